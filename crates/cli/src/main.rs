@@ -1,0 +1,2 @@
+//! The `isolde` command.
+fn main() {}

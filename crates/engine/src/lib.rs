@@ -1,0 +1,1 @@
+//! The database as a value: catalog, MVCC, locks, planner, executor, sessions.

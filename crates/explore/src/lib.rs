@@ -1,0 +1,1 @@
+//! Transition systems and the one loop that searches them.

@@ -1,0 +1,1 @@
+//! Transactions observed, their dependency graph, the anomaly's name and why.

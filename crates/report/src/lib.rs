@@ -1,0 +1,1 @@
+//! Verdicts and traces, as text and as JSON.

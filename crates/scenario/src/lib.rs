@@ -1,0 +1,1 @@
+//! Scenario files as systems to explore; properties and the serial oracle.

@@ -1,0 +1,329 @@
+//! The catalog: what tables, sequences and routines there are.
+//!
+//! A value like everything else: DDL makes a new one that shares what did not change, so a transaction that creates a
+//! table and rolls back simply drops its catalog. Names live in one schema, `public`.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::ast::{self, ReferentialAction};
+use crate::error::Span;
+use crate::typed::Expr;
+use crate::types::Type;
+use crate::value::Value;
+
+/// A table's number: its position in [`Catalog::tables`], never reused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TableId(pub u32);
+
+/// A routine's number: its position in [`Catalog::routines`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RoutineId(pub u32);
+
+/// All that is defined.
+#[derive(Clone, Debug, Default)]
+pub struct Catalog {
+    tables: Vec<Option<Arc<Table>>>,
+    routines: Vec<Option<Arc<RoutineDef>>>,
+    sequences: BTreeMap<Arc<str>, Arc<Sequence>>,
+    table_names: BTreeMap<Arc<str>, TableId>,
+}
+
+/// A table.
+#[derive(Clone, Debug)]
+pub struct Table {
+    /// Its number; assigned by [`Catalog::add_table`].
+    pub id: TableId,
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its columns.
+    pub columns: Vec<Column>,
+    /// Its indexes; the primary key, if any, is one of them.
+    pub indexes: Vec<Index>,
+    /// `CHECK` constraints, in order of their names, as PostgreSQL checks them.
+    pub checks: Vec<Check>,
+    /// Foreign keys of which this table is the child.
+    pub foreign_keys: Vec<ForeignKey>,
+}
+
+/// A column.
+#[derive(Clone, Debug)]
+pub struct Column {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its type.
+    pub ty: Type,
+    /// `NOT NULL`
+    pub not_null: bool,
+    /// What is stored when nothing is given; casts included.
+    pub default: Option<Expr>,
+    /// The sequence its values are drawn from, for serial and identity columns.
+    pub sequence: Option<Arc<str>>,
+    /// `GENERATED ALWAYS AS IDENTITY`
+    pub identity_always: bool,
+}
+
+/// An index.
+#[derive(Clone, Debug)]
+pub struct Index {
+    /// Its name; also that of the constraint it serves.
+    pub name: Arc<str>,
+    /// Its key columns.
+    pub columns: Vec<usize>,
+    /// At most one row per key (NULLs are never equal).
+    pub unique: bool,
+    /// The primary key.
+    pub primary: bool,
+}
+
+/// A CHECK constraint.
+#[derive(Clone, Debug)]
+pub struct Check {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Must not be false; the row is rel 0.
+    pub expr: Expr,
+}
+
+/// A foreign key, held by the child.
+#[derive(Clone, Debug)]
+pub struct ForeignKey {
+    /// Its name.
+    pub name: Arc<str>,
+    /// The child's columns.
+    pub columns: Vec<usize>,
+    /// The parent.
+    pub parent: TableId,
+    /// The parent's columns.
+    pub parent_columns: Vec<usize>,
+    /// The position of the parent's unique index over them.
+    pub parent_index: usize,
+    /// When a parent is deleted.
+    pub on_delete: ReferentialAction,
+    /// When a parent's key changes.
+    pub on_update: ReferentialAction,
+}
+
+/// A constraint added by ALTER TABLE.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub enum TableConstraintDef {
+    Check(Check),
+    Index(Index),
+    ForeignKey(ForeignKey),
+}
+
+/// A sequence; its current value is data, not schema.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sequence {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its first value.
+    pub start: i64,
+    /// The step.
+    pub increment: i64,
+    /// The largest value (2^31-1 for `serial`).
+    pub max: i64,
+}
+
+/// A routine as defined.
+#[derive(Clone, Debug)]
+pub struct RoutineDef {
+    /// Its name.
+    pub name: Arc<str>,
+    /// A procedure: only CALL reaches it.
+    pub procedure: bool,
+    /// Its parameters.
+    pub params: Vec<ParamDef>,
+    /// What it returns, resolved.
+    pub returns: ReturnsDef,
+    /// What it does, unbound.
+    pub body: ast::RoutineBody,
+    /// Replaces one of the same name and argument types.
+    pub or_replace: bool,
+    /// Where it was defined.
+    pub span: Span,
+}
+
+/// A parameter, resolved.
+#[derive(Clone, Debug)]
+pub struct ParamDef {
+    /// Its name, or `$n`.
+    pub name: Arc<str>,
+    /// Its direction.
+    pub mode: ast::ParamMode,
+    /// Its type.
+    pub ty: Type,
+    /// Its default.
+    pub default: Option<Expr>,
+    /// Fields, when its type is a table's row.
+    pub fields: Option<Arc<[(Arc<str>, Type)]>>,
+}
+
+/// What a routine returns, resolved.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub enum ReturnsDef {
+    Void,
+    Value(Type),
+    /// Rows of one unnamed type, or of named columns.
+    Set(Vec<(Arc<str>, Type)>),
+    /// OUT parameters.
+    Outs,
+}
+
+impl Catalog {
+    /// The tables that exist, in order of creation.
+    pub fn tables(&self) -> impl Iterator<Item = &Arc<Table>> {
+        self.tables.iter().flatten()
+    }
+
+    /// The table with this number.
+    ///
+    /// # Panics
+    /// If it was dropped: a bound statement that names it must have been bound again.
+    pub fn table(&self, id: TableId) -> &Arc<Table> {
+        self.tables[id.0 as usize].as_ref().expect("a bound statement names a table that exists")
+    }
+
+    /// Number of table numbers ever given out.
+    pub fn table_count(&self) -> usize {
+        self.tables.len()
+    }
+
+    /// The table with this name.
+    pub fn table_by_name(&self, name: &str) -> Option<&Arc<Table>> {
+        self.table_names.get(name).map(|id| self.table(*id))
+    }
+
+    /// The number the next table will get.
+    pub fn next_table_id(&self) -> TableId {
+        TableId(self.tables.len() as u32)
+    }
+
+    /// Adds a table under the next number.
+    pub fn add_table(&mut self, mut table: Table) -> TableId {
+        let id = self.next_table_id();
+        table.id = id;
+        self.table_names.insert(table.name.clone(), id);
+        self.tables.push(Some(Arc::new(table)));
+        id
+    }
+
+    /// Changes a table in place (an index or a constraint more).
+    pub fn alter_table(&mut self, id: TableId, change: impl FnOnce(&mut Table)) {
+        let slot = self.tables[id.0 as usize].as_mut().expect("a bound statement names a table that exists");
+        change(Arc::make_mut(slot));
+    }
+
+    /// Drops a table and the foreign keys that point at it.
+    pub fn drop_table(&mut self, id: TableId) {
+        if let Some(table) = self.tables[id.0 as usize].take() {
+            self.table_names.remove(&table.name);
+        }
+        for slot in self.tables.iter_mut().flatten() {
+            if slot.foreign_keys.iter().any(|fk| fk.parent == id) {
+                Arc::make_mut(slot).foreign_keys.retain(|fk| fk.parent != id);
+            }
+        }
+    }
+
+    /// The foreign keys that point at a table: the child and the key's position in its list.
+    pub fn references_to(&self, parent: TableId) -> impl Iterator<Item = (&Arc<Table>, usize)> {
+        self.tables().flat_map(move |child| {
+            let of_parent = child.foreign_keys.iter().enumerate().filter(move |(_, fk)| fk.parent == parent);
+            of_parent.map(move |(i, _)| (child, i))
+        })
+    }
+
+    /// The routine with this number.
+    ///
+    /// # Panics
+    /// If it was dropped.
+    pub fn routine(&self, id: RoutineId) -> &Arc<RoutineDef> {
+        self.routines[id.0 as usize].as_ref().expect("a bound statement names a routine that exists")
+    }
+
+    /// Number of routine numbers ever given out.
+    pub fn routine_count(&self) -> usize {
+        self.routines.len()
+    }
+
+    /// The routines with this name, in order of creation.
+    pub fn routines_by_name<'a>(&'a self, name: &'a str) -> impl Iterator<Item = (RoutineId, &'a Arc<RoutineDef>)> {
+        let numbered = self.routines.iter().enumerate();
+        numbered.filter_map(|(i, r)| Some((RoutineId(i as u32), r.as_ref()?))).filter(move |(_, r)| &*r.name == name)
+    }
+
+    /// Adds a routine, or puts it in place of one with the same name and input types.
+    pub fn add_routine(&mut self, routine: RoutineDef) -> RoutineId {
+        let same = self.routines_by_name(&routine.name).find(|(_, r)| r.input_types().eq(routine.input_types()));
+        match same.map(|(id, _)| id) {
+            Some(id) => {
+                self.routines[id.0 as usize] = Some(Arc::new(routine));
+                id
+            }
+            None => {
+                self.routines.push(Some(Arc::new(routine)));
+                RoutineId(self.routines.len() as u32 - 1)
+            }
+        }
+    }
+
+    /// Drops a routine.
+    pub fn drop_routine(&mut self, id: RoutineId) {
+        self.routines[id.0 as usize] = None;
+    }
+
+    /// The sequence with this name.
+    pub fn sequence(&self, name: &str) -> Option<&Arc<Sequence>> {
+        self.sequences.get(name)
+    }
+
+    /// All sequences, by name.
+    pub fn sequences(&self) -> impl Iterator<Item = &Arc<Sequence>> {
+        self.sequences.values()
+    }
+
+    /// Adds a sequence.
+    pub fn add_sequence(&mut self, sequence: Sequence) {
+        self.sequences.insert(sequence.name.clone(), Arc::new(sequence));
+    }
+
+    /// Drops a sequence.
+    pub fn drop_sequence(&mut self, name: &str) {
+        self.sequences.remove(name);
+    }
+}
+
+impl Table {
+    /// The position of a column.
+    pub fn column(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|c| &*c.name == name)
+    }
+
+    /// The primary key's index.
+    pub fn primary_key(&self) -> Option<&Index> {
+        self.indexes.iter().find(|i| i.primary)
+    }
+
+    /// Columns of some unique index: an update of one of them takes the strongest row lock.
+    pub fn is_key_column(&self, column: usize) -> bool {
+        self.indexes.iter().any(|i| i.unique && i.columns.contains(&column))
+    }
+}
+
+impl Index {
+    /// The key of a row, or `None` if part of it is NULL (and so equal to nothing).
+    pub fn key(&self, row: &[Value]) -> Option<Vec<Value>> {
+        let key: Vec<Value> = self.columns.iter().map(|&c| row[c].clone()).collect();
+        (!key.iter().any(|v| matches!(v, Value::Null))).then_some(key)
+    }
+}
+
+impl RoutineDef {
+    /// The types a call is matched against.
+    pub fn input_types(&self) -> impl Iterator<Item = Type> {
+        self.params.iter().filter(|p| p.mode != ast::ParamMode::Out).map(|p| p.ty.base())
+    }
+}

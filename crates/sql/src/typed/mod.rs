@@ -1,0 +1,384 @@
+//! What it means: statements with every name resolved and every type inferred.
+//!
+//! A column is `(depth, rel, column)`: `depth` queries outward, the `rel`-th relation of that query's FROM. A variable
+//! is a slot. Nothing here needs a catalog to be evaluated, except that a table is named by its
+//! [`TableId`] and a routine by its [`RoutineId`].
+//!
+//! Casts are explicit: where PostgreSQL converts silently, the binder has put a [`ExprKind::Cast`], so operators always
+//! meet the types their [`Builtin`] declares.
+
+mod routine;
+
+use std::sync::Arc;
+
+pub use routine::*;
+
+use crate::ast::{Isolation, JoinKind, LockStrength, LockWait, SetOperator, TransactionModes};
+use crate::builtin::{Aggregate, Builtin, SetFunction};
+use crate::catalog::{Index, RoutineId, Sequence, Table, TableConstraintDef, TableId};
+use crate::error::Span;
+use crate::types::Type;
+use crate::value::Value;
+
+/// A bound statement.
+#[derive(Clone, Debug)]
+pub struct Statement {
+    /// What it does.
+    pub kind: StatementKind,
+    /// Its text, on one line, for traces.
+    pub text: Arc<str>,
+    /// Its place in the source.
+    pub span: Span,
+}
+
+/// Every statement the engine runs.
+#[derive(Clone, Debug)]
+pub enum StatementKind {
+    /// A query.
+    Query(Query),
+    /// `INSERT`
+    Insert(Insert),
+    /// `UPDATE`
+    Update(Update),
+    /// `DELETE`
+    Delete(Delete),
+    /// DDL.
+    Define(Define),
+    /// `TRUNCATE`
+    Truncate(Vec<TableId>),
+    /// Transaction control.
+    Transaction(Transaction),
+    /// `SET`; settings that matter are interpreted by the engine, others are ignored.
+    Set {
+        /// Until the transaction ends.
+        local: bool,
+        /// Lower-case name.
+        name: Arc<str>,
+        /// `None` for DEFAULT.
+        value: Option<Arc<str>>,
+    },
+    /// `CALL`: one argument per parameter (IN and INOUT given or defaulted; OUT are NULL).
+    Call(RoutineId, Vec<Expr>),
+    /// `DO`
+    Do(Arc<Routine>),
+}
+
+/// Transaction control.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub enum Transaction {
+    Begin(TransactionModes),
+    Commit { chain: bool },
+    Rollback { chain: bool },
+    Savepoint(Arc<str>),
+    RollbackTo(Arc<str>),
+    Release(Arc<str>),
+    Set(TransactionModes),
+    SetSession(TransactionModes),
+}
+
+/// DDL, ready to be put into the catalog.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub enum Define {
+    /// A table with the sequences its serial columns own. `Nothing` stands for IF NOT EXISTS on what exists.
+    Table { table: Box<Table>, sequences: Vec<Sequence> },
+    Index { table: TableId, index: Box<Index> },
+    Constraint { table: TableId, constraint: Box<TableConstraintDef> },
+    Sequence(Sequence),
+    /// A routine; its body is bound when first called, as PostgreSQL does.
+    Routine(Box<crate::catalog::RoutineDef>),
+    DropTable(Vec<TableId>),
+    DropIndex(TableId, Arc<str>),
+    DropSequence(Vec<Arc<str>>),
+    DropRoutine(Vec<RoutineId>),
+    Nothing,
+}
+
+/// A query.
+#[derive(Clone, Debug)]
+pub struct Query {
+    /// Its output.
+    pub columns: Vec<OutputColumn>,
+    /// Where rows come from.
+    pub body: QueryBody,
+    /// Sort keys, evaluated in the scope of the select (or over [`ExprKind::Output`] only, for VALUES and set operations).
+    pub order_by: Vec<OrderKey>,
+    /// Number of rows at most.
+    pub limit: Option<Expr>,
+    /// Rows to skip.
+    pub offset: Option<Expr>,
+    /// Row locks to take, per relation of the select.
+    pub locking: Vec<RowLocking>,
+}
+
+/// A column of a result.
+#[derive(Clone, Debug)]
+pub struct OutputColumn {
+    /// Its name, `?column?` if it has none.
+    pub name: Arc<str>,
+    /// Its type.
+    pub ty: Type,
+    /// The table column it shows unchanged, if it does: what the oracle needs to rename generated keys.
+    pub origin: Option<(TableId, usize)>,
+}
+
+/// Where rows come from.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub enum QueryBody {
+    Select(Box<Select>),
+    Values(Vec<Vec<Expr>>),
+    /// Both sides have the columns of the whole, casts included.
+    SetOperation { op: SetOperator, all: bool, left: Box<Query>, right: Box<Query> },
+}
+
+/// `SELECT`
+#[derive(Clone, Debug)]
+pub struct Select {
+    /// The relations of FROM, left to right; `rel` in [`ExprKind::Column`] counts them.
+    pub rels: Vec<Rel>,
+    /// How they are joined; `None` without FROM. Comma is an inner join without condition.
+    pub from: Option<From>,
+    /// `WHERE`
+    pub filter: Option<Expr>,
+    /// Grouping, if there is GROUP BY, HAVING or an aggregate.
+    pub grouping: Option<Grouping>,
+    /// The select list, one per output column.
+    pub projection: Vec<Expr>,
+    /// `DISTINCT`
+    pub distinct: bool,
+}
+
+/// A relation of FROM.
+#[derive(Clone, Debug)]
+pub struct Rel {
+    /// What it is called.
+    pub alias: Arc<str>,
+    /// What it is.
+    pub source: RelSource,
+    /// Its columns: name and type.
+    pub columns: Vec<(Arc<str>, Type)>,
+}
+
+/// What a relation is.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub enum RelSource {
+    Table(TableId),
+    /// A subquery or a WITH query. Lateral ones see the relations before them at depth 1.
+    Query { query: Box<Query>, lateral: bool },
+    Function(SetFunction, Vec<Expr>),
+    /// A set-returning routine.
+    Routine(RoutineId, Vec<Expr>),
+}
+
+/// The join tree over `Select::rels`.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub enum From {
+    Rel(usize),
+    Join { kind: JoinKind, left: Box<From>, right: Box<From>, on: Option<Expr> },
+}
+
+/// `GROUP BY` and aggregates. In `having`, the projection and the sort keys, columns occur only as [`ExprKind::Group`],
+/// aggregates as [`ExprKind::Aggregated`].
+#[derive(Clone, Debug)]
+pub struct Grouping {
+    /// What rows are grouped by; none is one group, also of no rows.
+    pub keys: Vec<Expr>,
+    /// The aggregates computed per group.
+    pub calls: Vec<AggregateCall>,
+    /// `HAVING`
+    pub having: Option<Expr>,
+}
+
+/// `sum(DISTINCT x) FILTER (WHERE ...)`
+#[derive(Clone, Debug)]
+pub struct AggregateCall {
+    /// Which.
+    pub aggregate: &'static Aggregate,
+    /// Its arguments; none for `count(*)`.
+    pub args: Vec<Expr>,
+    /// `DISTINCT`
+    pub distinct: bool,
+    /// `ORDER BY`
+    pub order_by: Vec<OrderKey>,
+    /// `FILTER`
+    pub filter: Option<Expr>,
+    /// The type of its result.
+    pub ty: Type,
+}
+
+/// A sort key.
+#[derive(Clone, Debug)]
+pub struct OrderKey {
+    /// What is compared.
+    pub expr: Expr,
+    /// Largest first.
+    pub descending: bool,
+    /// NULLs first.
+    pub nulls_first: bool,
+}
+
+/// Row locks that a query takes on some of its relations.
+#[derive(Clone, Debug)]
+pub struct RowLocking {
+    /// Which relations, all of them tables.
+    pub rels: Vec<usize>,
+    /// How strong.
+    pub strength: LockStrength,
+    /// What to do about a row that is taken.
+    pub wait: LockWait,
+}
+
+/// `INSERT`
+#[derive(Clone, Debug)]
+pub struct Insert {
+    /// Into.
+    pub table: TableId,
+    /// The source's rows, and for each table column what is stored there.
+    pub source: Query,
+    /// One expression per table column over the source row (rel 0), defaults and casts filled in.
+    pub values: Vec<Expr>,
+    /// `ON CONFLICT`
+    pub on_conflict: Option<OnConflict>,
+    /// `RETURNING`, over the new row as rel 0.
+    pub returning: Option<Returning>,
+}
+
+/// `ON CONFLICT`
+#[derive(Clone, Debug)]
+pub struct OnConflict {
+    /// Positions, in the table's list, of the unique indexes that arbitrate.
+    pub arbiters: Vec<usize>,
+    /// `DO UPDATE`: the existing row is rel 0, EXCLUDED rel 1.
+    pub update: Option<ConflictUpdate>,
+}
+
+/// `DO UPDATE SET ... WHERE`
+#[derive(Clone, Debug)]
+pub struct ConflictUpdate {
+    /// Column and new value.
+    pub set: Vec<(usize, Expr)>,
+    /// `WHERE`
+    pub filter: Option<Expr>,
+}
+
+/// `UPDATE`: the target is rel 0, FROM follows.
+#[derive(Clone, Debug)]
+pub struct Update {
+    /// The table.
+    pub table: TableId,
+    /// All relations, the target first; `select.projection` is empty.
+    pub select: Select,
+    /// Column and new value.
+    pub set: Vec<(usize, Expr)>,
+    /// `RETURNING`, over the new row as rel 0 and the others.
+    pub returning: Option<Returning>,
+}
+
+/// `DELETE`: the target is rel 0, USING follows.
+#[derive(Clone, Debug)]
+pub struct Delete {
+    /// The table.
+    pub table: TableId,
+    /// All relations, the target first; `select.projection` is empty.
+    pub select: Select,
+    /// `RETURNING`, over the old row as rel 0 and the others.
+    pub returning: Option<Returning>,
+}
+
+/// `RETURNING`
+#[derive(Clone, Debug)]
+pub struct Returning {
+    /// Its output.
+    pub columns: Vec<OutputColumn>,
+    /// One per column.
+    pub exprs: Vec<Expr>,
+}
+
+/// An expression with its type.
+#[derive(Clone, Debug)]
+pub struct Expr {
+    /// What it is.
+    pub kind: ExprKind,
+    /// Its type.
+    pub ty: Type,
+}
+
+/// Every expression the engine evaluates.
+#[derive(Clone, Debug)]
+pub enum ExprKind {
+    /// A constant.
+    Const(Value),
+    /// Column `col` of relation `rel`, `depth` queries outward.
+    #[allow(missing_docs)]
+    Column { depth: u16, rel: u16, col: u16 },
+    /// A whole row as a record; NULL when an outer join made the relation NULL.
+    #[allow(missing_docs)]
+    WholeRow { depth: u16, rel: u16 },
+    /// A variable or parameter.
+    Param(usize),
+    /// Field of a record.
+    Field(Box<Expr>, usize),
+    /// Field, by name, of a PL/pgSQL `record` variable whose shape is known only at run time.
+    NamedField(usize, Arc<str>),
+    /// The n-th grouping key.
+    Group(usize),
+    /// The n-th aggregate.
+    Aggregated(usize),
+    /// The n-th output column, in a sort key.
+    Output(usize),
+    /// A builtin function or operator.
+    Call(&'static Builtin, Vec<Expr>),
+    /// A user's function; one argument per input parameter.
+    Routine(RoutineId, Vec<Expr>),
+    /// Kleene's and.
+    And(Vec<Expr>),
+    /// Kleene's or.
+    Or(Vec<Expr>),
+    /// Kleene's not.
+    Not(Box<Expr>),
+    /// `IS [NOT] NULL`; of a record: all fields are (not) null.
+    IsNull(Box<Expr>, bool),
+    /// `IS [NOT] TRUE | FALSE | UNKNOWN`: operand, the truth value it is compared with, negated.
+    IsTruth(Box<Expr>, Option<bool>, bool),
+    /// `IS [NOT] DISTINCT FROM`
+    IsDistinct(Box<Expr>, Box<Expr>, bool),
+    /// `[NOT] IN (list)`; operand and list have one type.
+    InList(Box<Expr>, Vec<Expr>, bool),
+    /// `CASE`: conditions (the operand form is rewritten to `=`), results, ELSE.
+    Case(Vec<(Expr, Expr)>, Option<Box<Expr>>),
+    /// `COALESCE`
+    Coalesce(Vec<Expr>),
+    /// `GREATEST` (true) or `LEAST`; NULLs ignored.
+    Extreme(Vec<Expr>, bool),
+    /// A conversion to `Expr::ty`; `explicit` truncates varchar where an assignment would fail.
+    #[allow(missing_docs)]
+    Cast { expr: Box<Expr>, explicit: bool },
+    /// `ROW(...)`
+    Row(Vec<Expr>),
+    /// `(SELECT ...)`: NULL for no row, 21000 for more than one.
+    Scalar(Box<Query>),
+    /// `EXISTS`
+    Exists(Box<Query>),
+    /// `a op ANY/ALL (SELECT ...)`; `IN` is `= ANY`, `NOT IN` its negation.
+    Quantified(Box<Quantified>),
+}
+
+/// `left op ANY (query)`
+#[derive(Clone, Debug)]
+pub struct Quantified {
+    /// The operands, one per column of the query.
+    pub left: Vec<Expr>,
+    /// The boolean operator per column; several are ANDed.
+    pub ops: Vec<&'static Builtin>,
+    /// `ALL` rather than `ANY`.
+    pub all: bool,
+    /// The query.
+    pub query: Query,
+}
+
+/// What a statement runs at when nothing else is said.
+pub const DEFAULT_ISOLATION: Isolation = Isolation::ReadCommitted;

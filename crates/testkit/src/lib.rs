@@ -1,0 +1,1 @@
+//! Golden runner, generators, mirrored engines, a throw-away PostgreSQL (tests only).
