@@ -166,6 +166,8 @@ pub struct ParamDef {
 pub enum ReturnsDef {
     Void,
     Value(Type),
+    /// One row with these fields, as a record.
+    Row(Vec<(Arc<str>, Type)>),
     /// Rows of one unnamed type, or of named columns.
     Set(Vec<(Arc<str>, Type)>),
     /// OUT parameters.

@@ -234,7 +234,13 @@ impl std::ops::Deref for SqlError {
 impl SqlError {
     /// An error with only a primary message.
     pub fn new(state: SqlState, message: impl Into<Arc<str>>) -> Self {
-        SqlError(Box::new(SqlErrorFields { state, message: message.into(), detail: None, hint: None, constraint: None }))
+        SqlError(Box::new(SqlErrorFields {
+            state,
+            message: message.into(),
+            detail: None,
+            hint: None,
+            constraint: None,
+        }))
     }
 
     /// The same with a DETAIL line.

@@ -26,6 +26,6 @@ pub mod typed;
 pub mod types;
 pub mod value;
 
-pub use error::{Diagnostic, SqlError, SqlState, Span};
+pub use error::{Diagnostic, Span, SqlError, SqlState};
 pub use types::Type;
 pub use value::{Row, Value};

@@ -1,13 +1,15 @@
 //! What it means: statements with every name resolved and every type inferred.
 //!
-//! A column is `(depth, rel, column)`: `depth` queries outward, the `rel`-th relation of that query's FROM. A variable
-//! is a slot. Nothing here needs a catalog to be evaluated, except that a table is named by its
+//! A column is `(depth, rel, column)`: `depth` queries outward, the `rel`-th relation of that query's FROM. Every
+//! [`Query`] is one level, whatever its body: a subquery of FROM (lateral or not), each operand of a set operation and
+//! the set operation itself, VALUES; so are UPDATE, DELETE and the parts of INSERT that see a row. A variable is a slot. Nothing here needs a catalog to be evaluated, except that a table is named by its
 //! [`TableId`] and a routine by its [`RoutineId`].
 //!
 //! Casts are explicit: where PostgreSQL converts silently, the binder has put a [`ExprKind::Cast`], so operators always
 //! meet the types their [`Builtin`] declares.
 
 mod routine;
+mod walk;
 
 use std::sync::Arc;
 
@@ -82,9 +84,18 @@ pub enum Transaction {
 #[allow(missing_docs)]
 pub enum Define {
     /// A table with the sequences its serial columns own. `Nothing` stands for IF NOT EXISTS on what exists.
-    Table { table: Box<Table>, sequences: Vec<Sequence> },
-    Index { table: TableId, index: Box<Index> },
-    Constraint { table: TableId, constraint: Box<TableConstraintDef> },
+    Table {
+        table: Box<Table>,
+        sequences: Vec<Sequence>,
+    },
+    Index {
+        table: TableId,
+        index: Box<Index>,
+    },
+    Constraint {
+        table: TableId,
+        constraint: Box<TableConstraintDef>,
+    },
     Sequence(Sequence),
     /// A routine; its body is bound when first called, as PostgreSQL does.
     Routine(Box<crate::catalog::RoutineDef>),
@@ -130,7 +141,12 @@ pub enum QueryBody {
     Select(Box<Select>),
     Values(Vec<Vec<Expr>>),
     /// Both sides have the columns of the whole, casts included.
-    SetOperation { op: SetOperator, all: bool, left: Box<Query>, right: Box<Query> },
+    SetOperation {
+        op: SetOperator,
+        all: bool,
+        left: Box<Query>,
+        right: Box<Query>,
+    },
 }
 
 /// `SELECT`
@@ -167,9 +183,12 @@ pub struct Rel {
 pub enum RelSource {
     Table(TableId),
     /// A subquery or a WITH query. Lateral ones see the relations before them at depth 1.
-    Query { query: Box<Query>, lateral: bool },
+    Query {
+        query: Box<Query>,
+        lateral: bool,
+    },
     Function(SetFunction, Vec<Expr>),
-    /// A set-returning routine.
+    /// A routine: its rows if it returns a set, otherwise one row (the fields of a record, or its value).
     Routine(RoutineId, Vec<Expr>),
 }
 
@@ -324,10 +343,12 @@ pub enum ExprKind {
     Field(Box<Expr>, usize),
     /// Field, by name, of a PL/pgSQL `record` variable whose shape is known only at run time.
     NamedField(usize, Arc<str>),
-    /// The n-th grouping key.
-    Group(usize),
-    /// The n-th aggregate.
-    Aggregated(usize),
+    /// The n-th grouping key of the select `depth` queries outward.
+    #[allow(missing_docs)]
+    Group { depth: u16, key: usize },
+    /// The n-th aggregate of the select `depth` queries outward.
+    #[allow(missing_docs)]
+    Aggregated { depth: u16, call: usize },
     /// The n-th output column, in a sort key.
     Output(usize),
     /// A builtin function or operator.

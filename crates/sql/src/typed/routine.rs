@@ -67,26 +67,70 @@ pub struct Stmt {
 #[allow(missing_docs)]
 pub enum StmtKind {
     /// Statements with handlers: a subtransaction. `state` and `message` are the slots of SQLSTATE and SQLERRM.
-    Try { body: Vec<Stmt>, handlers: Vec<Handler>, state: usize, message: usize },
+    Try {
+        body: Vec<Stmt>,
+        handlers: Vec<Handler>,
+        state: usize,
+        message: usize,
+    },
     Assign(Place, Expr),
     /// A SQL statement; sets FOUND as PL/pgSQL defines.
-    Sql { statement: Arc<Statement>, into: Option<Into> },
+    Sql {
+        statement: Arc<Statement>,
+        into: Option<Into>,
+    },
     /// A query whose result is dropped; sets FOUND.
     Perform(Arc<Statement>),
     /// Dynamic SQL; bound when it runs. Does not set FOUND.
-    Execute { text: Expr, into: Option<Into>, using: Vec<Expr> },
-    If { branches: Vec<(Expr, Vec<Stmt>)>, otherwise: Vec<Stmt> },
+    Execute {
+        text: Expr,
+        into: Option<Into>,
+        using: Vec<Expr>,
+    },
+    If {
+        branches: Vec<(Expr, Vec<Stmt>)>,
+        otherwise: Vec<Stmt>,
+    },
     /// `CASE` without ELSE that matches nothing raises 20000; the binder adds that as `otherwise`.
-    Loop { label: usize, body: Vec<Stmt> },
-    While { label: usize, condition: Expr, body: Vec<Stmt> },
-    ForRange { label: usize, variable: usize, from: Expr, to: Expr, by: Option<Expr>, reverse: bool, body: Vec<Stmt> },
-    ForQuery { label: usize, into: Vec<Place>, query: Arc<Statement>, body: Vec<Stmt> },
+    Loop {
+        label: usize,
+        body: Vec<Stmt>,
+    },
+    While {
+        label: usize,
+        condition: Expr,
+        body: Vec<Stmt>,
+    },
+    ForRange {
+        label: usize,
+        variable: usize,
+        from: Expr,
+        to: Expr,
+        by: Option<Expr>,
+        reverse: bool,
+        body: Vec<Stmt>,
+    },
+    ForQuery {
+        label: usize,
+        into: Vec<Place>,
+        query: Arc<Statement>,
+        body: Vec<Stmt>,
+    },
     /// Leaves the loop or block with this label.
-    Exit { label: usize, when: Option<Expr> },
+    Exit {
+        label: usize,
+        when: Option<Expr>,
+    },
     /// Next round of the loop with this label.
-    Continue { label: usize, when: Option<Expr> },
+    Continue {
+        label: usize,
+        when: Option<Expr>,
+    },
     /// A labelled block that EXIT can leave.
-    Labelled { label: usize, body: Vec<Stmt> },
+    Labelled {
+        label: usize,
+        body: Vec<Stmt>,
+    },
     Return(Option<Expr>),
     ReturnNext(Vec<Expr>),
     ReturnQuery(Arc<Statement>),
