@@ -1,0 +1,168 @@
+//! What a step touched.
+//!
+//! A footprint contains everything the step's result depends on and everything it changed. If two adjacent steps of
+//! different sessions have footprints that do not conflict, swapping them changes neither's result nor the state after both: that is
+//! what partial-order reduction, the serial oracle's explanation and the history graph are built on. So an entry may say too
+//! much, never too little.
+
+use std::sync::Arc;
+
+use isolde_sql::ast::LockStrength;
+use isolde_sql::catalog::TableId;
+use isolde_sql::typed::Expr;
+use isolde_sql::{Row, Value};
+
+use crate::storage::RowId;
+
+/// Everything one step touched, in order.
+#[derive(Clone, Debug, Default)]
+pub struct Footprint {
+    /// The snapshot this step took, if it took one.
+    pub snapshot: Option<SnapshotTaken>,
+    /// What it looked for.
+    pub reads: Vec<Read>,
+    /// Rows it changed; not visible to others until published.
+    pub writes: Vec<Write>,
+    /// Row locks taken, waited for and given up.
+    pub locks: Vec<LockEvent>,
+    /// Unique keys it checked against everybody's rows, committed or not.
+    pub probes: Vec<Probe>,
+    /// Sequences it drew from: the sequence and the value.
+    pub sequences: Vec<(Arc<str>, i64)>,
+    /// Rows its commit made visible to all.
+    pub published: Vec<Write>,
+    /// It ended its transaction: committed (true) or rolled back.
+    pub ended: Option<bool>,
+}
+
+/// Whose snapshot was taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SnapshotTaken {
+    /// READ COMMITTED: for this statement.
+    Statement,
+    /// REPEATABLE READ: for the whole transaction; later steps read the same.
+    Transaction,
+}
+
+/// A set of columns; those past 127 share a bit, which errs on the safe side.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ColumnSet(u128);
+
+/// A predicate read: which rows of a table were looked for, which columns mattered, and which rows were found.
+#[derive(Clone, Debug)]
+pub struct Read {
+    /// The table.
+    pub table: TableId,
+    /// Equalities that the access path used: column and value. All must hold.
+    pub key: Vec<(usize, Value)>,
+    /// Further conditions over the row (rel 0 at depth 0) alone, with variables in `params`; `None` is "every row".
+    pub filter: Option<Arc<Expr>>,
+    /// The variables of `filter`.
+    pub params: Arc<[Value]>,
+    /// Columns whose value mattered: in conditions, results, ordering.
+    pub columns: ColumnSet,
+    /// Rows that matched, with the position of the version seen.
+    pub matched: Vec<(RowId, u64)>,
+    /// The read came from a locking or modifying statement, which goes on to the newest version of what it found.
+    pub current: bool,
+}
+
+/// A row changed.
+#[derive(Clone, Debug)]
+pub struct Write {
+    /// The table.
+    pub table: TableId,
+    /// The row.
+    pub row: RowId,
+    /// Its values before; `None` for an insert.
+    pub before: Option<Row>,
+    /// Its values after; `None` for a delete.
+    pub after: Option<Row>,
+}
+
+/// What happened to a row lock.
+#[derive(Clone, Debug)]
+pub struct LockEvent {
+    /// The table.
+    pub table: TableId,
+    /// The row.
+    pub row: RowId,
+    /// How strong.
+    pub strength: LockStrength,
+    /// What happened.
+    pub kind: LockEventKind,
+}
+
+/// What happened to a row lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LockEventKind {
+    /// Granted.
+    Taken,
+    /// Somebody else has it: the session waits.
+    Queued,
+    /// Somebody else has it: skipped or refused (SKIP LOCKED, NOWAIT).
+    Refused,
+    /// Given up, by the end of the transaction or a rollback to a savepoint.
+    Released,
+}
+
+/// A unique or foreign key that was checked.
+#[derive(Clone, Debug)]
+pub struct Probe {
+    /// The table.
+    pub table: TableId,
+    /// The key's columns.
+    pub columns: Vec<usize>,
+    /// Its values.
+    pub key: Vec<Value>,
+}
+
+impl ColumnSet {
+    /// No column.
+    pub const NONE: ColumnSet = ColumnSet(0);
+    /// Every column.
+    pub const ALL: ColumnSet = ColumnSet(u128::MAX);
+
+    /// With one column more.
+    pub fn insert(&mut self, column: usize) {
+        self.0 |= 1 << column.min(127);
+    }
+
+    /// Whether a column is in it.
+    pub fn contains(self, column: usize) -> bool {
+        self.0 & (1 << column.min(127)) != 0
+    }
+
+    /// Both together.
+    pub fn union(self, other: ColumnSet) -> ColumnSet {
+        ColumnSet(self.0 | other.0)
+    }
+
+    /// Whether they share a column.
+    pub fn meets(self, other: ColumnSet) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// No column.
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+}
+
+impl FromIterator<usize> for ColumnSet {
+    fn from_iter<I: IntoIterator<Item = usize>>(columns: I) -> Self {
+        let mut set = ColumnSet::NONE;
+        columns.into_iter().for_each(|c| set.insert(c));
+        set
+    }
+}
+
+impl Write {
+    /// The columns whose value differs; all of them for an insert or a delete.
+    pub fn changed(&self) -> ColumnSet {
+        match (&self.before, &self.after) {
+            (Some(before), Some(after)) => (0..before.len()).filter(|&c| before[c] != after[c]).collect(),
+            _ => ColumnSet::ALL,
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! Rows and indexes, as persistent maps.
+//!
+//! A row is found by its [`RowId`], which it keeps for life, and carries the position at which PostgreSQL's heap would hold its
+//! current version: every version goes to the end of the heap. A sequential scan returns rows by position, so an
+//! unordered SELECT shows updated rows last, as the server does. The position doubles as version number: equal
+//! positions mean the same version.
+//!
+//! Indexes map keys to row ids. An update that leaves the key alone does not touch the index.
+
+use std::ops::Bound;
+use std::sync::Arc;
+
+use imbl::{OrdMap, OrdSet};
+use isolde_sql::catalog::{Index, Table, TableId};
+use isolde_sql::{Row, Value};
+use smallvec::SmallVec;
+
+/// A row's identity, for life; unique in its table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RowId(pub u64);
+
+/// One version of a row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tuple {
+    /// Where the heap holds it; larger is younger. Never the same for two versions.
+    pub position: u64,
+    /// The values.
+    pub values: Row,
+}
+
+/// An index key.
+pub type Key = SmallVec<[Value; 1]>;
+
+/// An entry of an index, ordered by key.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Entry {
+    key: Key,
+    row: RowId,
+}
+
+/// The rows and indexes of one table. Clones in O(1).
+#[derive(Clone, Debug, Default)]
+pub struct TableData {
+    rows: OrdMap<RowId, Tuple>,
+    /// One per index of the catalog's table, in its order.
+    indexes: SmallVec<[OrdSet<Entry>; 2]>,
+    /// Whether some row's position differs from its id, so that a scan must sort.
+    moved: bool,
+}
+
+impl TableData {
+    /// An empty table with this many indexes.
+    pub fn new(indexes: usize) -> Self {
+        TableData { rows: OrdMap::new(), indexes: (0..indexes).map(|_| OrdSet::new()).collect(), moved: false }
+    }
+
+    /// The number of rows.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// No rows.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// The current version of a row.
+    pub fn get(&self, row: RowId) -> Option<&Tuple> {
+        self.rows.get(&row)
+    }
+
+    /// All rows, in no particular order.
+    pub fn iter(&self) -> impl Iterator<Item = (RowId, &Tuple)> {
+        self.rows.iter().map(|(id, tuple)| (*id, tuple))
+    }
+
+    /// All rows in heap order.
+    pub fn scan(&self) -> Vec<(RowId, &Tuple)> {
+        let mut rows: Vec<_> = self.iter().collect();
+        if self.moved {
+            // Nearly sorted: the stable sort finds the runs.
+            rows.sort_by_key(|(_, tuple)| tuple.position);
+        }
+        rows
+    }
+
+    /// The rows whose index key begins with `prefix`, in key order.
+    pub fn lookup<'a>(&'a self, index: usize, prefix: &[Value]) -> impl Iterator<Item = (RowId, &'a Tuple)> + use<'a> {
+        let prefix: Key = prefix.iter().cloned().collect();
+        let start = Entry { key: prefix.clone(), row: RowId(0) };
+        let entries = self.indexes[index].range((Bound::Included(start), Bound::Unbounded));
+        entries.take_while(move |e| e.key.starts_with(&prefix)).filter_map(|e| Some((e.row, self.rows.get(&e.row)?)))
+    }
+
+    /// The rows whose first index column lies between the bounds, in key order. NULL keys are never in range.
+    pub fn range<'a>(
+        &'a self,
+        index: usize,
+        low: Bound<&Value>,
+        high: Bound<Value>,
+    ) -> impl Iterator<Item = (RowId, &'a Tuple)> + use<'a> {
+        let excluded = if let Bound::Excluded(v) = low { Some(v.clone()) } else { None };
+        let start = match low {
+            Bound::Included(v) | Bound::Excluded(v) => {
+                Bound::Included(Entry { key: SmallVec::from_iter([v.clone()]), row: RowId(0) })
+            }
+            Bound::Unbounded => Bound::Unbounded,
+        };
+        let entries = self.indexes[index].range((start, Bound::Unbounded));
+        let entries = entries.skip_while(move |e| excluded.as_ref() == e.key.first());
+        let entries = entries.take_while(move |e| match (&high, e.key.first()) {
+            (_, None | Some(Value::Null)) => false,
+            (Bound::Included(h), Some(v)) => v <= h,
+            (Bound::Excluded(h), Some(v)) => v < h,
+            (Bound::Unbounded, Some(_)) => true,
+        });
+        entries.filter_map(|e| Some((e.row, self.rows.get(&e.row)?)))
+    }
+
+    /// Stores a version of a row, in place of the one before.
+    pub fn put(&mut self, table: &Table, row: RowId, tuple: Tuple) {
+        self.moved |= tuple.position != row.0;
+        let new = tuple.values.clone();
+        let old = self.rows.insert(row, tuple);
+        for (index, entries) in table.indexes.iter().zip(&mut self.indexes) {
+            let unchanged = old.as_ref().is_some_and(|old| index.columns.iter().all(|&c| old.values[c] == new[c]));
+            if unchanged {
+                continue;
+            }
+            if let Some(old) = &old {
+                entries.remove(&Entry { key: key_of(index, &old.values), row });
+            }
+            entries.insert(Entry { key: key_of(index, &new), row });
+        }
+    }
+
+    /// Removes a row.
+    pub fn remove(&mut self, table: &Table, row: RowId) {
+        if let Some(old) = self.rows.remove(&row) {
+            for (index, entries) in table.indexes.iter().zip(&mut self.indexes) {
+                entries.remove(&Entry { key: key_of(index, &old.values), row });
+            }
+        }
+    }
+
+    /// Builds one index more, over the rows that are there.
+    pub fn add_index(&mut self, index: &Index) {
+        let entries = self.rows.iter().map(|(row, t)| Entry { key: key_of(index, &t.values), row: *row });
+        self.indexes.push(entries.collect());
+    }
+
+    /// Forgets an index.
+    pub fn remove_index(&mut self, position: usize) {
+        self.indexes.remove(position);
+    }
+}
+
+/// The key of a row in an index, NULLs included.
+pub fn key_of(index: &Index, values: &[Value]) -> Key {
+    index.columns.iter().map(|&c| values[c].clone()).collect()
+}
+
+/// All tables. Clones in O(1).
+#[derive(Clone, Debug, Default)]
+pub struct Tables(Arc<Vec<Arc<TableData>>>);
+
+impl Tables {
+    /// The rows of a table.
+    pub fn table(&self, id: TableId) -> &TableData {
+        &self.0[id.0 as usize]
+    }
+
+    /// The rows of a table, to be changed; the other tables stay shared.
+    pub fn table_mut(&mut self, id: TableId) -> &mut TableData {
+        Arc::make_mut(&mut Arc::make_mut(&mut self.0)[id.0 as usize])
+    }
+
+    /// Appends an empty table, whose id is the number of tables so far.
+    pub fn push(&mut self, data: TableData) {
+        Arc::make_mut(&mut self.0).push(Arc::new(data));
+    }
+
+    /// Number of tables, dropped ones included.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// No tables at all.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether both are the same snapshot, without looking at rows.
+    pub fn same(&self, other: &Tables) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
