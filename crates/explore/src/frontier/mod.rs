@@ -1,0 +1,130 @@
+//! Frontiers: what is left to explore, and which of it comes next.
+//!
+//! A frontier owns the states that have unexplored steps and remembers the path to the state looked at. To add a
+//! strategy, write a file here; the loop in `search.rs` stays as it is. The calls come in this order, once per step:
+//!
+//! ```text
+//!   next    -> a state (given away or cloned) and a step          the loop executes the step in the state
+//!   enter   <- the step and its event                             path() now ends with them
+//!   expand  <- the state and its steps, none if it is a leaf      not called if the state was seen or is too deep
+//! ```
+//!
+//! A reduction such as Optimal-DPOR fits the same calls: depth first, but `expand` keeps a snapshot for each depth and
+//! picks one step, and at a leaf looks for races in the events of the path and plants further steps at the depths
+//! where they are to be reversed.
+
+mod breadth;
+mod depth;
+mod random;
+mod replay;
+
+pub(crate) use breadth::Breadth;
+pub(crate) use depth::Depth;
+pub(crate) use random::Random;
+pub(crate) use replay::Replay;
+
+use crate::System;
+
+/// What is left to explore. The loop starts with `expand` for the initial state.
+pub(crate) trait Frontier<S: System> {
+    /// Whether an empty frontier means that everything was explored.
+    const EXHAUSTIVE: bool;
+
+    /// Takes the next step to execute and the state to execute it in.
+    fn next(&mut self) -> Option<(S::State, S::Step)>;
+
+    /// Extends the path by the step taken last, which did `event`.
+    fn enter(&mut self, step: S::Step, event: S::Event);
+
+    /// The path to where the last step led.
+    fn path(&self) -> Path<'_, S>;
+
+    /// Takes in the state at the end of the path, with its enabled steps. The buffer `steps` may be emptied.
+    fn expand(&mut self, state: S::State, steps: &mut Vec<S::Step>);
+
+    /// How many states wait to be explored further.
+    fn pending(&self) -> usize;
+}
+
+/// The steps that lead to a state, borrowed from a frontier.
+pub(crate) enum Path<'a, S: System> {
+    /// A path kept in full.
+    Trail(&'a Trail<S>),
+    /// A path that shares its beginnings with others.
+    Branch {
+        tree: &'a [Branch<S::Step>],
+        parent: Option<usize>,
+        depth: usize,
+        last: Option<(&'a S::Step, &'a S::Event)>,
+    },
+}
+
+/// The steps of one path and what they did; both always have the same length.
+pub(crate) struct Trail<S: System> {
+    pub(crate) steps: Vec<S::Step>,
+    pub(crate) events: Vec<S::Event>,
+}
+
+/// A step in a tree of paths; they point to their parents, so that a path costs one entry for its last step only.
+pub(crate) struct Branch<T> {
+    pub(crate) parent: Option<usize>,
+    pub(crate) step: T,
+}
+
+impl<S: System> Path<'_, S> {
+    pub(crate) fn depth(&self) -> usize {
+        match self {
+            Path::Trail(trail) => trail.steps.len(),
+            Path::Branch { depth, .. } => *depth,
+        }
+    }
+
+    pub(crate) fn last(&self) -> Option<(&S::Step, &S::Event)> {
+        match self {
+            Path::Trail(trail) => trail.steps.last().zip(trail.events.last()),
+            Path::Branch { last, .. } => *last,
+        }
+    }
+
+    pub(crate) fn events(&self) -> Option<&[S::Event]> {
+        match self {
+            Path::Trail(trail) => Some(&trail.events),
+            Path::Branch { .. } => None,
+        }
+    }
+
+    pub(crate) fn steps(&self) -> Vec<S::Step> {
+        match self {
+            Path::Trail(trail) => trail.steps.clone(),
+            Path::Branch { tree, parent, depth, last } => {
+                let mut steps = Vec::with_capacity(*depth);
+                steps.extend(last.map(|(step, _)| step.clone()));
+                let mut next = *parent;
+                while let Some(branch) = next.and_then(|index| tree.get(index)) {
+                    steps.push(branch.step.clone());
+                    next = branch.parent;
+                }
+                steps.reverse();
+                steps
+            }
+        }
+    }
+}
+
+impl<S: System> Trail<S> {
+    pub(crate) fn push(&mut self, step: S::Step, event: S::Event) {
+        self.steps.push(step);
+        self.events.push(event);
+    }
+
+    pub(crate) fn truncate(&mut self, depth: usize) {
+        self.steps.truncate(depth);
+        self.events.truncate(depth);
+    }
+}
+
+impl<S: System> Default for Trail<S> {
+    fn default() -> Self {
+        Trail { steps: Vec::new(), events: Vec::new() }
+    }
+}

@@ -1,0 +1,272 @@
+//! The search loop, and the options that turn it into one search or another.
+
+use crate::frontier::{Breadth, Depth, Frontier, Random};
+use crate::{Progress, System, Visit, Visitor};
+use rustc_hash::FxHashSet;
+use std::fmt;
+use std::ops::ControlFlow::{self, Break, Continue};
+
+/// How to search: a value, so that every configuration is a combination of these fields.
+///
+/// The default is depth first, without state matching, without limits: every run, one by one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Search {
+    /// Which step comes next.
+    pub strategy: Strategy,
+    /// Whether states seen before are explored again.
+    pub matching: Matching,
+    /// When to give up.
+    pub limits: Limits,
+    /// Steps between two calls of [`Visitor::progress`].
+    pub progress_every: u64,
+}
+
+/// Which step comes next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Strategy {
+    /// Along one run to its end, then back to the last place with a step left. Memory grows with the depth only.
+    #[default]
+    Depth,
+    /// All states at one depth before the next: the first path found to a state is a shortest one.
+    Breadth,
+    /// Runs drawn by chance, the same ones for the same seed. Does not match states.
+    Random {
+        /// Decides all choices.
+        seed: u64,
+        /// How many runs to draw.
+        runs: u64,
+    },
+}
+
+/// Whether a state seen before is explored again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Matching {
+    /// Every path counts (stateless search). Ends only if all runs do, or by [`Limits::depth_max`].
+    #[default]
+    Off,
+    /// States of equal [`System::digest`] are one (stateful search).
+    Digest,
+}
+
+/// When to give up. `None` is no limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// States to look at.
+    pub states_max: Option<u64>,
+    /// Length of a path. Depth first with matching, a state first met at the limit is not explored further even if a
+    /// shorter path leads to it too; breadth first sees every state within the limit.
+    pub depth_max: Option<usize>,
+}
+
+/// What a search has seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Summary {
+    /// States seen: distinct ones if they are matched, otherwise one for each path.
+    pub states_seen: u64,
+    /// Steps executed.
+    pub transitions: u64,
+    /// Ends of runs seen: distinct ones if states are matched.
+    pub leaves: u64,
+    /// Length of the longest path.
+    pub depth_seen: usize,
+    /// Whether this was everything.
+    pub completeness: Completeness,
+}
+
+impl Summary {
+    /// Whether the search has seen everything, so that what it did not find is not there.
+    pub fn is_complete(&self) -> bool {
+        self.completeness == Completeness::Complete
+    }
+}
+
+/// Whether a search has seen everything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Completeness {
+    /// Nothing is left to explore.
+    Complete,
+    /// Something was left out, for this reason.
+    Stopped(Limit),
+}
+
+/// Why a search has not seen everything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// The visitor had seen enough, as when it found a violation.
+    Visitor,
+    /// [`Limits::states_max`] was reached.
+    States,
+    /// Paths were cut off at [`Limits::depth_max`].
+    Depth,
+    /// The runs were chosen, by chance or from a list, among others.
+    Sample,
+    /// The caller's time was up.
+    Time,
+    /// The caller's memory was used up.
+    Memory,
+    /// Somebody asked the caller to stop.
+    Interrupt,
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Limit::Visitor => "stopped at a finding",
+            Limit::States => "limit on states reached",
+            Limit::Depth => "paths cut off at the depth limit",
+            Limit::Sample => "a sample of the runs",
+            Limit::Time => "time limit reached",
+            Limit::Memory => "memory limit reached",
+            Limit::Interrupt => "interrupted",
+        })
+    }
+}
+
+impl Default for Search {
+    fn default() -> Self {
+        Search {
+            strategy: Strategy::default(),
+            matching: Matching::default(),
+            limits: Limits::default(),
+            progress_every: 256,
+        }
+    }
+}
+
+impl Search {
+    /// Searches `system` and shows `visitor` what it sees.
+    pub fn run<S: System>(&self, system: &S, visitor: &mut impl Visitor<S>) -> Summary {
+        match self.strategy {
+            Strategy::Depth => self.drive(system, &mut Depth::default(), visitor),
+            Strategy::Breadth => self.drive(system, &mut Breadth::default(), visitor),
+            Strategy::Random { seed, runs } => {
+                let stateless = Search { matching: Matching::Off, ..*self };
+                stateless.drive(system, &mut Random::new(seed, runs), visitor)
+            }
+        }
+    }
+
+    /// The search with any frontier.
+    pub(crate) fn drive<S: System, F: Frontier<S>>(
+        &self,
+        system: &S,
+        frontier: &mut F,
+        visitor: &mut impl Visitor<S>,
+    ) -> Summary {
+        let mut run = Loop::new(self, system, frontier, visitor);
+        let end = run.go();
+        let completeness = match end {
+            Break(limit) => Completeness::Stopped(limit),
+            Continue(()) if run.cut_off => Completeness::Stopped(Limit::Depth),
+            Continue(()) if !F::EXHAUSTIVE => Completeness::Stopped(Limit::Sample),
+            Continue(()) => Completeness::Complete,
+        };
+        let Progress { states_seen, transitions, leaves, .. } = run.count;
+        Summary { states_seen, transitions, leaves, depth_seen: run.depth_seen, completeness }
+    }
+}
+
+/// A search under way.
+struct Loop<'a, S: System, F, V> {
+    system: &'a S,
+    frontier: &'a mut F,
+    visitor: &'a mut V,
+    /// Digests of the states seen, if states are matched.
+    seen: Option<FxHashSet<u128>>,
+    states_max: u64,
+    depth_max: usize,
+    progress_every: u64,
+    count: Progress,
+    depth_seen: usize,
+    /// Whether some state was not explored further because of its depth.
+    cut_off: bool,
+    /// The steps enabled in the state looked at: one buffer for the whole search.
+    steps: Vec<S::Step>,
+}
+
+impl<'a, S: System, F: Frontier<S>, V: Visitor<S>> Loop<'a, S, F, V> {
+    fn new(search: &Search, system: &'a S, frontier: &'a mut F, visitor: &'a mut V) -> Self {
+        Loop {
+            system,
+            frontier,
+            visitor,
+            seen: (search.matching == Matching::Digest).then(FxHashSet::default),
+            states_max: search.limits.states_max.unwrap_or(u64::MAX),
+            depth_max: search.limits.depth_max.unwrap_or(usize::MAX),
+            progress_every: search.progress_every.max(1),
+            count: Progress::default(),
+            depth_seen: 0,
+            cut_off: false,
+            steps: Vec::new(),
+        }
+    }
+
+    /// The loop: until the frontier is empty or something says stop.
+    fn go(&mut self) -> ControlFlow<Limit> {
+        self.arrive(self.system.initial())?;
+        while let Some((mut state, step)) = self.frontier.next() {
+            let event = self.system.execute(&mut state, &step);
+            self.frontier.enter(step, event);
+            self.count.transitions += 1;
+            if self.count.transitions.is_multiple_of(self.progress_every) {
+                self.report_progress()?;
+            }
+            self.show(&state, |visitor, at| match at.last_event() {
+                Some(event) => visitor.step(at, event),
+                None => Continue(()),
+            })?;
+            self.arrive(state)?;
+        }
+        Continue(())
+    }
+
+    /// Looks at a state that was just reached, and hands its steps to the frontier.
+    fn arrive(&mut self, state: S::State) -> ControlFlow<Limit> {
+        if !self.is_new(&state) {
+            return Continue(());
+        }
+        if self.count.states_seen == self.states_max {
+            return Break(Limit::States);
+        }
+        self.count.states_seen += 1;
+        let depth = self.frontier.path().depth();
+        self.depth_seen = self.depth_seen.max(depth);
+        self.show(&state, V::state)?;
+        self.steps.clear();
+        self.system.enabled(&state, &mut self.steps);
+        if self.steps.is_empty() {
+            self.count.leaves += 1;
+            self.show(&state, V::leaf)?;
+        } else if depth >= self.depth_max {
+            self.cut_off = true;
+            return Continue(());
+        }
+        self.frontier.expand(state, &mut self.steps);
+        Continue(())
+    }
+
+    fn is_new(&mut self, state: &S::State) -> bool {
+        match &mut self.seen {
+            None => true,
+            Some(seen) => self.system.digest(state).is_none_or(|digest| seen.insert(digest)),
+        }
+    }
+
+    fn show(
+        &mut self,
+        state: &S::State,
+        look: impl FnOnce(&mut V, &Visit<'_, S>) -> ControlFlow<()>,
+    ) -> ControlFlow<Limit> {
+        let at = Visit { system: self.system, state, path: self.frontier.path() };
+        match look(self.visitor, &at) {
+            Continue(()) => Continue(()),
+            Break(()) => Break(Limit::Visitor),
+        }
+    }
+
+    fn report_progress(&mut self) -> ControlFlow<Limit> {
+        self.count.depth = self.frontier.path().depth();
+        self.count.pending = self.frontier.pending();
+        self.visitor.progress(&self.count)
+    }
+}

@@ -1,0 +1,67 @@
+//! What can be explored.
+
+use std::fmt::Debug;
+use std::hash::Hash;
+
+/// A transition system: a place to start, steps to choose from, and what a step does.
+///
+/// It must be *deterministic*: a state and a step determine the next state and the event. Whatever is left to chance in
+/// the modelled world (which thread runs, which session a deadlock kills) is a step of its own. Then a list of steps
+/// replays a run exactly.
+///
+/// Three methods are required. The provided ones are conservative: a search without them is slower, never wrong.
+pub trait System {
+    /// Everything that later steps depend on. Cloned wherever a search branches, so cloning should be cheap.
+    type State: Clone;
+
+    /// A choice, such as the thread that acts.
+    type Step: Clone + Eq + Ord + Hash + Debug;
+
+    /// What executing a step did: what to show in a trace, and the footprint that tells which steps commute.
+    type Event;
+
+    /// The state in which every run starts.
+    fn initial(&self) -> Self::State;
+
+    /// Appends the steps possible in `state`, in a fixed order. A state without any is a *leaf*: the run has ended.
+    ///
+    /// `steps` is empty when this is called. The order decides in which order runs are found.
+    fn enabled(&self, state: &Self::State, steps: &mut Vec<Self::Step>);
+
+    /// Executes an enabled step.
+    fn execute(&self, state: &mut Self::State, step: &Self::Step) -> Self::Event;
+
+    /// A digest that equals another state's only if the two behave alike from here on, for [`Matching::Digest`].
+    ///
+    /// It must see everything that later steps or the checked properties depend on, including what each thread has
+    /// observed so far if the property is about that. `None` matches no other state. [`digest_of`] serves a state that
+    /// implements `Hash`.
+    ///
+    /// [`Matching::Digest`]: crate::Matching::Digest
+    /// [`digest_of`]: crate::digest_of
+    fn digest(&self, state: &Self::State) -> Option<u128> {
+        let _ = state;
+        None
+    }
+
+    /// Whether the order of two neighbouring events of different threads may matter.
+    fn dependent(&self, first: &Self::Event, second: &Self::Event) -> bool {
+        let _ = (first, second);
+        true
+    }
+
+    /// The token that stands for `step` in a printed schedule: no white space, and no `*` before a number at its end.
+    fn name(&self, step: &Self::Step) -> String {
+        format!("{step:?}").split_whitespace().collect()
+    }
+
+    /// The step that [`name`](System::name) prints as `token`.
+    ///
+    /// Provided: looks among the steps enabled at the start, which are all there are in a system whose steps are its
+    /// threads. A system with steps that appear later overrides it to make these readable too.
+    fn parse(&self, token: &str) -> Option<Self::Step> {
+        let mut steps = Vec::new();
+        self.enabled(&self.initial(), &mut steps);
+        steps.into_iter().find(|step| self.name(step) == token)
+    }
+}
