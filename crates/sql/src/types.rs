@@ -90,3 +90,40 @@ impl fmt::Display for Type {
         }
     }
 }
+
+/// How freely PostgreSQL converts one type into another; a weaker context permits all stronger ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum CastLevel {
+    /// Anywhere: an operand that does not fit is converted silently.
+    Implicit,
+    /// When a value is stored into a column or a variable.
+    Assignment,
+    /// Only where a cast is written.
+    Explicit,
+}
+
+/// The loosest context in which PostgreSQL converts `from` into `to`; `None` where there is no such cast.
+///
+/// As in `pg_cast`, and beyond it: every type becomes text by assignment and text becomes every type when asked to,
+/// through the types' text forms. A literal of [`Type::Unknown`] becomes anything. Lengths and precisions do not
+/// matter here: they are always applied, never chosen by.
+pub fn cast_level(from: Type, to: Type) -> Option<CastLevel> {
+    use CastLevel::*;
+    use Type::*;
+    match (from.base(), to.base()) {
+        (Void, _) | (_, Void) | (_, Unknown) => None,
+        (Unknown, _) => Some(Implicit),
+        (a, b) if a == b => Some(Implicit),
+        (a, b) if a.is_text() && b.is_text() => Some(Implicit),
+        (Int2, Int4 | Int8) | (Int4, Int8) => Some(Implicit),
+        (Int2 | Int4 | Int8, Numeric(_) | Float8) | (Numeric(_), Float8) => Some(Implicit),
+        (Int8, Int4 | Int2) | (Int4, Int2) | (Float8 | Numeric(_), Int2 | Int4 | Int8) => Some(Assignment),
+        (Float8, Numeric(_)) => Some(Assignment),
+        (Bool, Int4) | (Int4, Bool) => Some(Explicit),
+        (Date, Timestamp | Timestamptz) | (Timestamp, Timestamptz) => Some(Implicit),
+        (Timestamp | Timestamptz, Date) | (Timestamptz, Timestamp) => Some(Assignment),
+        (_, b) if b.is_text() => Some(Assignment),
+        (a, _) if a.is_text() => Some(Explicit),
+        _ => None,
+    }
+}

@@ -4,6 +4,18 @@
 //! the binder has inserted the casts. To add a function: a line in [`FUNCTIONS`] and, if it is new, its few lines of code in the
 //! file of its kind; the tests loop over the list.
 
+mod aggregate;
+mod args;
+mod arithmetic;
+mod compare;
+mod list;
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+pub use aggregate::{AGGREGATES, Accumulator};
+pub use list::FUNCTIONS;
+
 use crate::error::SqlError;
 use crate::types::Type;
 use crate::value::Value;
@@ -92,36 +104,38 @@ pub enum SetFunction {
     GenerateSeries,
 }
 
-/// An aggregate half way.
-#[derive(Clone, Debug)]
-pub struct Accumulator {
-    _kind: AggregateKind,
-}
-
-impl Accumulator {
-    /// Before any row.
-    pub fn new(aggregate: &'static Aggregate) -> Self {
-        Accumulator { _kind: aggregate.kind }
-    }
-
-    /// One row more; `args` as the aggregate takes them.
-    pub fn add(&mut self, _args: &[Value]) -> Result<(), SqlError> {
-        Ok(())
-    }
-
-    /// The result.
-    pub fn finish(self) -> Result<Value, SqlError> {
-        Ok(Value::Null)
-    }
-}
-
-/// Every function and operator.
-pub static FUNCTIONS: &[Builtin] = &[];
-
-/// Every aggregate.
-pub static AGGREGATES: &[Aggregate] = &[];
-
-/// The builtin with this name and these exact parameter types, for code that needs a particular one (`=` for CASE).
+/// The builtin with this name for these exact parameter types, for code that needs a particular one (`=` for CASE).
+/// A signature of exactly these types is preferred to one that takes any.
 pub fn find(name: &str, args: &[Type]) -> Option<&'static Builtin> {
-    FUNCTIONS.iter().find(|f| f.name == name && f.args == args)
+    let exact = overloads(name).find(|f| f.args == args);
+    exact.or_else(|| overloads(name).find(|f| accepts(f.args, args)))
+}
+
+/// Every builtin function or operator with this name, in the order of [`FUNCTIONS`].
+pub fn overloads(name: &str) -> impl Iterator<Item = &'static Builtin> + use<> {
+    static BY_NAME: LazyLock<HashMap<&'static str, Vec<&'static Builtin>>> = LazyLock::new(|| {
+        let mut by_name: HashMap<_, Vec<_>> = HashMap::new();
+        FUNCTIONS.iter().for_each(|f| by_name.entry(f.name).or_default().push(f));
+        by_name
+    });
+    BY_NAME.get(name).map_or(&[][..], Vec::as_slice).iter().copied()
+}
+
+/// Every aggregate with this name, in the order of [`AGGREGATES`].
+pub fn aggregates(name: &str) -> impl Iterator<Item = &'static Aggregate> + '_ {
+    AGGREGATES.iter().filter(move |a| a.name == name)
+}
+
+/// These types are what the parameters say, where those that take any type all take the same.
+fn accepts(params: &[Type], args: &[Type]) -> bool {
+    let mut any = None;
+    params.len() == args.len()
+        && params.iter().zip(args).all(|(param, arg)| match param {
+            Type::Unknown => same(*any.get_or_insert(*arg), *arg),
+            _ => same(*param, *arg),
+        })
+}
+
+fn same(a: Type, b: Type) -> bool {
+    a.base() == b.base() || a.is_text() && b.is_text()
 }

@@ -1,0 +1,162 @@
+//! Aggregates, row by row.
+//!
+//! NULL arguments do not count, for `count(*)` every row does. Over no rows an aggregate is NULL, except that a count
+//! is 0. Sums of `smallint` and `integer` are `bigint`, of `bigint` `numeric`; an average is a sum divided, and gets its
+//! scale from the division.
+
+use super::{Aggregate, AggregateKind, args};
+use crate::error::{SqlError, SqlState};
+use crate::types::Type::{self, *};
+use crate::value::{Interval as Span, Value, numeric};
+
+const DECIMAL: Type = Numeric(None);
+
+const fn a(name: &'static str, args: &'static [Type], returns: Type, kind: AggregateKind) -> Aggregate {
+    Aggregate { name, args, returns, kind }
+}
+
+/// Every aggregate.
+pub static AGGREGATES: &[Aggregate] = &[
+    a("count", &[], Int8, AggregateKind::CountRows),
+    a("count", &[Unknown], Int8, AggregateKind::Count),
+    a("sum", &[Int2], Int8, AggregateKind::Sum),
+    a("sum", &[Int4], Int8, AggregateKind::Sum),
+    a("sum", &[Int8], DECIMAL, AggregateKind::Sum),
+    a("sum", &[DECIMAL], DECIMAL, AggregateKind::Sum),
+    a("sum", &[Float8], Float8, AggregateKind::Sum),
+    a("sum", &[Interval], Interval, AggregateKind::Sum),
+    a("avg", &[Int2], DECIMAL, AggregateKind::Avg),
+    a("avg", &[Int4], DECIMAL, AggregateKind::Avg),
+    a("avg", &[Int8], DECIMAL, AggregateKind::Avg),
+    a("avg", &[DECIMAL], DECIMAL, AggregateKind::Avg),
+    a("avg", &[Float8], Float8, AggregateKind::Avg),
+    a("avg", &[Interval], Interval, AggregateKind::Avg),
+    a("min", &[Int2], Int2, AggregateKind::Min),
+    a("min", &[Int4], Int4, AggregateKind::Min),
+    a("min", &[Int8], Int8, AggregateKind::Min),
+    a("min", &[DECIMAL], DECIMAL, AggregateKind::Min),
+    a("min", &[Float8], Float8, AggregateKind::Min),
+    a("min", &[Text], Text, AggregateKind::Min),
+    a("min", &[Date], Date, AggregateKind::Min),
+    a("min", &[Timestamp], Timestamp, AggregateKind::Min),
+    a("min", &[Timestamptz], Timestamptz, AggregateKind::Min),
+    a("min", &[Interval], Interval, AggregateKind::Min),
+    a("max", &[Int2], Int2, AggregateKind::Max),
+    a("max", &[Int4], Int4, AggregateKind::Max),
+    a("max", &[Int8], Int8, AggregateKind::Max),
+    a("max", &[DECIMAL], DECIMAL, AggregateKind::Max),
+    a("max", &[Float8], Float8, AggregateKind::Max),
+    a("max", &[Text], Text, AggregateKind::Max),
+    a("max", &[Date], Date, AggregateKind::Max),
+    a("max", &[Timestamp], Timestamp, AggregateKind::Max),
+    a("max", &[Timestamptz], Timestamptz, AggregateKind::Max),
+    a("max", &[Interval], Interval, AggregateKind::Max),
+    a("bool_and", &[Bool], Bool, AggregateKind::BoolAnd),
+    a("every", &[Bool], Bool, AggregateKind::BoolAnd),
+    a("bool_or", &[Bool], Bool, AggregateKind::BoolOr),
+    a("string_agg", &[Text, Text], Text, AggregateKind::StringAgg),
+];
+
+/// An aggregate half way.
+#[derive(Clone, Debug)]
+pub struct Accumulator {
+    aggregate: &'static Aggregate,
+    /// Rows that counted.
+    count: i64,
+    /// What they come to; NULL before the first.
+    state: Value,
+    /// `string_agg`, which grows in place.
+    text: String,
+}
+
+impl Accumulator {
+    /// Before any row.
+    pub fn new(aggregate: &'static Aggregate) -> Self {
+        Accumulator { aggregate, count: 0, state: Value::Null, text: String::new() }
+    }
+
+    /// One row more; `args` as the aggregate takes them.
+    pub fn add(&mut self, args: &[Value]) -> Result<(), SqlError> {
+        use AggregateKind::*;
+        let kind = self.aggregate.kind;
+        if kind == CountRows {
+            self.count += 1;
+            return Ok(());
+        }
+        let value = args::Args::any(args, 0)?;
+        if value.is_null() {
+            return Ok(());
+        }
+        match kind {
+            CountRows | Count => {}
+            StringAgg => self.append(value, args.get(1)),
+            _ if self.count == 0 => self.state = self.first(value),
+            Sum | Avg => self.state = self.sum(value)?,
+            Min if *value < self.state => self.state = value.clone(),
+            Max if *value > self.state => self.state = value.clone(),
+            Min | Max => {}
+            BoolAnd => self.state = Value::Bool(self.state.is_true() && value.is_true()),
+            BoolOr => self.state = Value::Bool(self.state.is_true() || value.is_true()),
+        }
+        self.count += 1;
+        Ok(())
+    }
+
+    /// The result.
+    pub fn finish(self) -> Result<Value, SqlError> {
+        use AggregateKind::*;
+        match self.aggregate.kind {
+            CountRows | Count => Ok(Value::Int(self.count)),
+            _ if self.count == 0 => Ok(Value::Null),
+            StringAgg => Ok(Value::text(self.text)),
+            Avg => self.average(),
+            Sum | Min | Max | BoolAnd | BoolOr => Ok(self.state),
+        }
+    }
+
+    /// The first value, in the type that sums are computed in.
+    fn first(&self, value: &Value) -> Value {
+        let summed = matches!(self.aggregate.kind, AggregateKind::Sum | AggregateKind::Avg);
+        match value {
+            Value::Int(i) if summed && self.aggregate.returns == DECIMAL => Value::numeric(numeric::from_i64(*i)),
+            other => other.clone(),
+        }
+    }
+
+    fn sum(&self, value: &Value) -> Result<Value, SqlError> {
+        Ok(match (&self.state, value) {
+            (Value::Int(a), Value::Int(b)) => Value::Int(a.checked_add(*b).ok_or_else(bigint_out_of_range)?),
+            (Value::Numeric(a), Value::Int(b)) => Value::numeric(numeric::add(a, &numeric::from_i64(*b))?),
+            (Value::Numeric(a), Value::Numeric(b)) => Value::numeric(numeric::add(a, b)?),
+            (Value::Float(a), Value::Float(b)) => super::arithmetic::finite(a + b, &[*a, *b])?,
+            (Value::Interval(a), Value::Interval(b)) => Value::Interval(a.checked_add(*b)?),
+            (a, b) => {
+                let message = format!("cannot add {b:?} to {a:?}");
+                return Err(SqlError::new(SqlState::INTERNAL_ERROR, message));
+            }
+        })
+    }
+
+    fn average(self) -> Result<Value, SqlError> {
+        Ok(match &self.state {
+            Value::Numeric(sum) => Value::numeric(numeric::div(sum, &numeric::from_i64(self.count))?),
+            Value::Float(sum) => Value::Float(sum / self.count as f64),
+            Value::Interval(sum) => Value::Interval(Span::checked_div(*sum, self.count as f64)?),
+            other => {
+                let message = format!("cannot average {other:?}");
+                return Err(SqlError::new(SqlState::INTERNAL_ERROR, message));
+            }
+        })
+    }
+
+    fn append(&mut self, value: &Value, delimiter: Option<&Value>) {
+        if self.count > 0 {
+            self.text.push_str(delimiter.and_then(Value::as_text).unwrap_or(""));
+        }
+        self.text.push_str(value.as_text().unwrap_or(""));
+    }
+}
+
+fn bigint_out_of_range() -> SqlError {
+    SqlError::new(SqlState::NUMERIC_OUT_OF_RANGE, "bigint out of range")
+}

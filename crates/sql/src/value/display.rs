@@ -1,0 +1,86 @@
+//! Text output, byte for byte PostgreSQL's.
+
+use std::fmt::{self, Write};
+use std::sync::Arc;
+
+use super::calendar::{write_date, write_timestamp};
+use super::{Value, numeric};
+
+impl fmt::Display for Value {
+    /// What the type's output function writes; NULL, which has none, is written `NULL`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Null => f.write_str("NULL"),
+            Value::Bool(b) => f.write_str(if *b { "t" } else { "f" }),
+            Value::Int(i) => write!(f, "{i}"),
+            Value::Float(x) => f.write_str(&float_text(*x)),
+            Value::Numeric(n) => f.write_str(&numeric::to_text(n)),
+            Value::Text(t) => f.write_str(t),
+            Value::Date(days) => write_date(f, *days),
+            Value::Timestamp(t) => write_timestamp(f, *t, ""),
+            Value::Timestamptz(t) => write_timestamp(f, *t, "+00"),
+            Value::Interval(i) => write!(f, "{i}"),
+            Value::Uuid(u) => write!(f, "{}", uuid::Uuid::from_u128(*u)),
+            Value::Record(fields) => write_record(f, fields),
+        }
+    }
+}
+
+/// The value as a `text`: `::text`, which spells booleans out.
+pub(crate) fn text_of(value: &Value) -> Arc<str> {
+    match value {
+        Value::Text(t) => t.clone(),
+        Value::Bool(true) => "true".into(),
+        Value::Bool(false) => "false".into(),
+        other => other.to_string().into(),
+    }
+}
+
+/// The fewest digits that read back the same; with an exponent below 1e-4 and from 1e15.
+fn float_text(x: f64) -> String {
+    if x.is_nan() {
+        return "NaN".into();
+    }
+    if x.is_infinite() {
+        return if x > 0.0 { "Infinity".into() } else { "-Infinity".into() };
+    }
+    if x == 0.0 || (1e-4..1e15).contains(&x.abs()) {
+        return x.to_string();
+    }
+    let scientific = format!("{x:e}");
+    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let (sign, exponent) = match exponent.strip_prefix('-') {
+        Some(exponent) => ('-', exponent),
+        None => ('+', exponent),
+    };
+    format!("{digits}e{sign}{exponent:0>2}")
+}
+
+/// `(1,,"two words","say ""hi""")`
+fn write_record(f: &mut fmt::Formatter<'_>, fields: &[Value]) -> fmt::Result {
+    f.write_char('(')?;
+    for (i, field) in fields.iter().enumerate() {
+        if i > 0 {
+            f.write_char(',')?;
+        }
+        if !field.is_null() {
+            write_field(f, &field.to_string())?;
+        }
+    }
+    f.write_char(')')
+}
+
+fn write_field(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
+    let special = |c: char| matches!(c, '"' | '\\' | '(' | ')' | ',') || c.is_ascii_whitespace() || c == '\x0b';
+    if !text.is_empty() && !text.contains(special) {
+        return f.write_str(text);
+    }
+    f.write_char('"')?;
+    for c in text.chars() {
+        if matches!(c, '"' | '\\') {
+            f.write_char(c)?;
+        }
+        f.write_char(c)?;
+    }
+    f.write_char('"')
+}
