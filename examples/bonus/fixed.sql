@@ -1,0 +1,39 @@
+-- Input 1 again; now the bonus is one transaction that locks the employee as it finds him.
+-- Table Ia of the paper.
+CREATE TABLE company (id int PRIMARY KEY, name text NOT NULL, location text NOT NULL, salary int NOT NULL);
+INSERT INTO company VALUES
+  (1, 'Bill', 'California', 16000),
+  (2, 'Bob', 'Texas', 10500),
+  (3, 'Alice', 'Norway', 14000);
+
+-- Fig. 1: the first employee below the limit gets the bonus. The program computes the new salary.
+CREATE PROCEDURE add_bonus(max_salary int, bonus int) LANGUAGE plpgsql AS $$
+DECLARE
+  employee int;
+  new_salary int;
+BEGIN
+  SELECT id, salary INTO employee, new_salary FROM company WHERE salary < max_salary FOR UPDATE;
+  IF FOUND THEN
+    new_salary := new_salary + bonus;
+    UPDATE company SET salary = new_salary WHERE id = employee;
+  END IF;
+END $$;
+
+-- Fig. 2: everybody at a place gets the increment. The database computes the new salary.
+CREATE PROCEDURE update_salary(increment int, place text) LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE company SET salary = salary + increment WHERE location = place;
+END $$;
+
+--@ thread bonus
+CALL add_bonus(12000, 500);
+
+--@ thread raise
+CALL update_salary(2000, 'Texas');
+
+-- Table Ib (bonus, then raise): Bob has 13000. Table Ic (raise, then bonus): Bob has 12500. Nobody else changes.
+--@ final table_ib_or_ic
+SELECT count(*) = 3 FROM company
+WHERE (id = 1 AND name = 'Bill' AND location = 'California' AND salary = 16000)
+   OR (id = 2 AND name = 'Bob' AND location = 'Texas' AND salary IN (13000, 12500))
+   OR (id = 3 AND name = 'Alice' AND location = 'Norway' AND salary = 14000);
