@@ -1,0 +1,195 @@
+//! The report for people: verdict first, then the shortest trace, then why, then the command that shows it again.
+
+use std::fmt::{self, Write};
+
+use crate::columns;
+use crate::paint::{Paint, Style};
+use crate::wrap::{pad, width, wrap};
+use crate::{Counterexample, FinalTable, PropertyStatus, Report, Verdict};
+
+/// Rows of a final table that are shown.
+const ROWS_SHOWN: usize = 12;
+
+/// Writes the report.
+pub fn write(out: &mut dyn Write, report: &Report, style: Style) -> fmt::Result {
+    write_verdict(out, report, style)?;
+    if let Some(counterexample) = &report.counterexample {
+        write_counterexample(out, counterexample, style)?;
+    }
+    write_properties(out, report, style)?;
+    write_paragraph(out, "searched", &searched(report), style)?;
+    for warning in &report.warnings {
+        write_paragraph(out, "warning", warning, style)?;
+    }
+    if let Some(counterexample) = &report.counterexample {
+        // Not wrapped: it is to be copied.
+        writeln!(out)?;
+        style.write(out, Paint::Bold, "replay")?;
+        writeln!(out, "  {}", counterexample.replay)?;
+    }
+    Ok(())
+}
+
+fn write_verdict(out: &mut dyn Write, report: &Report, style: Style) -> fmt::Result {
+    let paint = match report.verdict {
+        Verdict::Holds => Paint::Good,
+        Verdict::Violated => Paint::Bad,
+        Verdict::Inconclusive(_) => Paint::Unsure,
+    };
+    style.write(out, paint, report.verdict.word())?;
+    let what = match (&report.verdict, &report.counterexample) {
+        (Verdict::Inconclusive(reason), _) => format!("{}: {reason}", report.file),
+        (_, Some(Counterexample { property, anomaly: Some(anomaly), .. })) => {
+            format!("{}: {property} ({anomaly})", report.file)
+        }
+        (_, Some(Counterexample { property, .. })) => format!("{}: {property}", report.file),
+        (_, None) => report.file.clone(),
+    };
+    writeln!(out, "  {what}")?;
+    if let Some(counterexample) = &report.counterexample {
+        write_wrapped(out, &counterexample.headline, style)?;
+    }
+    Ok(())
+}
+
+fn write_counterexample(out: &mut dyn Write, counterexample: &Counterexample, style: Style) -> fmt::Result {
+    if !counterexample.trace.steps.is_empty() {
+        writeln!(out)?;
+        columns::write(out, &counterexample.trace, style)?;
+    }
+    for table in &counterexample.trace.tables {
+        writeln!(out)?;
+        write_table(out, table, style)?;
+    }
+    if !counterexample.explanation.is_empty() {
+        writeln!(out)?;
+        style.write(out, Paint::Bold, "why")?;
+        writeln!(out)?;
+        for paragraph in &counterexample.explanation {
+            write_wrapped(out, paragraph, style)?;
+        }
+    }
+    Ok(())
+}
+
+/// Text wrapped to the page, indented by two.
+fn write_wrapped(out: &mut dyn Write, text: &str, style: Style) -> fmt::Result {
+    for line in wrap(text, style.width.saturating_sub(2).max(20), 0) {
+        writeln!(out, "  {line}")?;
+    }
+    Ok(())
+}
+
+/// A heading, then text that hangs behind it.
+fn write_paragraph(out: &mut dyn Write, heading: &str, text: &str, style: Style) -> fmt::Result {
+    writeln!(out)?;
+    style.write(out, Paint::Bold, heading)?;
+    let indent = width(heading) + 2;
+    let lines = wrap(text, style.width.saturating_sub(indent).max(20), 0);
+    for (i, line) in lines.iter().enumerate() {
+        writeln!(out, "{}{line}", " ".repeat(if i == 0 { 2 } else { indent }))?;
+    }
+    Ok(())
+}
+
+fn write_properties(out: &mut dyn Write, report: &Report, style: Style) -> fmt::Result {
+    let names = |status: PropertyStatus| {
+        let of_status = report.properties.iter().filter(|p| p.status == status).map(|p| p.name.as_str());
+        of_status.collect::<Vec<_>>().join(", ")
+    };
+    for (status, heading) in [
+        (PropertyStatus::Holds, "checked"),
+        (PropertyStatus::Skipped, "not checked"),
+        // After a violation the search stops, so all others are undecided; not worth a line.
+        (PropertyStatus::Undecided, "undecided"),
+    ] {
+        let names = names(status);
+        if !names.is_empty() && !(status == PropertyStatus::Undecided && report.verdict == Verdict::Violated) {
+            write_paragraph(out, heading, &names, style)?;
+        }
+    }
+    Ok(())
+}
+
+fn write_table(out: &mut dyn Write, table: &FinalTable, style: Style) -> fmt::Result {
+    let cell = |v: &Option<String>| columns::value_text(v).to_string();
+    let shown: Vec<Vec<String>> = table.rows.iter().take(ROWS_SHOWN).map(|r| r.iter().map(cell).collect()).collect();
+    let mut widths: Vec<usize> = table.columns.iter().map(|c| width(c)).collect();
+    for row in &shown {
+        for (w, cell) in widths.iter_mut().zip(row) {
+            *w = (*w).max(width(cell));
+        }
+    }
+    let line = |cells: &[String]| {
+        let cells: Vec<String> = cells.iter().zip(&widths).map(|(c, w)| pad(c, *w)).collect();
+        cells.join("  ").trim_end().to_string()
+    };
+    let fits = |text: String| text.chars().take(style.width.saturating_sub(4)).collect::<String>();
+    write!(out, "  ")?;
+    style.write(out, Paint::Bold, &table.name)?;
+    writeln!(out, " at the end{}", if table.rows.is_empty() { ": empty" } else { "" })?;
+    if table.rows.is_empty() {
+        return Ok(());
+    }
+    write!(out, "    ")?;
+    style.write(out, Paint::Dim, &fits(line(&table.columns)))?;
+    writeln!(out)?;
+    for row in &shown {
+        writeln!(out, "    {}", fits(line(row)))?;
+    }
+    let more = table.rows.len() - shown.len();
+    if more > 0 {
+        writeln!(out, "    and {more} more")?;
+    }
+    Ok(())
+}
+
+/// How much was searched, as a sentence.
+fn searched(report: &Report) -> String {
+    let stats = &report.stats;
+    let mut parts = Vec::new();
+    if stats.states > 0 {
+        parts.push(counted(stats.states, "state"));
+    }
+    parts.push(counted(stats.transitions, "step"));
+    let end = if stats.states > 0 { "end state" } else { "interleaving" };
+    parts.push(counted(stats.ends, end));
+    parts.push(format!("at most {} deep", counted(stats.depth, "step")));
+    let mut text = parts.join(", ");
+    if !stats.search.is_empty() {
+        text = format!("{}: {text}", stats.search);
+    }
+    if let Some(ms) = stats.elapsed_ms {
+        text.push_str(&format!(", in {}", duration(ms)));
+    }
+    match (&report.verdict, stats.complete) {
+        (_, true) => text + "; all of them",
+        (Verdict::Violated, false) => text + "; stopped at the first violation",
+        (_, false) => text + "; not all of them",
+    }
+}
+
+fn counted(n: u64, noun: &str) -> String {
+    format!("{} {noun}{}", grouped(n), if n == 1 { "" } else { "s" })
+}
+
+/// `1234567` as `1,234,567`.
+fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i) % 3 == 0 {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+fn duration(ms: u64) -> String {
+    match ms {
+        0..1000 => format!("{ms} ms"),
+        1000..60_000 => format!("{}.{} s", ms / 1000, ms % 1000 / 100),
+        _ => format!("{} min {} s", ms / 60_000, ms / 1000 % 60),
+    }
+}
