@@ -10,17 +10,21 @@
 //! `Display` is PostgreSQL's text output. The clock zone is UTC, the date style ISO, the interval style `postgres`.
 
 pub mod calendar;
-
+mod cast;
 mod digest;
 mod display;
 mod interval;
 pub mod numeric;
 mod order;
+mod parse_interval;
+mod parse_time;
 
 use std::sync::Arc;
 
 use bigdecimal::BigDecimal;
 
+pub use cast::cast;
+pub(crate) use cast::{date_to_timestamp, timestamp_to_date};
 pub use digest::digest_row;
 pub(crate) use display::text_of;
 pub use interval::Interval;

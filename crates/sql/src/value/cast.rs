@@ -1,0 +1,240 @@
+//! Conversions between types, with the errors PostgreSQL gives when a value does not fit.
+//!
+//! A cast converts, then applies the target's limit: `numeric(10,2)` rounds, `varchar(5)` refuses what is longer, or cuts
+//! it where the cast was written out. Text becomes a value through the type's input function and a value becomes
+//! text through [`super::display`].
+
+use std::sync::Arc;
+
+use super::calendar::{self, DAY};
+use super::parse_time::{self, parse_interval};
+use super::{Value, display::text_of, numeric};
+use crate::error::{SqlError, SqlState};
+use crate::types::Type;
+
+type Result<T = Value> = std::result::Result<T, SqlError>;
+
+/// The value as one of type `to`. An `explicit` cast cuts a text that is too long for a `varchar`; others fail.
+pub fn cast(value: &Value, from: Type, to: Type, explicit: bool) -> Result {
+    if value.is_null() {
+        return Ok(Value::Null);
+    }
+    limit(convert(value, from, to)?, to, explicit)
+}
+
+fn convert(value: &Value, from: Type, to: Type) -> Result {
+    use Value::*;
+    Ok(match (value, to.base()) {
+        (_, Type::Text | Type::Varchar(_)) => Text(text_of(value)),
+        (Text(text), _) => return parse(text, to),
+        (Int(i), Type::Int2 | Type::Int4 | Type::Int8) => Int(to_width(Some(*i), to)?),
+        (Int(i), Type::Numeric(_)) => Value::numeric(numeric::from_i64(*i)),
+        (Int(i), Type::Float8) => Float(*i as f64),
+        (Int(i), Type::Bool) => Bool(*i != 0),
+        (Bool(b), Type::Int4) => Int(i64::from(*b)),
+        (Numeric(n), Type::Int2 | Type::Int4 | Type::Int8) => Int(to_width(numeric::to_i64(n), to)?),
+        (Numeric(n), Type::Float8) => Float(numeric_to_float(n)?),
+        (Float(x), Type::Int2 | Type::Int4 | Type::Int8) => Int(to_width(float_to_int(*x), to)?),
+        (Float(x), Type::Numeric(_)) => Value::numeric(numeric::from_f64(*x).ok_or_else(not_a_number)?),
+        (Date(d), Type::Timestamp) => Timestamp(date_to_timestamp(*d)?),
+        (Date(d), Type::Timestamptz) => Timestamptz(date_to_timestamp(*d)?),
+        (Timestamp(t) | Timestamptz(t), Type::Date) => Date(timestamp_to_date(*t)),
+        (Timestamp(t) | Timestamptz(t), Type::Timestamp) => Timestamp(*t),
+        (Timestamp(t) | Timestamptz(t), Type::Timestamptz) => Timestamptz(*t),
+        (Bool(_), Type::Bool)
+        | (Float(_), Type::Float8)
+        | (Numeric(_), Type::Numeric(_))
+        | (Date(_), Type::Date)
+        | (Interval(_), Type::Interval)
+        | (Uuid(_), Type::Uuid)
+        | (Record(_), Type::Record)
+        | (_, Type::Unknown) => value.clone(),
+        _ => return Err(SqlError::new(CANNOT_COERCE, format!("cannot cast type {from} to {to}"))),
+    })
+}
+
+const CANNOT_COERCE: SqlState = SqlState(*b"42846");
+
+/// Applies the length or precision of a type.
+fn limit(value: Value, to: Type, explicit: bool) -> Result {
+    match (&value, to) {
+        (Value::Numeric(n), Type::Numeric(Some((precision, scale)))) => {
+            numeric::to_precision(n, precision, scale).map(Value::numeric)
+        }
+        (Value::Text(text), Type::Varchar(Some(limit))) => match text.char_indices().nth(limit as usize) {
+            None => Ok(value),
+            // Blanks beyond the limit are cut silently, as the standard wants.
+            Some((end, _)) if explicit || text[end..].bytes().all(|b| b == b' ') => Ok(Value::text(&text[..end])),
+            Some(_) => {
+                let message = format!("value too long for type character varying({limit})");
+                Err(SqlError::new(SqlState::STRING_TOO_LONG, message))
+            }
+        },
+        _ => Ok(value),
+    }
+}
+
+/// What the input function of the type makes of a text.
+fn parse(text: &Arc<str>, to: Type) -> Result {
+    match to.base() {
+        Type::Bool => parse_bool(text).map(Value::Bool).ok_or_else(|| invalid("boolean", text)),
+        Type::Int2 | Type::Int4 | Type::Int8 => parse_int(text, to).map(Value::Int),
+        Type::Numeric(_) => parse_numeric(text),
+        Type::Float8 => parse_float(text).map(Value::Float),
+        Type::Date => parse_time::parse_date(text).map(Value::Date),
+        Type::Timestamp => parse_time::parse_timestamp(text, "timestamp", false).map(Value::Timestamp),
+        Type::Timestamptz => {
+            parse_time::parse_timestamp(text, "timestamp with time zone", true).map(Value::Timestamptz)
+        }
+        Type::Interval => parse_interval(text).map(Value::Interval),
+        Type::Uuid => parse_uuid(text).map(Value::Uuid).ok_or_else(|| invalid("uuid", text)),
+        Type::Record => {
+            Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, "input of anonymous composite types is not implemented"))
+        }
+        Type::Text | Type::Varchar(_) | Type::Void | Type::Unknown => Ok(Value::Text(text.clone())),
+    }
+}
+
+/// `invalid input syntax for type ...`
+fn invalid(ty: &str, text: &str) -> SqlError {
+    let message = format!("invalid input syntax for type {ty}: \"{text}\"");
+    SqlError::new(SqlState::INVALID_TEXT_REPRESENTATION, message)
+}
+
+fn trim(text: &str) -> &str {
+    text.trim_matches(|c: char| c.is_ascii_whitespace() || c == '\x0b')
+}
+
+/// Any unambiguous beginning of `true`, `false`, `yes`, `no`, `on`, `off`; `1`, `0`.
+fn parse_bool(text: &str) -> Option<bool> {
+    let word = trim(text).to_ascii_lowercase();
+    let begins = |of: &str, least: usize| word.len() >= least && of.starts_with(&word);
+    if begins("true", 1) || begins("yes", 1) || begins("on", 2) || word == "1" {
+        Some(true)
+    } else if begins("false", 1) || begins("no", 1) || begins("off", 2) || word == "0" {
+        Some(false)
+    } else {
+        None
+    }
+}
+
+fn parse_int(text: &str, ty: Type) -> Result<i64> {
+    let word = trim(text);
+    let digits = word.strip_prefix(['+', '-']).unwrap_or(word);
+    if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
+        return Err(invalid(&ty.to_string(), text));
+    }
+    word.parse().ok().and_then(|i| to_width(Some(i), ty).ok()).ok_or_else(|| {
+        let message = format!("value \"{text}\" is out of range for type {ty}");
+        SqlError::new(SqlState::NUMERIC_OUT_OF_RANGE, message)
+    })
+}
+
+fn parse_numeric(text: &str) -> Result {
+    match numeric::parse(text)? {
+        Some(n) => Ok(Value::numeric(n)),
+        None if special_float(trim(text)).is_some() => Err(not_a_number()),
+        None => Err(invalid("numeric", text)),
+    }
+}
+
+fn parse_float(text: &str) -> Result<f64> {
+    let word = trim(text);
+    if let Some(special) = special_float(word) {
+        return Ok(special);
+    }
+    let is_decimal = word.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'+' | b'-' | b'.' | b'e' | b'E'));
+    let parsed = is_decimal.then(|| word.parse::<f64>().ok()).flatten();
+    let x = parsed.ok_or_else(|| invalid("double precision", text))?;
+    let mantissa = word.split(['e', 'E']).next().unwrap_or("");
+    if x.is_infinite() || x == 0.0 && mantissa.bytes().any(|b| matches!(b, b'1'..=b'9')) {
+        return Err(out_of_float_range(word));
+    }
+    Ok(x)
+}
+
+fn special_float(word: &str) -> Option<f64> {
+    match word.to_ascii_lowercase().as_str() {
+        "nan" => Some(f64::NAN),
+        "inf" | "+inf" | "infinity" | "+infinity" => Some(f64::INFINITY),
+        "-inf" | "-infinity" => Some(f64::NEG_INFINITY),
+        _ => None,
+    }
+}
+
+/// 32 hexadecimal digits, in braces or not, with a hyphen allowed after every fourth.
+fn parse_uuid(text: &str) -> Option<u128> {
+    let inner = match text.strip_prefix('{') {
+        Some(rest) => rest.strip_suffix('}')?,
+        None => text,
+    };
+    let (mut uuid, mut count) = (0u128, 0);
+    let mut after_hyphen = false;
+    for c in inner.chars() {
+        if c == '-' {
+            if after_hyphen || count % 4 != 0 || count == 0 || count == 32 {
+                return None;
+            }
+            after_hyphen = true;
+            continue;
+        }
+        uuid = uuid << 4 | u128::from(c.to_digit(16)?);
+        (count, after_hyphen) = (count + 1, false);
+        if count > 32 {
+            return None;
+        }
+    }
+    (count == 32).then_some(uuid)
+}
+
+/// The integer, if the type holds it.
+fn to_width(i: Option<i64>, ty: Type) -> Result<i64> {
+    let fits = |i: &i64| match ty {
+        Type::Int2 => i16::try_from(*i).is_ok(),
+        Type::Int4 => i32::try_from(*i).is_ok(),
+        _ => true,
+    };
+    i.filter(fits).ok_or_else(|| SqlError::new(SqlState::NUMERIC_OUT_OF_RANGE, format!("{ty} out of range")))
+}
+
+/// The nearest integer, halves to the even one.
+fn float_to_int(x: f64) -> Option<i64> {
+    let rounded = x.round_ties_even();
+    (rounded >= i64::MIN as f64 && rounded < -(i64::MIN as f64)).then_some(rounded as i64)
+}
+
+fn numeric_to_float(n: &bigdecimal::BigDecimal) -> Result<f64> {
+    let x = numeric::to_f64(n);
+    let lost = x.is_infinite() || x == 0.0 && !numeric::is_zero(n);
+    if lost { Err(out_of_float_range(&numeric::to_text(n))) } else { Ok(x) }
+}
+
+fn out_of_float_range(text: &str) -> SqlError {
+    let message = format!("\"{text}\" is out of range for type double precision");
+    SqlError::new(SqlState::NUMERIC_OUT_OF_RANGE, message)
+}
+
+fn not_a_number() -> SqlError {
+    let message = "NaN and infinity of type numeric are not supported by the embedded engine";
+    SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message)
+}
+
+/// Midnight of a day.
+pub(crate) fn date_to_timestamp(days: i32) -> Result<i64> {
+    match days {
+        i32::MAX => Ok(i64::MAX),
+        i32::MIN => Ok(i64::MIN),
+        _ => calendar::check_timestamp(i128::from(days) * i128::from(DAY))
+            .map_err(|_| SqlError::new(SqlState::DATETIME_FIELD_OVERFLOW, "date out of range for timestamp")),
+    }
+}
+
+/// The day of a moment.
+pub(crate) fn timestamp_to_date(micros: i64) -> i32 {
+    match micros {
+        i64::MAX => i32::MAX,
+        i64::MIN => i32::MIN,
+        // A timestamp's range is within that of dates.
+        _ => calendar::split(micros).0 as i32,
+    }
+}
