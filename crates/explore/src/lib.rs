@@ -5,7 +5,7 @@
 //! to explore with three methods: where it starts, which steps are possible, and what a step does.
 //!
 //! ```
-//! use isolde_explore::{Search, Strategy, System, on_leaf};
+//! use isolde_explore::{Search, Strategy, System, Visit, on_leaf};
 //! use std::ops::ControlFlow;
 //!
 //! struct Increments;
@@ -44,7 +44,7 @@
 //! // Breadth first, so that the first counterexample is a shortest one.
 //! let search = Search { strategy: Strategy::Breadth, ..Search::default() };
 //! let mut counterexample = None;
-//! let summary = search.run(&Increments, &mut on_leaf(|at| {
+//! let summary = search.run(&Increments, &mut on_leaf(|at: &Visit<Increments>| {
 //!     if at.state.counter == 2 {
 //!         return ControlFlow::Continue(());
 //!     }
@@ -56,7 +56,7 @@
 //!
 //! // All six interleavings: four of them lose an increment.
 //! let mut lost = 0;
-//! let summary = Search::default().run(&Increments, &mut on_leaf(|at| {
+//! let summary = Search::default().run(&Increments, &mut on_leaf(|at: &Visit<Increments>| {
 //!     lost += u32::from(at.state.counter != 2);
 //!     ControlFlow::Continue(())
 //! }));
