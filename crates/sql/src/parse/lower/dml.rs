@@ -1,0 +1,165 @@
+//! INSERT, UPDATE, DELETE.
+
+use squawk_syntax::SyntaxKind as K;
+use squawk_syntax::ast::{self as cst, AstNode};
+
+use super::{Lower, Result, children, has};
+use crate::ast::{
+    Assignment, ConflictTarget, ConflictUpdate, Cte, Delete, Expr, ExprKind, Ident, Insert, InsertSource, OnConflict,
+    QualifiedName, SelectItem, Update,
+};
+use crate::error::Diagnostic;
+
+impl Lower {
+    pub(super) fn insert(&self, insert: &cst::Insert) -> Result<Insert> {
+        self.refuse(insert.overriding_clause(), "OVERRIDING")?;
+        let source = match self.need(insert.insert_source(), insert)? {
+            cst::InsertSource::DefaultValues(_) => InsertSource::DefaultValues,
+            cst::InsertSource::SelectVariant(query) => InsertSource::Query(Box::new(self.query(&query)?)),
+        };
+        Ok(Insert {
+            with: self.optional_with(insert.with_clause())?,
+            table: self.name(&self.need(insert.relation_name_ref(), insert)?)?,
+            alias: insert.alias().and_then(|alias| alias.name()).map(|name| self.ident(&name)),
+            columns: insert.column_target_list().map_or(Ok(Vec::new()), |list| self.target_columns(&list))?,
+            source,
+            on_conflict: insert.on_conflict_clause().map(|clause| self.on_conflict(&clause)).transpose()?,
+            returning: self.returning(insert.returning_clause())?,
+        })
+    }
+
+    pub(super) fn update(&self, update: &cst::Update) -> Result<Update> {
+        self.refuse(update.for_portion_of(), "FOR PORTION OF")?;
+        Ok(Update {
+            with: self.optional_with(update.with_clause())?,
+            table: self.relation_name(&self.need(update.relation_name(), update)?)?,
+            alias: update.alias().and_then(|alias| alias.name()).map(|name| self.ident(&name)),
+            set: self.set_clause(&self.need(update.set_clause(), update)?)?,
+            from: update.from_clause().map_or(Ok(Vec::new()), |clause| self.from_items(&clause))?,
+            filter: self.filter(update.where_clause_or_current_of())?,
+            returning: self.returning(update.returning_clause())?,
+        })
+    }
+
+    pub(super) fn delete(&self, delete: &cst::Delete) -> Result<Delete> {
+        self.refuse(delete.for_portion_of(), "FOR PORTION OF")?;
+        Ok(Delete {
+            with: self.optional_with(delete.with_clause())?,
+            table: self.relation_name(&self.need(delete.relation_name(), delete)?)?,
+            alias: delete.alias().and_then(|alias| alias.name()).map(|name| self.ident(&name)),
+            using: delete.using_clause().map_or(Ok(Vec::new()), |clause| self.from_items(&clause))?,
+            filter: self.filter(delete.where_clause_or_current_of())?,
+            returning: self.returning(delete.returning_clause())?,
+        })
+    }
+
+    fn optional_with(&self, clause: Option<cst::WithClause>) -> Result<Vec<Cte>> {
+        clause.map_or(Ok(Vec::new()), |clause| self.ctes(&clause))
+    }
+
+    /// `t`, `ONLY t`, `t *`: without inheritance they are the same.
+    pub(super) fn relation_name(&self, relation: &cst::RelationName) -> Result<QualifiedName> {
+        self.name(&self.need(relation.relation_name_ref(), relation)?)
+    }
+
+    fn filter(&self, clause: Option<cst::WhereClauseOrCurrentOf>) -> Result<Option<Expr>> {
+        match clause {
+            None => Ok(None),
+            Some(cst::WhereClauseOrCurrentOf::WhereClause(clause)) => Ok(Some(self.sole(&clause)?)),
+            Some(cst::WhereClauseOrCurrentOf::WhereCurrentOf(clause)) => {
+                Err(self.unsupported(&clause, "WHERE CURRENT OF"))
+            }
+        }
+    }
+
+    fn returning(&self, clause: Option<cst::ReturningClause>) -> Result<Vec<SelectItem>> {
+        let Some(clause) = clause else { return Ok(Vec::new()) };
+        self.refuse(clause.returning_option_list(), "RETURNING WITH (...)")?;
+        self.targets(&self.need(clause.target_list(), &clause)?)
+    }
+
+    fn target_columns(&self, list: &cst::ColumnTargetList) -> Result<Vec<Ident>> {
+        children::<cst::ColumnTarget>(list).map(|target| self.target_column(&target)).collect()
+    }
+
+    fn target_column(&self, target: &cst::ColumnTarget) -> Result<Ident> {
+        self.refuse(super::child::<cst::Accessor>(target), "assigning to a part of a column")?;
+        Ok(self.ident(&self.need(target.name(), target)?))
+    }
+
+    fn set_clause(&self, clause: &cst::SetClause) -> Result<Vec<Assignment>> {
+        let list = self.need(clause.set_column_list(), clause)?;
+        let mut set = Vec::new();
+        for column in children::<cst::SetColumn>(&list) {
+            match &column {
+                cst::SetColumn::SetSingleColumn(single) => set.push(Assignment {
+                    column: self.target_column(&self.need(single.column_target(), single)?)?,
+                    value: self.set_value(&self.need(single.set_expr(), single)?)?,
+                }),
+                cst::SetColumn::SetMultipleColumns(several) => self.set_several(several, &mut set)?,
+            }
+        }
+        Ok(set)
+    }
+
+    /// `(a, b) = (x, y)`: one assignment each; all right sides see the old row either way.
+    fn set_several(&self, several: &cst::SetMultipleColumns, set: &mut Vec<Assignment>) -> Result<()> {
+        self.refuse(several.paren_select(), "assigning a subquery to several columns")?;
+        let columns = self.target_columns(&self.need(several.column_target_list(), several)?)?;
+        let list = self.need(several.set_expr_list(), several)?;
+        let values: Vec<Expr> =
+            children::<cst::SetExpr>(&list).map(|value| self.set_value(&value)).collect::<Result<_>>()?;
+        if columns.len() != values.len() {
+            let span = self.span(several.syntax());
+            return Err(Diagnostic::syntax(span, "number of columns does not match number of values"));
+        }
+        set.extend(columns.into_iter().zip(values).map(|(column, value)| Assignment { column, value }));
+        Ok(())
+    }
+
+    fn set_value(&self, value: &cst::SetExpr) -> Result<Expr> {
+        if has(value, K::DEFAULT_KW) {
+            return Ok(Expr { kind: ExprKind::Default, span: self.span(value.syntax()) });
+        }
+        self.sole(value)
+    }
+
+    fn on_conflict(&self, clause: &cst::OnConflictClause) -> Result<OnConflict> {
+        let target = clause.conflict_target().map(|target| self.conflict_target(&target)).transpose()?;
+        let update = match self.need(clause.conflict_action(), clause)? {
+            cst::ConflictAction::ConflictDoNothing(_) => None,
+            cst::ConflictAction::ConflictDoUpdateSet(action) => Some(ConflictUpdate {
+                set: self.set_clause(&self.need(action.set_clause(), &action)?)?,
+                filter: self.clause(action.where_clause())?,
+            }),
+            cst::ConflictAction::ConflictDoSelect(action) => {
+                return Err(self.unsupported(&action, "ON CONFLICT DO SELECT"));
+            }
+        };
+        let span = self.span(clause.syntax());
+        if update.is_some() && target.is_none() {
+            let message = "ON CONFLICT DO UPDATE requires inference specification or constraint name";
+            return Err(Diagnostic::syntax(span, message).hint("for example, ON CONFLICT (column_name)"));
+        }
+        Ok(OnConflict { target, update, span })
+    }
+
+    fn conflict_target(&self, target: &cst::ConflictTarget) -> Result<ConflictTarget> {
+        match target {
+            cst::ConflictTarget::ConflictOnConstraint(constraint) => {
+                let name = self.name(&self.need(constraint.constraint_name_ref(), constraint)?)?;
+                Ok(ConflictTarget::Constraint(name.name))
+            }
+            cst::ConflictTarget::ConflictOnIndex(index) => {
+                self.refuse(index.where_clause(), "ON CONFLICT (...) WHERE")?;
+                let list = self.need(index.conflict_index_item_list(), index)?;
+                let mut columns = Vec::new();
+                for item in children::<cst::ConflictIndexItem>(&list) {
+                    self.refuse(item.op_class_ref(), "an operator class")?;
+                    columns.push(self.column(&self.sole(&item)?, "ON CONFLICT on an expression")?);
+                }
+                Ok(ConflictTarget::Columns(columns))
+            }
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! One statement: which kind it is.
+
+use squawk_syntax::ast::{self as cst, AstNode};
+
+use super::{Lower, Result, child, children, words};
+use crate::ast::{Drop, DropObject, Ident, QualifiedName, Statement, StatementKind};
+use crate::error::Diagnostic;
+
+impl Lower {
+    /// Any statement.
+    pub(super) fn statement(&self, statement: &cst::Stmt) -> Result<Statement> {
+        Ok(Statement { kind: self.statement_kind(statement)?, span: self.span(statement.syntax()) })
+    }
+
+    fn statement_kind(&self, statement: &cst::Stmt) -> Result<StatementKind> {
+        use cst::Stmt as S;
+        if let Some(query) = cst::SelectVariant::cast(statement.syntax().clone()) {
+            return Ok(StatementKind::Query(Box::new(self.query(&query)?)));
+        }
+        Ok(match statement {
+            S::Insert(insert) => StatementKind::Insert(Box::new(self.insert(insert)?)),
+            S::Update(update) => StatementKind::Update(Box::new(self.update(update)?)),
+            S::Delete(delete) => StatementKind::Delete(Box::new(self.delete(delete)?)),
+            S::CreateTable(create) => StatementKind::CreateTable(Box::new(self.create_table(create)?)),
+            S::CreateIndex(create) => StatementKind::CreateIndex(Box::new(self.create_index(create)?)),
+            S::CreateSequence(create) => StatementKind::CreateSequence(self.create_sequence(create)?),
+            S::CreateFunction(create) => StatementKind::CreateRoutine(Box::new(self.create_function(create)?)),
+            S::CreateProcedure(create) => StatementKind::CreateRoutine(Box::new(self.create_procedure(create)?)),
+            S::AlterTable(alter) => self.alter_table(alter)?,
+            S::DropTable(_) => self.drop_names::<cst::TableNameRef>(statement, DropObject::Table)?,
+            S::DropIndex(_) => self.drop_names::<cst::IndexRef>(statement, DropObject::Index)?,
+            S::DropSequence(_) => self.drop_names::<cst::SequenceRef>(statement, DropObject::Sequence)?,
+            S::DropFunction(_) => self.drop_routines::<cst::FunctionSigList, cst::FunctionSig>(statement)?,
+            S::DropProcedure(_) => self.drop_routines::<cst::ProcedureSigList, cst::ProcedureSig>(statement)?,
+            S::DropRoutine(_) => self.drop_routines::<cst::RoutineSigList, cst::RoutineSig>(statement)?,
+            S::Truncate(truncate) => self.truncate(truncate)?,
+            S::Begin(begin) => StatementKind::Begin(self.modes(begin.transaction_mode_list())?),
+            S::Commit(commit) => self.commit(commit)?,
+            S::Rollback(rollback) => self.rollback(rollback)?,
+            S::SavepointCreate(savepoint) => {
+                StatementKind::Savepoint(self.ident(&self.need(savepoint.savepoint(), savepoint)?))
+            }
+            S::ReleaseSavepoint(release) => {
+                StatementKind::Release(self.ident(&self.need(release.savepoint_ref(), release)?))
+            }
+            S::SetTransaction(set) => self.set_transaction(set)?,
+            S::Set(set) => self.set(set)?,
+            S::Reset(reset) => self.reset(reset)?,
+            S::Call(call) => self.call_statement(call)?,
+            S::Do(block) => self.do_block(block)?,
+            other => return Err(self.unsupported(other, &words(other.syntax().kind()))),
+        })
+    }
+
+    fn call_statement(&self, call: &cst::Call) -> Result<StatementKind> {
+        let name = self.name(&self.need(call.procedure_name_ref(), call)?)?;
+        let list = self.need(call.arg_list(), call)?;
+        self.refuse_token(list.star_token(), "CALL f(*)")?;
+        self.refuse(list.all_or_distinct(), "DISTINCT in CALL")?;
+        let mut args = Vec::new();
+        for arg in list.args() {
+            self.refuse_token(arg.variadic_token(), "VARIADIC")?;
+            self.refuse(arg.order_by_clause(), "ORDER BY in CALL")?;
+            self.refuse(child::<cst::NamedArg>(&arg), "CALL with named arguments")?;
+            args.push(self.sole(&arg)?);
+        }
+        Ok(StatementKind::Call { name, args })
+    }
+
+    fn truncate(&self, truncate: &cst::Truncate) -> Result<StatementKind> {
+        if let Some(cst::IdentityAction::RestartIdentity(restart)) = truncate.identity_action() {
+            return Err(self.unsupported(&restart, "TRUNCATE ... RESTART IDENTITY"));
+        }
+        if let Some(cst::DropBehavior::Cascade(cascade)) = truncate.drop_behavior() {
+            return Err(self.unsupported(&cascade, "TRUNCATE ... CASCADE"));
+        }
+        let list = self.need(truncate.table_list(), truncate)?;
+        let tables = children::<cst::TableRelationName>(&list).map(|t| self.table_relation(&t));
+        Ok(StatementKind::Truncate(tables.collect::<Result<_>>()?))
+    }
+
+    /// `t`, `ONLY t`, `t *`.
+    pub(super) fn table_relation(&self, relation: &cst::TableRelationName) -> Result<QualifiedName> {
+        self.name(&self.need(relation.table_name_ref(), relation)?)
+    }
+
+    fn drop_names<N: AstNode>(&self, drop: &cst::Stmt, object: DropObject) -> Result<StatementKind> {
+        let names = children::<N>(drop).map(|name| self.name(&name)).collect::<Result<Vec<_>>>()?;
+        self.drop_statement(drop, object, names)
+    }
+
+    /// Routines are dropped by name; a list of parameter types is accepted for the sake of dumps.
+    fn drop_routines<L: AstNode, N: AstNode>(&self, drop: &cst::Stmt) -> Result<StatementKind> {
+        let list: L = self.need(child(drop), drop)?;
+        let mut names = Vec::new();
+        for signature in children::<N>(&list) {
+            let name = self.need(signature.syntax().first_child(), &signature)?;
+            let mut parts: Vec<Ident> = self.path(&name);
+            let name = self.need(parts.pop(), &signature)?;
+            names.push(QualifiedName { schema: parts.pop().filter(|s| &*s.name != "public"), name });
+        }
+        self.drop_statement(drop, DropObject::Routine, names)
+    }
+
+    fn drop_statement(&self, drop: &cst::Stmt, object: DropObject, names: Vec<QualifiedName>) -> Result<StatementKind> {
+        if names.is_empty() {
+            return Err(Diagnostic::syntax(self.span(drop.syntax()), "syntax error: DROP needs a name"));
+        }
+        let if_exists = child::<cst::IfExists>(drop).is_some();
+        let cascade = child::<cst::Cascade>(drop).is_some();
+        Ok(StatementKind::Drop(Drop { object, if_exists, names, cascade }))
+    }
+}

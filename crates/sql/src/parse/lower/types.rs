@@ -1,0 +1,226 @@
+//! Type names, in all their spellings.
+
+use squawk_syntax::ast::{self as cst, AstNode};
+
+use super::{Lower, Result, has};
+use crate::Type;
+use crate::ast::{Expr, ExprKind, QualifiedName, TypeName};
+use crate::error::{Diagnostic, Span};
+use squawk_syntax::SyntaxKind as K;
+
+/// The types we know by a single word. `numeric`, `varchar` and `float` are looked at on their own: they take arguments.
+const KNOWN: &[(&str, Type)] = &[
+    ("bool", Type::Bool),
+    ("boolean", Type::Bool),
+    ("smallint", Type::Int2),
+    ("int2", Type::Int2),
+    ("int", Type::Int4),
+    ("integer", Type::Int4),
+    ("int4", Type::Int4),
+    ("bigint", Type::Int8),
+    ("int8", Type::Int8),
+    ("float8", Type::Float8),
+    ("text", Type::Text),
+    ("date", Type::Date),
+    ("timestamp", Type::Timestamp),
+    ("timestamptz", Type::Timestamptz),
+    ("interval", Type::Interval),
+    ("uuid", Type::Uuid),
+    ("record", Type::Record),
+    ("void", Type::Void),
+];
+
+/// Serial types by the bytes of their integer.
+const SERIALS: &[(&str, u8)] =
+    &[("smallserial", 2), ("serial2", 2), ("serial", 4), ("serial4", 4), ("bigserial", 8), ("serial8", 8)];
+
+/// Types of PostgreSQL's that we do not have; any other name may still be a table's row type.
+const FOREIGN: &[&str] = &[
+    "real",
+    "float4",
+    "json",
+    "jsonb",
+    "bytea",
+    "money",
+    "time",
+    "timetz",
+    "inet",
+    "cidr",
+    "macaddr",
+    "macaddr8",
+    "xml",
+    "oid",
+    "regclass",
+    "regproc",
+    "regtype",
+    "tsvector",
+    "tsquery",
+    "point",
+    "line",
+    "lseg",
+    "box",
+    "path",
+    "polygon",
+    "circle",
+    "bpchar",
+    "char",
+    "name",
+    "int4range",
+    "int8range",
+    "numrange",
+    "tsrange",
+    "tstzrange",
+    "daterange",
+    "trigger",
+    "event_trigger",
+    "citext",
+    "hstore",
+    "refcursor",
+    "anyelement",
+    "anyarray",
+    "pg_lsn",
+    "xid",
+    "cid",
+    "tid",
+    "jsonpath",
+    "bit",
+    "varbit",
+];
+
+impl Lower {
+    /// The type of a parameter or result: a type, or `name%TYPE`.
+    pub(super) fn func_type(&self, ty: &cst::FuncType) -> Result<TypeName> {
+        match ty {
+            cst::FuncType::Type(ty) => self.ty(ty),
+            cst::FuncType::PercentType(percent) => {
+                self.refuse_token(percent.array_token(), "an array type")?;
+                self.refuse(percent.array_bounds().next(), "an array type")?;
+                let path = self.path(percent.syntax());
+                Ok(TypeName::Reference { path, row: false, span: self.span(percent.syntax()) })
+            }
+        }
+    }
+
+    /// Any type.
+    pub(super) fn ty(&self, ty: &cst::Type) -> Result<TypeName> {
+        let span = self.span(ty.syntax());
+        let known = match ty {
+            cst::Type::PathType(path) => return self.path_type(path),
+            cst::Type::VarcharType(varchar) => self.varchar(varchar.arg_list(), span)?,
+            cst::Type::DoubleType(_) => Type::Float8,
+            cst::Type::TimestampType(stamp) => {
+                self.precision(stamp.literal(), "timestamp")?;
+                match stamp.timezone() {
+                    Some(cst::Timezone::WithTimezone(_)) => Type::Timestamptz,
+                    Some(cst::Timezone::WithoutTimezone(_)) | None => Type::Timestamp,
+                }
+            }
+            cst::Type::IntervalType(interval) => {
+                self.refuse(interval.interval_qualifier(), "an interval qualifier")?;
+                self.precision(interval.literal(), "interval")?;
+                Type::Interval
+            }
+            cst::Type::ArrayType(_) => return Err(Diagnostic::unsupported(span, "an array type")),
+            cst::Type::CharacterType(_) => {
+                return Err(Diagnostic::unsupported(span, "type character(n)").hint("use text or varchar(n)"));
+            }
+            cst::Type::BitType(_) | cst::Type::BitVaryingType(_) => {
+                return Err(Diagnostic::unsupported(span, "type bit"));
+            }
+            cst::Type::TimeType(_) => return Err(Diagnostic::unsupported(span, "type time")),
+        };
+        Ok(TypeName::Known(known, span))
+    }
+
+    /// Whether SETOF stands before the type.
+    pub(super) fn is_setof(&self, ty: &cst::FuncType) -> bool {
+        has(ty, K::SETOF_KW)
+            || ty.syntax().children().any(|c| c.children_with_tokens().any(|t| t.kind() == K::SETOF_KW))
+    }
+
+    fn path_type(&self, ty: &cst::PathType) -> Result<TypeName> {
+        let span = self.span(ty.syntax());
+        let QualifiedName { schema, name } = self.name(&self.need(ty.path_ref(), ty)?)?;
+        let builtin = schema.as_ref().is_none_or(|s| &*s.name == "pg_catalog");
+        let args = ty.arg_list();
+        if !builtin {
+            return Ok(TypeName::Named(QualifiedName { schema, name }));
+        }
+        match &*name.name {
+            "numeric" | "decimal" | "dec" => return Ok(TypeName::Known(self.numeric(args, span)?, span)),
+            "varchar" => return Ok(TypeName::Known(self.varchar(args, span)?, span)),
+            "float" => return self.float(args, span),
+            "timestamp" | "timestamptz" => {
+                if args.is_some() && self.modifiers(args.clone(), span)? != [6] {
+                    return Err(Diagnostic::unsupported(span, "timestamp precision"));
+                }
+            }
+            _ if args.is_some() => return Err(Diagnostic::unsupported(span, format_args!("type {}(...)", name.name))),
+            _ => {}
+        }
+        if let Some((_, known)) = KNOWN.iter().find(|(word, _)| *word == &*name.name) {
+            return Ok(TypeName::Known(*known, span));
+        }
+        if let Some((_, bytes)) = SERIALS.iter().find(|(word, _)| *word == &*name.name) {
+            return Ok(TypeName::Serial(*bytes, span));
+        }
+        if FOREIGN.contains(&&*name.name) {
+            return Err(Diagnostic::unsupported(span, format_args!("type {}", name.name)));
+        }
+        Ok(TypeName::Named(QualifiedName { schema: None, name }))
+    }
+
+    fn varchar(&self, args: Option<cst::ArgList>, span: Span) -> Result<Type> {
+        match self.modifiers(args, span)?.as_slice() {
+            [] => Ok(Type::Varchar(None)),
+            [n @ 1..=10_485_760] => Ok(Type::Varchar(Some(*n as u32))),
+            _ => Err(Diagnostic::syntax(span, "length for type varchar must be between 1 and 10485760")),
+        }
+    }
+
+    fn numeric(&self, args: Option<cst::ArgList>, span: Span) -> Result<Type> {
+        match self.modifiers(args, span)?.as_slice() {
+            [] => Ok(Type::Numeric(None)),
+            [precision @ 1..=1000] => Ok(Type::Numeric(Some((*precision as u16, 0)))),
+            [precision @ 1..=1000, scale @ -1000..=1000] => Ok(Type::Numeric(Some((*precision as u16, *scale as i16)))),
+            [precision, ..] if !(1..=1000).contains(precision) => {
+                Err(Diagnostic::syntax(span, format!("NUMERIC precision {precision} must be between 1 and 1000")))
+            }
+            [_, scale] => {
+                Err(Diagnostic::syntax(span, format!("NUMERIC scale {scale} must be between -1000 and 1000")))
+            }
+            _ => Err(Diagnostic::syntax(span, "invalid NUMERIC type modifier")),
+        }
+    }
+
+    /// `float` and `float(25..53)` are double precision.
+    fn float(&self, args: Option<cst::ArgList>, span: Span) -> Result<TypeName> {
+        match self.modifiers(args, span)?.as_slice() {
+            [] | [25..=53] => Ok(TypeName::Known(Type::Float8, span)),
+            [1..=24] => Err(Diagnostic::unsupported(span, "type real")),
+            _ => Err(Diagnostic::syntax(span, "precision for type float must be between 1 and 53 bits")),
+        }
+    }
+
+    /// The numbers in `(10, 2)`.
+    fn modifiers(&self, args: Option<cst::ArgList>, span: Span) -> Result<Vec<i64>> {
+        let mut numbers = Vec::new();
+        for arg in args.iter().flat_map(|list| list.args()) {
+            match self.sole(&arg)? {
+                Expr { kind: ExprKind::Integer(n), .. } => numbers.push(n),
+                _ => return Err(Diagnostic::syntax(span, "type modifiers must be simple constants")),
+            }
+        }
+        Ok(numbers)
+    }
+
+    /// `timestamp(6)` says nothing; fewer digits would round.
+    fn precision(&self, literal: Option<cst::Literal>, name: &str) -> Result<()> {
+        match literal {
+            Some(literal) if literal.syntax().text().to_string() != "6" => {
+                Err(self.unsupported(&literal, &format!("{name} precision")))
+            }
+            _ => Ok(()),
+        }
+    }
+}
