@@ -1,0 +1,174 @@
+//! Cycles in words.
+//!
+//! One sentence for each conflict says what happened and which unit must therefore come first; the last one begins with
+//! "But", because it closes the circle; a conclusion gives the anomaly its name.
+
+use crate::{Anomaly, Conflict, ConflictKind, Edge, History, Item, Op, OpKind};
+
+/// The sentences that explain a cycle.
+pub(crate) fn sentences(history: &History, cycle: &[Edge], anomaly: &Anomaly) -> Vec<String> {
+    let mut sentences = Vec::new();
+    for (index, edge) in cycle.iter().enumerate() {
+        let but = if index + 1 == cycle.len() { "But " } else { "" };
+        // What the sentence before was about need not be told again.
+        let before = index.checked_sub(1).map(|before| &cycle[before].conflict.item);
+        let what = what_happened(history, &edge.conflict, before);
+        let (from, to) = (name(history, edge.from.0), name(history, edge.to.0));
+        sentences.push(format!("{but}{what}, so {from} must come before {to}."));
+    }
+    let units: Vec<&str> = cycle.iter().map(|edge| name(history, edge.from.0)).collect();
+    sentences.push(format!("No serial order of {} explains this run: {}.", list(&units), anomaly.phrase));
+    sentences
+}
+
+fn what_happened(history: &History, conflict: &Conflict, before: Option<&Item>) -> String {
+    let Some((from, to)) = history.ends(conflict) else { return String::new() };
+    let words = Words { history, conflict, from, to, known: before.is_some_and(|item| item.overlaps(&conflict.item)) };
+    match (conflict.kind, conflict.predicate) {
+        (ConflictKind::WriteWrite, _) => words.overwrote(),
+        (ConflictKind::WriteRead, false) => words.read_new(),
+        (ConflictKind::WriteRead, true) => words.found_new(),
+        (ConflictKind::ReadWrite, false) => words.read_old(),
+        (ConflictKind::ReadWrite, true) => words.found_old(),
+    }
+}
+
+/// A conflict to be put into words.
+struct Words<'a> {
+    history: &'a History,
+    conflict: &'a Conflict,
+    from: &'a Op,
+    to: &'a Op,
+    /// Whether the sentence before was about the same item.
+    known: bool,
+}
+
+impl Words<'_> {
+    /// Both wrote: `bob's UPDATE (line 8) overwrote alice's UPDATE of account id = 1 (line 8)`.
+    fn overwrote(&self) -> String {
+        let (from, to) = (self.from, self.to);
+        let did = match to.kind {
+            OpKind::Delete => "deleted",
+            _ => "overwrote",
+        };
+        let then = if self.known { "then " } else { "" };
+        let victim = match (self.known, from.kind == to.kind) {
+            (true, true) => format!("{}'s {}", self.who(from), place(from)),
+            (true, false) => self.doer(from),
+            (false, _) => format!("{}'s {} of {} {}", self.who(from), verb(from), item(self.conflict), place(from)),
+        };
+        format!("{} {then}{did} {victim}", self.doer(to))
+    }
+
+    /// `bob read account id = 1 (line 9) as alice's UPDATE (line 8) had left it`.
+    fn read_new(&self) -> String {
+        let (from, to) = (self.from, self.to);
+        let then = if self.known { "then " } else { "" };
+        let left = if from.kind == OpKind::Insert { "had added" } else { "had left" };
+        format!("{} {then}{} as {} {left} it", self.who(to), self.read(to), self.doer(from))
+    }
+
+    /// `bob's SELECT (line 9) found account id = 3, which alice's INSERT (line 8) had added`.
+    fn found_new(&self) -> String {
+        let (found, did) = match self.from.kind {
+            OpKind::Insert => ("found", "had added"),
+            OpKind::Delete => ("no longer found", "had removed"),
+            _ => ("judged", "had changed"),
+        };
+        format!("{} {found} {}, which {} {did}", self.doer(self.to), row(self.conflict), self.doer(self.from))
+    }
+
+    /// `alice read account id = 1 (line 6) and did not see bob's UPDATE of it (line 8)`.
+    fn read_old(&self) -> String {
+        let (from, to) = (self.from, self.to);
+        let missed = format!("{}'s {} of it {}", self.who(to), verb(to), place(to));
+        format!("{} {} and did not see {missed}", self.who(from), self.read(from))
+    }
+
+    /// `alice's SELECT (line 6) did not find account id = 3, which bob's INSERT (line 8) added`.
+    fn found_old(&self) -> String {
+        let (found, did) = match self.to.kind {
+            OpKind::Insert => ("did not find", "added"),
+            OpKind::Delete => ("still found", "removed"),
+            _ => ("judged by its old values", "changed"),
+        };
+        format!("{} {found} {}, which {} {did}", self.doer(self.from), row(self.conflict), self.doer(self.to))
+    }
+
+    /// `read balance of account id = 1 (line 6)`.
+    fn read(&self, op: &Op) -> String {
+        let how = match op.kind {
+            OpKind::Select => "read".to_string(),
+            _ => format!("read by {}", verb(op)),
+        };
+        format!("{how} {} {}", item(self.conflict), place(op))
+    }
+
+    /// `alice's UPDATE (line 8)`.
+    fn doer(&self, op: &Op) -> String {
+        format!("{}'s {} {}", self.who(op), verb(op), place(op))
+    }
+
+    fn who(&self, op: &Op) -> &str {
+        name(self.history, op.unit.0)
+    }
+}
+
+fn name(history: &History, unit: usize) -> &str {
+    history.units.get(unit).map_or("somebody", |unit| &unit.name)
+}
+
+fn verb(op: &Op) -> &'static str {
+    match op.kind {
+        OpKind::Select => "SELECT",
+        OpKind::Insert => "INSERT",
+        OpKind::Update => "UPDATE",
+        OpKind::Delete => "DELETE",
+        OpKind::Commit => "COMMIT",
+        OpKind::Other => "statement",
+    }
+}
+
+/// Where a statement stands: its line, or its text if that is not known.
+fn place(op: &Op) -> String {
+    match op.line {
+        Some(line) => format!("(line {line})"),
+        None => format!("(`{}`)", shortened(&op.statement)),
+    }
+}
+
+/// The beginning of a statement, on one line.
+fn shortened(statement: &str) -> String {
+    const CHARS_MAX: usize = 50;
+    let words: Vec<&str> = statement.split_whitespace().collect();
+    let line = words.join(" ");
+    if line.chars().count() <= CHARS_MAX {
+        return line;
+    }
+    let start: String = line.chars().take(CHARS_MAX).collect();
+    format!("{}...", start.trim_end())
+}
+
+fn row(conflict: &Conflict) -> String {
+    format!("{} {}", conflict.item.table, conflict.item.row)
+}
+
+/// `balance of account id = 1`; many columns are not listed.
+fn item(conflict: &Conflict) -> String {
+    match &conflict.item.columns[..] {
+        columns @ ([_] | [_, _] | [_, _, _]) => {
+            let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+            format!("{} of {}", list(&columns), row(conflict))
+        }
+        _ => row(conflict),
+    }
+}
+
+/// `a`, `a and b`, `a, b and c`.
+fn list(names: &[&str]) -> String {
+    match names {
+        [] => String::new(),
+        [name] => name.to_string(),
+        [names @ .., last] => format!("{} and {last}", names.join(", ")),
+    }
+}
