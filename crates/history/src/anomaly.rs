@@ -57,7 +57,9 @@ pub static ANOMALIES: &[Anomaly] = &[
         name: "non-repeatable read",
         phrase: "a non-repeatable read",
         definition: "A unit reads a row twice and gets two answers, because another one changed it in between.",
-        matches: |cycle| cycle.pair_of(ReadWrite, WriteRead, |old, new| is_of_row(old, new) && old.item == new.item),
+        matches: |cycle| {
+            cycle.pair_of(ReadWrite, WriteRead, |old, new| is_of_row(old, new) && old.item.overlaps(&new.item))
+        },
     },
     Anomaly {
         name: "read skew",

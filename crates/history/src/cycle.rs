@@ -6,7 +6,7 @@
 //! and nothing with a name if told by her reading x and writing y.
 
 use crate::{Anomaly, Conflict, ConflictKind, History};
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 /// A cycle: each conflict ends in the unit in which the next one begins, and the last in that of the first.
 pub struct Cycle<'a> {
@@ -82,8 +82,10 @@ impl<'a> Cycle<'a> {
 /// A shortest cycle, or `None` if some serial order satisfies all conflicts.
 pub(crate) fn shortest(history: &History) -> Option<Cycle<'_>> {
     let graph = Graph::new(history);
-    let best = graph.shortest_cycles().into_iter().filter_map(|units| graph.best_along(&units));
-    best.min_by(|a, b| a.rank().cmp(&b.rank())).map(Cycle::told_from_first_read)
+    let cycles = graph.shortest_cycles();
+    let choices_max = CHOICES_MAX / cycles.len().max(1);
+    let best = cycles.iter().filter_map(|units| graph.best_along(units, choices_max));
+    best.min_by_key(Cycle::rank).map(Cycle::told_from_first_read)
 }
 
 /// Between every two units, the conflicts that order them.
@@ -95,7 +97,7 @@ struct Graph<'a> {
 /// Cycles looked at, at most: with many alike, any of them tells the story.
 const CYCLES_MAX: usize = 1000;
 
-/// Ways to choose a conflict for each edge of a cycle looked at, at most.
+/// Ways to choose a conflict for each edge of these cycles looked at, at most.
 const CHOICES_MAX: usize = 40_000;
 
 impl<'a> Graph<'a> {
@@ -107,6 +109,8 @@ impl<'a> Graph<'a> {
                 between[from.unit.0][to.unit.0].push(conflict);
             }
         }
+        // Sorted, so that the order in which conflicts were stated does not decide between two that tell as much.
+        between.iter_mut().flatten().for_each(|edge| edge.sort());
         Graph { history, between }
     }
 
@@ -119,9 +123,9 @@ impl<'a> Graph<'a> {
         let mut distances = vec![None; self.between.len()];
         let mut queue = VecDeque::from([(start, 0)]);
         while let Some((unit, distance)) = queue.pop_front() {
-            for next in 0..self.between.len() {
-                if self.is_before(unit, next) && distances[next].is_none() {
-                    distances[next] = Some(distance + 1);
+            for (next, known) in distances.iter_mut().enumerate() {
+                if self.is_before(unit, next) && known.is_none() {
+                    *known = Some(distance + 1);
                     queue.push_back((next, distance + 1));
                 }
             }
@@ -157,8 +161,8 @@ impl<'a> Graph<'a> {
     }
 
     /// Of the ways to choose a conflict for each edge of a cycle, the best one.
-    fn best_along(&self, units: &[usize]) -> Option<Cycle<'a>> {
-        let edges = self.candidates(units);
+    fn best_along(&self, units: &[usize], choices_max: usize) -> Option<Cycle<'a>> {
+        let edges = self.candidates(units, choices_max);
         let choices: usize = edges.iter().map(Vec::len).product();
         let choose = |mut number: usize| {
             let conflicts = edges.iter().map(|edge| {
@@ -168,27 +172,30 @@ impl<'a> Graph<'a> {
             });
             Cycle { history: self.history, conflicts: conflicts.collect() }
         };
-        (0..choices).map(choose).min_by(|a, b| a.rank().cmp(&b.rank()))
+        (0..choices).map(choose).min_by_key(Cycle::rank)
     }
 
-    /// For each edge of a cycle, the conflicts to choose from: the most telling ones, if there are too many for all.
-    fn candidates(&self, units: &[usize]) -> Vec<Vec<&'a Conflict>> {
-        let pairs: Vec<_> = (0..units.len()).map(|i| (units[i], units[(i + 1) % units.len()])).collect();
-        let each_max = (1..).take_while(|max: &usize| max.pow(units.len() as u32) <= CHOICES_MAX).last().unwrap_or(1);
-        let candidates = pairs.iter().map(|&(from, to)| {
-            let mut edge = self.between[from][to].clone();
+    /// For each edge of a cycle, the conflicts to choose from; if these are too many, those on rows that matter for
+    /// other edges too.
+    fn candidates(&self, units: &[usize], choices_max: usize) -> Vec<Vec<&'a Conflict>> {
+        let length = units.len();
+        let edges: Vec<_> = (0..length).map(|i| &self.between[units[i]][units[(i + 1) % length]]).collect();
+        let fits = |each: &usize| each.checked_pow(length as u32).is_some_and(|choices| choices <= choices_max);
+        let each_max = (1..).take_while(fits).last().unwrap_or(1);
+        let narrow = |(index, &edge): (usize, &&Vec<&'a Conflict>)| {
+            let mut edge = edge.clone();
             if edge.len() > each_max {
-                let elsewhere = |conflict: &Conflict| {
-                    let others = pairs.iter().filter(|&&pair| pair != (from, to));
-                    !others.flat_map(|&(a, b)| &self.between[a][b]).any(|other| other.item.same_row(&conflict.item))
-                };
-                edge.sort_by_cached_key(|conflict| {
-                    (elsewhere(conflict), conflict.kind, conflict.predicate, conflict.to, conflict.from)
-                });
+                let others = edges.iter().enumerate().filter(|&(other, _)| other != index);
+                let rows: BTreeSet<_> = others.flat_map(|(_, other)| other.iter().map(|c| row(c))).collect();
+                edge.sort_by_key(|c| (!rows.contains(&row(c)), c.kind, c.predicate, c.to, c.from));
                 edge.truncate(each_max);
             }
             edge
-        });
-        candidates.collect()
+        };
+        edges.iter().enumerate().map(narrow).collect()
     }
+}
+
+fn row(conflict: &Conflict) -> (&str, &str) {
+    (&conflict.item.table, &conflict.item.row)
 }

@@ -92,7 +92,7 @@ pub enum OpKind {
 
 /// Two operations of different units that touch the same item, at least one of them writing. The unit of `from` must
 /// come before the unit of `to` in any serial order that explains the run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Conflict {
     /// The operation that must come first.
     pub from: OpId,

@@ -70,12 +70,12 @@ impl Words<'_> {
 
     /// `bob's SELECT (line 9) found account id = 3, which alice's INSERT (line 8) had added`.
     fn found_new(&self) -> String {
-        let (found, did) = match self.from.kind {
-            OpKind::Insert => ("found", "had added"),
-            OpKind::Delete => ("no longer found", "had removed"),
-            _ => ("judged", "had changed"),
-        };
-        format!("{} {found} {}, which {} {did}", self.doer(self.to), row(self.conflict), self.doer(self.from))
+        let (search, row, change) = (self.doer(self.to), row(self.conflict), self.doer(self.from));
+        match self.from.kind {
+            OpKind::Insert => format!("{search} found {row}, which {change} had added"),
+            OpKind::Delete => format!("{search} no longer found {row}, which {change} had removed"),
+            _ => format!("{search} judged {row} by what {change} had made of it"),
+        }
     }
 
     /// `alice read account id = 1 (line 6) and did not see bob's UPDATE of it (line 8)`.
@@ -87,12 +87,12 @@ impl Words<'_> {
 
     /// `alice's SELECT (line 6) did not find account id = 3, which bob's INSERT (line 8) added`.
     fn found_old(&self) -> String {
-        let (found, did) = match self.to.kind {
-            OpKind::Insert => ("did not find", "added"),
-            OpKind::Delete => ("still found", "removed"),
-            _ => ("judged by its old values", "changed"),
-        };
-        format!("{} {found} {}, which {} {did}", self.doer(self.from), row(self.conflict), self.doer(self.to))
+        let (search, row, change) = (self.doer(self.from), row(self.conflict), self.doer(self.to));
+        match self.to.kind {
+            OpKind::Insert => format!("{search} did not find {row}, which {change} added"),
+            OpKind::Delete => format!("{search} still found {row}, which {change} removed"),
+            _ => format!("{search} judged {row} by what it was before {change}"),
+        }
     }
 
     /// `read balance of account id = 1 (line 6)`.

@@ -1,0 +1,329 @@
+//! One story for each anomaly: what was observed, and how it is explained.
+//!
+//! A story is text: a line for each operation in the order of the trace (`unit.transaction VERB line`), then a line for
+//! each conflict (`rw 0 2 table [row] columns`, numbering the operations from 0; `?` after the kind marks one through
+//! a condition).
+
+#![allow(clippy::unwrap_used)]
+
+use expect_test::{Expect, expect};
+use isolde_history::{ANOMALIES, Conflict, ConflictKind, History, Item, Op, OpId, OpKind, explain};
+
+fn history(story: &str) -> History {
+    let mut history = History::default();
+    for line in story.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        let words: Vec<&str> = line.split(' ').collect();
+        match words[0].split_once('.') {
+            Some((unit, transaction)) => op(&mut history, unit, transaction.parse().unwrap(), words[1], words.get(2)),
+            None => conflict(&mut history, line, &words),
+        }
+    }
+    history
+}
+
+fn op(history: &mut History, unit: &str, transaction: usize, verb: &str, line: Option<&&str>) {
+    let known = history.units.iter().position(|known| known.name == unit).map(isolde_history::UnitId);
+    let unit = known.unwrap_or_else(|| history.unit(unit));
+    let kind = match verb {
+        "SELECT" => OpKind::Select,
+        "INSERT" => OpKind::Insert,
+        "UPDATE" => OpKind::Update,
+        "DELETE" => OpKind::Delete,
+        "COMMIT" => OpKind::Commit,
+        _ => OpKind::Other,
+    };
+    let (step, line) = (history.ops.len(), line.map(|line| line.parse().unwrap()));
+    let statement = format!("{verb} something that takes quite a few words\n  to spell out in full");
+    history.op(Op { unit, transaction, step, kind, statement, line });
+}
+
+fn conflict(history: &mut History, line: &str, words: &[&str]) {
+    let kind = match words[0].trim_end_matches('?') {
+        "ww" => ConflictKind::WriteWrite,
+        "wr" => ConflictKind::WriteRead,
+        "rw" => ConflictKind::ReadWrite,
+        other => panic!("{other} is no kind of conflict"),
+    };
+    let (row, columns) = line.split_once('[').unwrap().1.split_once(']').unwrap();
+    let item = Item {
+        table: words[3].to_string(),
+        row: row.to_string(),
+        columns: columns.split_whitespace().map(str::to_string).collect(),
+    };
+    let (from, to) = (OpId(words[1].parse().unwrap()), OpId(words[2].parse().unwrap()));
+    history.conflicts.push(Conflict { from, to, kind, item, predicate: words[0].ends_with('?') });
+}
+
+fn check(name: &str, story: &str, expect: Expect) {
+    let explanation = explain(&history(story)).unwrap();
+    assert!(ANOMALIES.iter().any(|anomaly| anomaly.name == name), "{name} is not in the list");
+    assert_eq!(explanation.anomaly.name, name);
+    assert_eq!(explanation.to_string(), explanation.sentences.join(" "));
+    expect.assert_eq(&explanation.sentences.join("\n"));
+}
+
+#[test]
+fn dirty_write() {
+    check(
+        "dirty write",
+        "alice.1 UPDATE 3
+         bob.2 UPDATE 7
+         bob.2 UPDATE 8
+         bob.2 COMMIT 9
+         alice.1 UPDATE 4
+         alice.1 COMMIT 5
+         ww 0 1 car [id = 1] buyer
+         ww 2 4 invoice [id = 1] buyer",
+        expect![[r#"
+            bob's UPDATE (line 7) overwrote alice's UPDATE of buyer of car id = 1 (line 3), so alice must come before bob.
+            But alice's UPDATE (line 4) overwrote bob's UPDATE of buyer of invoice id = 1 (line 8), so bob must come before alice.
+            No serial order of alice and bob explains this run: a dirty write."#]],
+    );
+}
+
+#[test]
+fn mixed_writes() {
+    check(
+        "mixed writes",
+        "alice.1 UPDATE 3
+         bob.2 UPDATE 7
+         bob.3 DELETE 8
+         alice.4 UPDATE 4
+         ww 0 1 car [id = 1] buyer
+         ww 2 3 invoice [id = 1]",
+        expect![[r#"
+            bob's UPDATE (line 7) overwrote alice's UPDATE of buyer of car id = 1 (line 3), so alice must come before bob.
+            But alice's UPDATE (line 4) overwrote bob's DELETE of invoice id = 1 (line 8), so bob must come before alice.
+            No serial order of alice and bob explains this run: mixed writes."#]],
+    );
+}
+
+#[test]
+fn dirty_read() {
+    check(
+        "dirty read",
+        "alice.1 UPDATE 3
+         bob.2 SELECT 7
+         bob.2 UPDATE 8
+         alice.1 UPDATE 4
+         alice.1 COMMIT 5
+         bob.2 COMMIT 9
+         wr 0 1 account [id = 1] balance
+         ww 2 3 account [id = 2] balance",
+        expect![[r#"
+            bob read balance of account id = 1 (line 7) as alice's UPDATE (line 3) had left it, so alice must come before bob.
+            But alice's UPDATE (line 4) overwrote bob's UPDATE of balance of account id = 2 (line 8), so bob must come before alice.
+            No serial order of alice and bob explains this run: a dirty read."#]],
+    );
+}
+
+#[test]
+fn intermediate_read() {
+    check(
+        "intermediate read",
+        "alice.1 UPDATE 3
+         bob.2 SELECT 7
+         bob.3 INSERT 8
+         alice.4 SELECT 4
+         wr 0 1 account [id = 1] balance
+         wr 2 3 audit [id = 2]",
+        expect![[r#"
+            bob read balance of account id = 1 (line 7) as alice's UPDATE (line 3) had left it, so alice must come before bob.
+            But alice read audit id = 2 (line 4) as bob's INSERT (line 8) had added it, so bob must come before alice.
+            No serial order of alice and bob explains this run: an intermediate read."#]],
+    );
+}
+
+#[test]
+fn lost_update() {
+    check(
+        "lost update",
+        "alice.1 SELECT 6
+         bob.2 SELECT 6
+         bob.2 UPDATE 8
+         bob.2 COMMIT
+         alice.1 UPDATE 8
+         alice.1 COMMIT
+         rw 0 2 account [id = 1] balance
+         rw 1 4 account [id = 1] balance
+         ww 2 4 account [id = 1] balance",
+        expect![[r#"
+            alice read balance of account id = 1 (line 6) and did not see bob's UPDATE of it (line 8), so alice must come before bob.
+            But alice's UPDATE (line 8) then overwrote bob's (line 8), so bob must come before alice.
+            No serial order of alice and bob explains this run: a lost update."#]],
+    );
+}
+
+#[test]
+fn non_repeatable_read() {
+    check(
+        "non-repeatable read",
+        "alice.1 SELECT 6
+         bob.2 UPDATE 9
+         bob.2 COMMIT
+         alice.1 SELECT 7
+         rw 0 1 account [id = 1] balance
+         wr 1 3 account [id = 1] balance",
+        expect![[r#"
+            alice read balance of account id = 1 (line 6) and did not see bob's UPDATE of it (line 9), so alice must come before bob.
+            But alice then read balance of account id = 1 (line 7) as bob's UPDATE (line 9) had left it, so bob must come before alice.
+            No serial order of alice and bob explains this run: a non-repeatable read."#]],
+    );
+}
+
+#[test]
+fn read_skew() {
+    check(
+        "read skew",
+        "alice.1 SELECT 6
+         bob.2 UPDATE 9
+         bob.2 UPDATE 10
+         bob.2 COMMIT
+         alice.1 SELECT 7
+         rw 0 1 account [id = 1] balance
+         wr 2 4 account [id = 2] balance",
+        expect![[r#"
+            alice read balance of account id = 1 (line 6) and did not see bob's UPDATE of it (line 9), so alice must come before bob.
+            But alice read balance of account id = 2 (line 7) as bob's UPDATE (line 10) had left it, so bob must come before alice.
+            No serial order of alice and bob explains this run: read skew."#]],
+    );
+}
+
+#[test]
+fn write_skew() {
+    check(
+        "write skew",
+        "alice.1 SELECT 6
+         bob.2 SELECT 6
+         alice.1 UPDATE
+         bob.2 UPDATE
+         rw 0 3 doctor [name = 'bob'] on_call since
+         rw 1 2 doctor [name = 'alice'] on_call since",
+        expect![[r#"
+            alice read on_call and since of doctor name = 'bob' (line 6) and did not see bob's UPDATE of it (`UPDATE something that takes quite a few words to s...`), so alice must come before bob.
+            But bob read on_call and since of doctor name = 'alice' (line 6) and did not see alice's UPDATE of it (`UPDATE something that takes quite a few words to s...`), so bob must come before alice.
+            No serial order of alice and bob explains this run: write skew."#]],
+    );
+}
+
+#[test]
+fn phantom() {
+    check(
+        "phantom",
+        "alice.1 SELECT 6
+         bob.2 SELECT 6
+         alice.1 INSERT 7
+         bob.2 INSERT 7
+         rw? 0 3 booking [id = 2]
+         rw? 1 2 booking [id = 1]",
+        expect![[r#"
+            alice's SELECT (line 6) did not find booking id = 2, which bob's INSERT (line 7) added, so alice must come before bob.
+            But bob's SELECT (line 6) did not find booking id = 1, which alice's INSERT (line 7) added, so bob must come before alice.
+            No serial order of alice and bob explains this run: a phantom."#]],
+    );
+}
+
+#[test]
+fn phantoms_by_other_changes() {
+    check(
+        "phantom",
+        "alice.1 SELECT 6
+         bob.2 DELETE 7
+         bob.2 UPDATE 8
+         alice.1 SELECT 9
+         rw? 0 1 booking [id = 2]
+         wr? 2 3 booking [id = 1]",
+        expect![[r#"
+            alice's SELECT (line 6) still found booking id = 2, which bob's DELETE (line 7) removed, so alice must come before bob.
+            But alice's SELECT (line 9) judged booking id = 1 by what bob's UPDATE (line 8) had made of it, so bob must come before alice.
+            No serial order of alice and bob explains this run: a phantom."#]],
+    );
+    check(
+        "phantom",
+        "alice.1 UPDATE 6
+         bob.2 UPDATE 7
+         bob.2 DELETE 8
+         alice.1 SELECT 9
+         rw? 0 1 booking [id = 2]
+         wr? 2 3 booking [id = 1]",
+        expect![[r#"
+            alice's UPDATE (line 6) judged booking id = 2 by what it was before bob's UPDATE (line 7), so alice must come before bob.
+            But alice's SELECT (line 9) no longer found booking id = 1, which bob's DELETE (line 8) had removed, so bob must come before alice.
+            No serial order of alice and bob explains this run: a phantom."#]],
+    );
+}
+
+/// A report sees a deposit but not an earlier withdrawal: the read-only transaction anomaly of snapshot isolation.
+#[test]
+fn serialization_anomaly() {
+    check(
+        "serialization anomaly",
+        "withdrawal.1 SELECT 3
+         deposit.2 UPDATE 7
+         deposit.2 COMMIT
+         report.3 SELECT 11
+         withdrawal.1 UPDATE 4
+         withdrawal.1 COMMIT
+         rw 0 1 savings [id = 1]
+         wr 1 3 savings [id = 1]
+         rw 3 4 checking [id = 1]",
+        expect![[r#"
+            withdrawal read savings id = 1 (line 3) and did not see deposit's UPDATE of it (line 7), so withdrawal must come before deposit.
+            report then read savings id = 1 (line 11) as deposit's UPDATE (line 7) had left it, so deposit must come before report.
+            But report read checking id = 1 (line 11) and did not see withdrawal's UPDATE of it (line 4), so report must come before withdrawal.
+            No serial order of withdrawal, deposit and report explains this run: a serialization anomaly."#]],
+    );
+}
+
+#[test]
+fn a_shorter_cycle_is_told_first() {
+    let story = "a.1 SELECT 1
+                 b.2 SELECT 2
+                 c.3 SELECT 3
+                 a.1 UPDATE 4
+                 b.2 UPDATE 5
+                 c.3 UPDATE 6
+                 ww 3 4 t [id = 1]
+                 ww 4 5 t [id = 2]
+                 ww 5 3 t [id = 3]
+                 rw 1 5 t [id = 4]
+                 rw 2 4 t [id = 5]";
+    let explanation = explain(&history(story)).unwrap();
+    assert_eq!((explanation.cycle.len(), explanation.anomaly.name), (2, "write skew"));
+}
+
+/// Of several ways to tell the same two-unit cycle, the one that has a name.
+#[test]
+fn a_cycle_is_told_by_the_rows_that_give_it_a_name() {
+    let mut story = String::from("alice.1 SELECT 1\nbob.2 UPDATE 2\nbob.2 COMMIT 3\nalice.1 UPDATE 4\n");
+    for id in 0..500 {
+        story += &format!("rw 0 1 t [id = {id}] x\nww 1 3 t [id = {}] x\n", id + 499);
+    }
+    let explanation = explain(&history(&story)).unwrap();
+    assert_eq!(explanation.anomaly.name, "lost update");
+    assert_eq!(explanation.cycle[0].conflict.item.row, "id = 499");
+}
+
+#[test]
+fn no_cycle_no_explanation() {
+    assert_eq!(explain(&History::default()), None);
+    let story = "alice.1 UPDATE 1
+                 bob.2 UPDATE 2
+                 alice.1 COMMIT 3
+                 ww 0 1 t [id = 1]
+                 wr 0 1 t [id = 1]
+                 ww 0 2 t [id = 1]
+                 ww 1 99 t [id = 1]";
+    assert_eq!(explain(&history(story)), None);
+}
+
+#[test]
+fn every_anomaly_is_described() {
+    let mut names = Vec::new();
+    for anomaly in ANOMALIES {
+        assert!(anomaly.phrase.ends_with(anomaly.name), "{anomaly:?}");
+        assert!(anomaly.definition.ends_with('.') && anomaly.definition.len() < 160, "{anomaly:?}");
+        assert!(!names.contains(&anomaly.name), "{anomaly:?} is listed twice");
+        names.push(anomaly.name);
+    }
+}
