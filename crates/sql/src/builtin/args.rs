@@ -16,13 +16,6 @@ pub(super) trait Args {
     /// The argument, whatever it is.
     fn any(&self, i: usize) -> Result<&Value>;
 
-    fn bool(&self, i: usize) -> Result<bool> {
-        match self.any(i)? {
-            Value::Bool(b) => Ok(*b),
-            other => mismatch("boolean", other),
-        }
-    }
-
     fn int(&self, i: usize) -> Result<i64> {
         match self.any(i)? {
             Value::Int(i) => Ok(*i),

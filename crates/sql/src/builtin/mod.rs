@@ -8,7 +8,14 @@ mod aggregate;
 mod args;
 mod arithmetic;
 mod compare;
+mod field;
+mod like;
 mod list;
+mod math;
+mod md5;
+mod quote;
+mod text;
+mod time;
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -27,7 +34,7 @@ pub struct Builtin {
     pub name: &'static str,
     /// The types it takes. [`Type::Unknown`] stands for any type, the same for all such parameters.
     pub args: &'static [Type],
-    /// The last parameter repeats (`concat`).
+    /// The last parameter repeats (`concat`); if it takes any type, then a different one each time.
     pub variadic: bool,
     /// The type of its result; [`Type::Unknown`] is that of its any-typed parameters.
     pub returns: Type,
@@ -46,11 +53,12 @@ pub enum Eval {
     Session(SessionFunction),
 }
 
-/// Functions that need a session.
+/// Functions that need a session. A moment is a `timestamptz`, cast to what the builtin [returns](Builtin::returns):
+/// `current_date` is the transaction's timestamp as a date.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum SessionFunction {
-    /// `now()`, `current_timestamp`, `transaction_timestamp()`
+    /// `now()`, `current_timestamp`, `transaction_timestamp()`; `localtimestamp`, `current_date`
     TransactionTimestamp,
     /// `statement_timestamp()`
     StatementTimestamp,

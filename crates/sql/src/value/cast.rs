@@ -230,7 +230,7 @@ pub(crate) fn date_to_timestamp(days: i32) -> Result<i64> {
 }
 
 /// The day of a moment.
-pub(crate) fn timestamp_to_date(micros: i64) -> i32 {
+fn timestamp_to_date(micros: i64) -> i32 {
     match micros {
         i64::MAX => i32::MAX,
         i64::MIN => i32::MIN,

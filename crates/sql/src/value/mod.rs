@@ -18,13 +18,14 @@ pub mod numeric;
 mod order;
 mod parse_interval;
 mod parse_time;
+pub mod transcendental;
 
 use std::sync::Arc;
 
 use bigdecimal::BigDecimal;
 
 pub use cast::cast;
-pub(crate) use cast::{date_to_timestamp, timestamp_to_date};
+pub(crate) use cast::date_to_timestamp;
 pub use digest::digest_row;
 pub(crate) use display::text_of;
 pub use interval::Interval;
