@@ -1,0 +1,320 @@
+//! Section headers: what stands behind `--@`.
+//!
+//! One list, [`SECTIONS`], names the sections, and one, [`OPTIONS`], the options of a file; an unknown word is answered
+//! with the nearest known one.
+
+use isolde_sql::ast::Isolation;
+use isolde_sql::{Diagnostic, Span, SqlState};
+
+use super::{FileOptions, SearchKind};
+
+/// The sections, each with how it is written.
+pub const SECTIONS: &[(&str, &str)] = &[
+    ("thread", "thread NAME [xN] [isolation LEVEL] [autocommit] [retry N]"),
+    ("invariant", "invariant NAME"),
+    ("final", "final NAME"),
+    ("expect", "expect error CODE"),
+    ("option", "option KEY VALUE"),
+];
+
+/// The options of a file, each with the values it takes.
+pub const OPTIONS: &[(&str, &str)] = &[
+    ("isolation", "read committed | repeatable read | serializable"),
+    ("atomic", "on | off"),
+    ("serial", "on | off"),
+    ("deadlock", "on | off"),
+    ("search", "stateful | stateless | random"),
+    ("states_max", "a number"),
+    ("depth_max", "a number"),
+    ("seed", "a number"),
+    ("runs", "a number"),
+];
+
+/// A header, understood.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Header {
+    Thread(ThreadHeader),
+    Invariant(String),
+    Final(String),
+    ExpectError(SqlState),
+    Option(OptionSetting),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct ThreadHeader {
+    pub(super) name: String,
+    pub(super) copies: Option<u32>,
+    pub(super) isolation: Option<Isolation>,
+    pub(super) autocommit: bool,
+    pub(super) retries: u32,
+}
+
+/// `option KEY VALUE`, the value checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum OptionSetting {
+    Isolation(Isolation),
+    Atomic(bool),
+    Serial(bool),
+    Deadlock(bool),
+    Search(SearchKind),
+    StatesMax(u64),
+    DepthMax(u64),
+    Seed(u64),
+    Runs(u64),
+}
+
+impl OptionSetting {
+    pub(super) fn apply(self, options: &mut FileOptions) {
+        match self {
+            OptionSetting::Isolation(level) => options.isolation = Some(level),
+            OptionSetting::Atomic(on) => options.atomic = Some(on),
+            OptionSetting::Serial(on) => options.serial = Some(on),
+            OptionSetting::Deadlock(on) => options.deadlock = Some(on),
+            OptionSetting::Search(kind) => options.search = Some(kind),
+            OptionSetting::StatesMax(n) => options.states_max = Some(n),
+            OptionSetting::DepthMax(n) => options.depth_max = Some(n),
+            OptionSetting::Seed(n) => options.seed = Some(n),
+            OptionSetting::Runs(n) => options.runs = Some(n),
+        }
+    }
+}
+
+/// More copies of a thread than this are a typing mistake.
+const COPIES_MAX: u32 = 64;
+
+/// Reads a header line, `--@` included, that begins at `offset`.
+pub(super) fn parse(line: &str, offset: u32) -> Result<Header, Diagnostic> {
+    let mut words = Words::new(line, offset);
+    let section = words.next().ok_or_else(|| words.missing("a section", &usage_of_all()))?;
+    let header = match section.text {
+        "thread" => Header::Thread(thread(&mut words)?),
+        "invariant" => Header::Invariant(words.name("invariant NAME")?),
+        "final" => Header::Final(words.name("final NAME")?),
+        "expect" => expect(&mut words)?,
+        "option" => Header::Option(option(&mut words)?),
+        other => {
+            let error = Diagnostic::syntax(section.span, format!("unknown section \"{other}\""));
+            return Err(error.hint(did_you_mean(other, SECTIONS.iter().map(|s| s.0), &usage_of_all())));
+        }
+    };
+    match words.next() {
+        None => Ok(header),
+        Some(word) => {
+            let usage = SECTIONS.iter().find(|s| s.0 == section.text).map_or("", |s| s.1);
+            let error = Diagnostic::syntax(word.span, format!("unexpected \"{}\"", word.text));
+            Err(error.hint(format!("write: --@ {usage}")))
+        }
+    }
+}
+
+fn usage_of_all() -> String {
+    let names: Vec<&str> = SECTIONS.iter().map(|s| s.0).collect();
+    format!("sections are {}", names.join(", "))
+}
+
+const THREAD_USAGE: &str = "thread NAME [xN] [isolation LEVEL] [autocommit] [retry N]";
+
+fn thread(words: &mut Words<'_>) -> Result<ThreadHeader, Diagnostic> {
+    let name = words.name(THREAD_USAGE)?;
+    let mut header = ThreadHeader { name, copies: None, isolation: None, autocommit: false, retries: 0 };
+    while let Some(word) = words.next() {
+        match word.text {
+            "isolation" => header.isolation = Some(words.isolation()?),
+            "autocommit" => header.autocommit = true,
+            "retry" => header.retries = words.number("retry N")? as u32,
+            text if is_copies(text) => header.copies = Some(copies(word)?),
+            other => {
+                let error = Diagnostic::syntax(word.span, format!("unknown thread setting \"{other}\""));
+                let known = ["isolation", "autocommit", "retry"];
+                return Err(error.hint(did_you_mean(other, known, &format!("write: --@ {THREAD_USAGE}"))));
+            }
+        }
+    }
+    Ok(header)
+}
+
+fn is_copies(text: &str) -> bool {
+    text.strip_prefix('x').is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
+}
+
+fn copies(word: Word<'_>) -> Result<u32, Diagnostic> {
+    match word.text[1..].parse() {
+        Ok(n @ 1..=COPIES_MAX) => Ok(n),
+        _ => Err(Diagnostic::syntax(word.span, format!("a thread may have 1 to {COPIES_MAX} copies"))),
+    }
+}
+
+fn expect(words: &mut Words<'_>) -> Result<Header, Diagnostic> {
+    const USAGE: &str = "write: --@ expect error CODE, a SQLSTATE such as 23505 or a name such as unique_violation";
+    match words.next() {
+        Some(Word { text: "error", .. }) => {}
+        Some(word) => return Err(Diagnostic::syntax(word.span, "only errors can be expected").hint(USAGE)),
+        None => return Err(words.missing("what to expect", USAGE)),
+    }
+    let code = words.next().ok_or_else(|| words.missing("an error code", USAGE))?;
+    let state = SqlState::parse(code.text).or_else(|| SqlState::by_condition(code.text));
+    state.map(Header::ExpectError).ok_or_else(|| {
+        let error = Diagnostic::syntax(code.span, format!("unknown error code \"{}\"", code.text));
+        error.hint(did_you_mean(code.text, SqlState::ALL.iter().map(|s| s.1), USAGE))
+    })
+}
+
+fn option(words: &mut Words<'_>) -> Result<OptionSetting, Diagnostic> {
+    let keys: Vec<&str> = OPTIONS.iter().map(|o| o.0).collect();
+    let all = format!("options are {}", keys.join(", "));
+    let key = words.next().ok_or_else(|| words.missing("an option", &all))?;
+    Ok(match key.text {
+        "isolation" => OptionSetting::Isolation(words.isolation()?),
+        "atomic" => OptionSetting::Atomic(words.switch("atomic")?),
+        "serial" => OptionSetting::Serial(words.switch("serial")?),
+        "deadlock" => OptionSetting::Deadlock(words.switch("deadlock")?),
+        "search" => OptionSetting::Search(search(words)?),
+        "states_max" => OptionSetting::StatesMax(words.number("option states_max N")?),
+        "depth_max" => OptionSetting::DepthMax(words.number("option depth_max N")?),
+        "seed" => OptionSetting::Seed(words.number("option seed N")?),
+        "runs" => OptionSetting::Runs(words.number("option runs N")?),
+        other => {
+            let error = Diagnostic::syntax(key.span, format!("unknown option \"{other}\""));
+            return Err(error.hint(did_you_mean(other, keys, &all)));
+        }
+    })
+}
+
+fn search(words: &mut Words<'_>) -> Result<SearchKind, Diagnostic> {
+    let usage = "write: --@ option search stateful, stateless or random";
+    let word = words.next().ok_or_else(|| words.missing("a search", usage))?;
+    SearchKind::by_name(word.text)
+        .ok_or_else(|| Diagnostic::syntax(word.span, format!("unknown search \"{}\"", word.text)).hint(usage))
+}
+
+/// A word of a header, with its place.
+#[derive(Clone, Copy)]
+struct Word<'a> {
+    text: &'a str,
+    span: Span,
+}
+
+/// The words of a header, up to a comment behind it.
+struct Words<'a> {
+    line: &'a str,
+    offset: u32,
+    at: usize,
+}
+
+impl<'a> Words<'a> {
+    fn new(line: &'a str, offset: u32) -> Words<'a> {
+        let body = line.get(3..).unwrap_or("");
+        let end = body.find("--").map_or(line.len(), |i| i + 3);
+        Words { line: line[..end].trim_end(), offset, at: 3 }
+    }
+
+    fn next(&mut self) -> Option<Word<'a>> {
+        let rest = self.line.get(self.at..)?;
+        let start = self.at + rest.find(|c: char| !c.is_whitespace())?;
+        let rest = &self.line[start..];
+        let end = start + rest.find(char::is_whitespace).unwrap_or(rest.len());
+        self.at = end;
+        Some(Word { text: &self.line[start..end], span: Span::new(start, end).shifted(self.offset) })
+    }
+
+    fn missing(&self, what: &str, hint: &str) -> Diagnostic {
+        let span = Span::new(0, self.line.len()).shifted(self.offset);
+        Diagnostic::syntax(span, format!("{what} is missing")).hint(hint)
+    }
+
+    /// A name that can also stand in a schedule.
+    fn name(&mut self, usage: &str) -> Result<String, Diagnostic> {
+        let usage = format!("write: --@ {usage}");
+        let word = self.next().ok_or_else(|| self.missing("a name", &usage))?;
+        let fine = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
+        if word.text.starts_with(|c: char| c.is_alphabetic() || c == '_') && word.text.chars().all(fine) {
+            return Ok(word.text.to_string());
+        }
+        let error = Diagnostic::syntax(word.span, format!("\"{}\" is not a name", word.text));
+        Err(error.hint("a name is a letter followed by letters, digits, `_`, `-` or `.`"))
+    }
+
+    fn number(&mut self, usage: &str) -> Result<u64, Diagnostic> {
+        let usage = format!("write: --@ ... {usage}");
+        let word = self.next().ok_or_else(|| self.missing("a number", &usage))?;
+        match word.text.parse::<u64>() {
+            Ok(n) if n <= u64::from(u32::MAX) => Ok(n),
+            _ => Err(Diagnostic::syntax(word.span, format!("\"{}\" is not a number", word.text)).hint(usage)),
+        }
+    }
+
+    fn switch(&mut self, option: &str) -> Result<bool, Diagnostic> {
+        let usage = format!("write: --@ option {option} on, or off");
+        let word = self.next().ok_or_else(|| self.missing("on or off", &usage))?;
+        match word.text {
+            "on" | "true" => Ok(true),
+            "off" | "false" => Ok(false),
+            other => Err(Diagnostic::syntax(word.span, format!("\"{other}\" is neither on nor off")).hint(usage)),
+        }
+    }
+
+    /// `read committed`, `repeatable_read`, `SERIALIZABLE`.
+    fn isolation(&mut self) -> Result<Isolation, Diagnostic> {
+        let usage = "levels are: read committed, repeatable read, serializable";
+        let first = self.next().ok_or_else(|| self.missing("an isolation level", usage))?;
+        let text = first.text.to_ascii_lowercase().replace(['_', '-'], " ");
+        let (text, span) = match text.as_str() {
+            "read" | "repeatable" => {
+                let second = self.next().ok_or_else(|| self.missing("the rest of the isolation level", usage))?;
+                (format!("{text} {}", second.text.to_ascii_lowercase()), first.span.to(second.span))
+            }
+            _ => (text, first.span),
+        };
+        match text.as_str() {
+            "read committed" | "read uncommitted" => Ok(Isolation::ReadCommitted),
+            "repeatable read" => Ok(Isolation::RepeatableRead),
+            "serializable" => Ok(Isolation::Serializable),
+            other => Err(Diagnostic::syntax(span, format!("unknown isolation level \"{other}\"")).hint(usage)),
+        }
+    }
+}
+
+/// A hint that names the nearest known word, or else says what there is.
+pub(crate) fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>, otherwise: &str) -> String {
+    let word = word.to_lowercase();
+    let near = known.into_iter().map(|k| (distance(&word, k), k)).filter(|(d, k)| *d <= 1 + k.len() / 4).min();
+    match near {
+        Some((_, known)) => format!("did you mean \"{known}\"?"),
+        None => otherwise.to_string(),
+    }
+}
+
+/// How many letters must be inserted, removed or replaced to turn one word into the other.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, ca) in a.chars().take(64).enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, cb) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(ca != *cb);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distances() {
+        assert_eq!(distance("thread", "thread"), 0);
+        assert_eq!(distance("tread", "thread"), 1);
+        assert_eq!(distance("", "abc"), 3);
+        assert_eq!(distance("kitten", "sitting"), 3);
+    }
+
+    #[test]
+    fn comments_behind_a_header_are_ignored() {
+        let header = parse("--@ invariant fine     -- in every committed state", 0);
+        assert_eq!(header, Ok(Header::Invariant("fine".into())));
+    }
+}
