@@ -1,1 +1,32 @@
-//! Golden runner, generators, mirrored engines, a throw-away PostgreSQL (tests only).
+//! What the tests stand on: a real PostgreSQL to compare with, and programs to compare on.
+//!
+//! The embedded engine claims to behave as PostgreSQL does. This crate tests the claim the blunt way: run the same
+//! [`Program`], a few sessions that send statements in a fixed order, on both, and compare everything that a client can
+//! see: rows, command tags, errors, which steps wait, and which step lets them go on.
+//!
+//! ```text
+//!   generate::program(seed) ──▶ Program ──▶ mirror::run(Server)  ──▶ observations ┐
+//!                                      └──▶ mirror::run(engine)  ──▶ observations ┴▶ equal, or shrunk to a script
+//! ```
+//!
+//! - [`cluster`]: a PostgreSQL server in a temporary directory, which cannot outlive the test.
+//! - [`wire`]: the little of PostgreSQL's protocol that is needed to see what a session sees, while it waits.
+//! - [`program`]: programs, observations, and the script format that holds both.
+//! - [`mirror`]: how a database is driven through a program; [`mirror::Driver`] is all that a database has to offer.
+//! - [`server`]: the driver for a real PostgreSQL.
+//! - [`generate`] and [`shrink`]: programs from a seed, and smaller programs that still show a difference.
+//!
+//! Nothing here is part of the product; only tests depend on it.
+
+pub mod cluster;
+pub mod generate;
+pub mod mirror;
+pub mod program;
+pub mod server;
+pub mod shrink;
+pub mod wire;
+
+pub use cluster::Cluster;
+pub use mirror::Runner;
+pub use program::{Observation, Outcome, Program, Response};
+pub use server::Server;

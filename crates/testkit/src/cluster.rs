@@ -1,0 +1,239 @@
+//! A throw-away PostgreSQL.
+//!
+//! A [`Cluster`] is a server in a temporary directory, reached by a socket in the same directory and by nothing else.
+//! It trades durability for speed, speaks English, lives in UTC, and sorts by bytes.
+//!
+//! A test server must not outlive its test, however the test ends: a panic, `process::exit`, a signal, a debugger. So
+//! nobody has to remember to stop it. The server is the child of a small shell that reads from a pipe whose other end the test process
+//! holds. When the test process is gone, for whatever reason, the pipe is closed, the shell's `read` returns, and the
+//! shell stops the server and removes the directory:
+//!
+//! ```text
+//!   test process ══pipe══▶ sh: read ──▶ kill -QUIT server; wait; rm -r directory
+//!                           └─ postgres
+//! ```
+//!
+//! PostgreSQL refuses to run as root. Where tests do (in containers), the server runs as `postgres` or `nobody`.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::{MetadataExt, chown};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::wire::Connection;
+
+/// A running PostgreSQL server, gone when it is dropped or when the process ends.
+#[derive(Debug)]
+pub struct Cluster {
+    directory: PathBuf,
+    keeper: Child,
+    databases: AtomicUsize,
+}
+
+impl Cluster {
+    /// The one server of this test process, started by the first call.
+    ///
+    /// # Panics
+    /// If no server can be started; the message says what to install.
+    pub fn shared() -> &'static Cluster {
+        static SHARED: OnceLock<Cluster> = OnceLock::new();
+        SHARED.get_or_init(|| Cluster::start().unwrap_or_else(|error| panic!("no PostgreSQL to test with: {error}")))
+    }
+
+    /// Initializes and starts a server of its own.
+    pub fn start() -> io::Result<Cluster> {
+        let programs = find_programs()?;
+        let directory = tempfile::Builder::new().prefix("isolde-pg-").tempdir()?;
+        let user = unprivileged_user(directory.path())?;
+        if let Some(user) = &user {
+            chown(directory.path(), Some(user.uid), Some(user.gid))?;
+        }
+        initialize(&programs, directory.path(), user.as_ref())?;
+        let keeper = spawn_kept(&programs, directory.path(), user.as_ref())?;
+        // From here on the keeper removes the directory.
+        let cluster = Cluster { directory: directory.keep(), keeper, databases: AtomicUsize::new(0) };
+        cluster.wait_until_ready()?;
+        Ok(cluster)
+    }
+
+    /// The directory that holds the socket, for `psql -h`.
+    pub fn socket_directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Creates an empty database and returns its name.
+    pub fn create_database(&self) -> io::Result<String> {
+        let name = format!("test_{}", self.databases.fetch_add(1, Ordering::Relaxed));
+        let mut control = self.connect("postgres", "")?;
+        control.execute(&format!("CREATE DATABASE {name}"))?;
+        Ok(name)
+    }
+
+    /// Opens a session as superuser. `options` are server settings, `-c name=value`, that even `DISCARD ALL` keeps.
+    pub fn connect(&self, database: &str, options: &str) -> io::Result<Connection> {
+        Connection::open(&self.directory.join(".s.PGSQL.5432"), database, options)
+    }
+
+    fn wait_until_ready(&self) -> io::Result<()> {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        loop {
+            match self.connect("postgres", "") {
+                Ok(_) => return Ok(()),
+                Err(error) if Instant::now() > deadline => {
+                    let log = fs::read_to_string(self.directory.join("log")).unwrap_or_default();
+                    return Err(io::Error::other(format!("the server did not start: {error}\n{log}")));
+                }
+                Err(_) => thread::sleep(Duration::from_millis(20)),
+            }
+        }
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        drop(self.keeper.stdin.take());
+        let _ = self.keeper.wait();
+    }
+}
+
+/// Settings that make a server quick to start and its answers the same everywhere.
+const SETTINGS: &[&str] = &[
+    "listen_addresses=",
+    "port=5432",
+    "fsync=off",
+    "synchronous_commit=off",
+    "full_page_writes=off",
+    "autovacuum=off",
+    "shared_buffers=16MB",
+    "max_prepared_transactions=10",
+    "timezone=UTC",
+    "datestyle=ISO, MDY",
+];
+
+/// What the shell does that keeps the server: start it, wait for the pipe to close, stop it, clean up.
+const KEEPER: &str = r#"
+directory=$1; shift
+"$@" </dev/null >"$directory/log" 2>&1 &
+server=$!
+read -r _
+kill -QUIT "$server" 2>/dev/null
+wait "$server" 2>/dev/null
+cd / && rm -rf "$directory"
+"#;
+
+fn spawn_kept(programs: &Path, directory: &Path, user: Option<&User>) -> io::Result<Child> {
+    let mut command = command_as("sh", directory, user);
+    command.args(["-c", KEEPER, "keeper"]).arg(directory).arg(programs.join("postgres"));
+    command.arg("-D").arg(directory.join("data")).arg("-k").arg(directory);
+    for setting in SETTINGS {
+        command.args(["-c", setting]);
+    }
+    // Its own process group, so that Ctrl-C on the tests reaches the keeper by the pipe only.
+    command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()
+}
+
+fn initialize(programs: &Path, directory: &Path, user: Option<&User>) -> io::Result<()> {
+    let output = command_as(programs.join("initdb"), directory, user)
+        .args(["--auth=trust", "--username=postgres", "--encoding=UTF8", "--locale=C", "--no-sync", "--pgdata"])
+        .arg(directory.join("data"))
+        .stdin(Stdio::null())
+        .output()?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(io::Error::other(format!("initdb failed: {}", String::from_utf8_lossy(&output.stderr))))
+}
+
+/// A command that runs in `directory`, as `user` if one is given, without PostgreSQL settings from the environment.
+fn command_as(program: impl AsRef<std::ffi::OsStr>, directory: &Path, user: Option<&User>) -> Command {
+    let mut command = Command::new(program);
+    command.current_dir(directory).env("LC_ALL", "C");
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("PG") {
+            command.env_remove(name);
+        }
+    }
+    if let Some(user) = user {
+        command.uid(user.uid).gid(user.gid);
+    }
+    command
+}
+
+/// The directory that holds `initdb` and `postgres`: from `PATH`, or the newest that Debian's packages installed.
+fn find_programs() -> io::Result<PathBuf> {
+    let complete = |directory: &PathBuf| ["initdb", "postgres"].iter().all(|name| directory.join(name).is_file());
+    let on_path = std::env::var_os("PATH").unwrap_or_default();
+    let installed = std::env::split_paths(&on_path).find(complete);
+    installed.or_else(|| packaged_programs().into_iter().find(complete)).ok_or_else(|| {
+        let hint = "neither on PATH nor in /usr/lib/postgresql; on Debian: apt-get install postgresql";
+        io::Error::new(io::ErrorKind::NotFound, format!("initdb and postgres not found ({hint})"))
+    })
+}
+
+fn packaged_programs() -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir("/usr/lib/postgresql") else { return Vec::new() };
+    let mut versions: Vec<(u32, PathBuf)> = entries
+        .flatten()
+        .filter_map(|entry| Some((entry.file_name().to_str()?.parse().ok()?, entry.path().join("bin"))))
+        .collect();
+    versions.sort();
+    versions.into_iter().rev().map(|(_, directory)| directory).collect()
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct User {
+    uid: u32,
+    gid: u32,
+}
+
+/// Who shall run the server: nobody in particular (`None`), unless we are root, the owner of a directory just created.
+fn unprivileged_user(just_created: &Path) -> io::Result<Option<User>> {
+    if fs::metadata(just_created)?.uid() != 0 {
+        return Ok(None);
+    }
+    let accounts = fs::read_to_string("/etc/passwd")?;
+    let user = ["postgres", "nobody"].iter().find_map(|name| find_user(&accounts, name));
+    user.map(Some).ok_or_else(|| io::Error::other("running as root, and there is no user postgres or nobody"))
+}
+
+fn find_user(accounts: &str, name: &str) -> Option<User> {
+    let line = accounts.lines().find(|line| line.split(':').next() == Some(name))?;
+    let mut fields = line.split(':').skip(2);
+    Some(User { uid: fields.next()?.parse().ok()?, gid: fields.next()?.parse().ok()? })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn a_dropped_cluster_leaves_nothing_behind() {
+        let cluster = Cluster::start().unwrap();
+        let directory = cluster.socket_directory().to_path_buf();
+        assert!(directory.join("data").exists());
+        drop(cluster);
+        assert!(!directory.exists());
+    }
+
+    #[test]
+    fn databases_are_separate() {
+        let cluster = Cluster::shared();
+        let (a, b) = (cluster.create_database().unwrap(), cluster.create_database().unwrap());
+        cluster.connect(&a, "").unwrap().execute("CREATE TABLE t (id int)").unwrap();
+        cluster.connect(&b, "").unwrap().execute("CREATE TABLE t (id int)").unwrap();
+    }
+
+    #[test]
+    fn users_are_found_by_name() {
+        let accounts = "root:x:0:0::/root:/bin/sh\nnobody:x:65534:65533:nobody:/:/bin/false\n";
+        assert_eq!(find_user(accounts, "nobody"), Some(User { uid: 65534, gid: 65533 }));
+        assert_eq!(find_user(accounts, "postgres"), None);
+    }
+}

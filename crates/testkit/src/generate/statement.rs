@@ -1,0 +1,180 @@
+//! Statements that change or lock rows, and the choice among all statements.
+
+use super::dice::Dice;
+use super::expression::{Scope, condition, expression, literal};
+use super::query::{filter, query, select_list};
+use super::schema::{Column, Kind, Schema, Table};
+
+/// Statements over one schema.
+#[derive(Debug)]
+pub(super) struct Statements {
+    tables: &'static [Table],
+    /// Several sessions act: more writes and locks, and no conditions whose plan decides the order of locking.
+    among_others: bool,
+}
+
+impl Statements {
+    pub(super) fn alone(schema: &'static Schema) -> Statements {
+        Statements { tables: schema.tables, among_others: false }
+    }
+
+    pub(super) fn among_others(schema: &'static Schema) -> Statements {
+        Statements { tables: schema.tables, among_others: true }
+    }
+
+    /// Any statement but transaction control.
+    pub(super) fn any(&mut self, dice: &mut Dice) -> String {
+        let queries_percent = if self.among_others { 15 } else { 55 };
+        if dice.below(100) < queries_percent {
+            return query(dice, self.tables);
+        }
+        match dice.below(11) {
+            0..=2 => self.insert(dice),
+            3..=6 => self.update(dice),
+            7 | 8 => self.delete(dice),
+            _ => self.lock(dice),
+        }
+    }
+
+    fn insert(&self, dice: &mut Dice) -> String {
+        let table = dice.pick(self.tables);
+        let source = if dice.one_in(6) { self.rows_selected(dice, table) } else { rows_given(dice, table) };
+        format!("INSERT INTO {} {source}{}{}", table.name, on_conflict(dice, table), returning(dice, table))
+    }
+
+    /// Rows of the same table with other keys.
+    fn rows_selected(&self, dice: &mut Dice, table: &Table) -> String {
+        let scope = Scope::of(table, "t");
+        let mut items: Vec<String> = scope.names();
+        if table.columns[0].kind == Kind::Int {
+            items[0] = format!("{} + {}", items[0], 1 + dice.below(4));
+        }
+        format!("SELECT {} FROM {} AS t{}", items.join(", "), table.name, self.rows_chosen(dice, table, "t"))
+    }
+
+    fn update(&self, dice: &mut Dice) -> String {
+        let table = dice.pick(self.tables);
+        if self.tables.len() == 2 && dice.one_in(8) {
+            return update_from(dice, &self.tables[0], &self.tables[1]);
+        }
+        let scope = Scope::of(table, table.name);
+        let set = assignments(dice, table, &scope);
+        let chosen = self.rows_chosen(dice, table, table.name);
+        format!("UPDATE {} SET {set}{chosen}{}", table.name, returning(dice, table))
+    }
+
+    fn delete(&self, dice: &mut Dice) -> String {
+        let table = dice.pick(self.tables);
+        format!("DELETE FROM {}{}{}", table.name, self.rows_chosen(dice, table, table.name), returning(dice, table))
+    }
+
+    fn lock(&self, dice: &mut Dice) -> String {
+        let table = dice.pick(self.tables);
+        let chosen = self.rows_chosen(dice, table, "t");
+        let order = if dice.one_in(3) {
+            format!(" ORDER BY {}", Scope::of(table, "t").names().join(", "))
+        } else {
+            String::new()
+        };
+        let strength = dice.pick(&["UPDATE", "UPDATE", "NO KEY UPDATE", "SHARE", "KEY SHARE"]);
+        let wait = dice.pick(&["", "", "", " NOWAIT", " SKIP LOCKED"]);
+        format!("SELECT * FROM {} AS t{chosen}{order} FOR {strength}{wait}", table.name)
+    }
+
+    /// WHERE for a statement that writes or locks: often one key, so that sessions meet on it.
+    fn rows_chosen(&self, dice: &mut Dice, table: &Table, name: &str) -> String {
+        let first = &table.columns[0];
+        if dice.one_in(2) {
+            return format!(" WHERE {name}.{} = {}", first.name, 1 + dice.below(4));
+        }
+        let scope = Scope::of(table, name);
+        if !self.among_others {
+            return filter(dice, &scope.reading(self.tables));
+        }
+        if dice.one_in(8) {
+            return format!(" WHERE {}", scalar_subquery(dice, table, &scope));
+        }
+        filter(dice, &scope)
+    }
+}
+
+/// A condition with a subquery that stays one: it is run as it stands, not turned into a join.
+fn scalar_subquery(dice: &mut Dice, table: &Table, scope: &Scope) -> String {
+    let operand = expression(dice, scope, Kind::Int, 0);
+    let inner = Scope::of(table, "q");
+    format!("{operand} <= (SELECT count(*) FROM {} AS q WHERE {})", table.name, condition(dice, &inner, 1))
+}
+
+fn rows_given(dice: &mut Dice, table: &Table) -> String {
+    let row = |dice: &mut Dice| {
+        let values: Vec<String> = table.columns.iter().map(|column| value(dice, table, column)).collect();
+        format!("({})", values.join(", "))
+    };
+    let first = row(dice);
+    if dice.one_in(4) { format!("VALUES {first}, {}", row(dice)) } else { format!("VALUES {first}") }
+}
+
+/// A value to insert: for keys and references a small number, otherwise a constant or the default.
+fn value(dice: &mut Dice, table: &Table, column: &Column) -> String {
+    let small = column.name == "parent_id" || table.keys.iter().any(|key| key.contains(&column.name));
+    if small && column.kind == Kind::Int && !dice.one_in(20) {
+        return (1 + dice.below(6)).to_string();
+    }
+    if dice.one_in(8) { "DEFAULT".to_string() } else { literal(dice, column.kind) }
+}
+
+fn on_conflict(dice: &mut Dice, table: &Table) -> String {
+    if table.keys.is_empty() || !dice.one_in(3) {
+        return String::new();
+    }
+    let target = dice.pick(table.keys).join(", ");
+    match dice.below(4) {
+        0 => " ON CONFLICT DO NOTHING".to_string(),
+        1 => format!(" ON CONFLICT ({target}) DO NOTHING"),
+        _ => {
+            let last = &table.columns[table.columns.len() - 1];
+            let scope = Scope::of(table, table.name).with(Scope::of(table, "excluded"));
+            let new = expression(dice, &scope, last.kind, 1);
+            let filter = if dice.one_in(3) { filter(dice, &scope) } else { String::new() };
+            format!(" ON CONFLICT ({target}) DO UPDATE SET {} = {new}{filter}", last.name)
+        }
+    }
+}
+
+/// SET of a column or two; keys change rarely.
+fn assignments(dice: &mut Dice, table: &Table, scope: &Scope) -> String {
+    let first_plain = if dice.one_in(8) { 0 } else { 1 };
+    let position = first_plain + dice.below(table.columns.len() - first_plain);
+    let column = &table.columns[position];
+    let set = format!("{} = {}", column.name, expression(dice, scope, column.kind, 1));
+    let last = &table.columns[table.columns.len() - 1];
+    if last.name != column.name && dice.one_in(4) {
+        return format!("{set}, {} = {}", last.name, expression(dice, scope, last.kind, 1));
+    }
+    set
+}
+
+/// UPDATE ... FROM by the first columns: one row of the target meets at most one key of the other table.
+fn update_from(dice: &mut Dice, target: &Table, other: &Table) -> String {
+    let last = &target.columns[target.columns.len() - 1];
+    let key = 1 + dice.below(4);
+    let scope = Scope::of(target, target.name);
+    format!(
+        "UPDATE {} SET {} = {} FROM {} AS o WHERE {}.{} = {key} AND o.{} = {key}",
+        target.name,
+        last.name,
+        expression(dice, &scope, last.kind, 1),
+        other.name,
+        target.name,
+        target.columns[0].name,
+        other.columns[0].name,
+    )
+}
+
+fn returning(dice: &mut Dice, table: &Table) -> String {
+    match dice.below(6) {
+        0 => " RETURNING *".to_string(),
+        1 => format!(" RETURNING {}", select_list(dice, &Scope::of(table, table.name))),
+        _ => String::new(),
+    }
+}

@@ -1,0 +1,87 @@
+//! Driving a database through a program.
+//!
+//! What a client can see of a database with several sessions is the same for every database, so the bookkeeping is
+//! written once, here: which sessions wait, which steps are skipped, whose waiting a step has ended. A database only
+//! offers a [`Driver`]: reset, submit a statement, let everything come to rest.
+//!
+//! *Coming to rest* makes the observation independent of time: after each step, all sessions run until each has been
+//! answered or waits for a lock.
+//!
+//! A deadlock needs a victim, and PostgreSQL's choice depends on timers. All drivers follow one rule: **the victim is
+//! the session whose wait closes the cycle** (in PostgreSQL: every session looks for a cycle once, as soon as it
+//! waits, and those that waited before have already looked in vain).
+
+use crate::program::{Observation, Outcome, Program, Response};
+
+/// A database that can be driven step by step.
+pub trait Driver {
+    /// Forgets everything: an empty database with this many idle sessions.
+    fn reset(&mut self, sessions: usize);
+    /// Runs one statement of the set-up to its end.
+    fn setup(&mut self, statement: &str) -> Vec<Response>;
+    /// Sends a statement from an idle session.
+    fn submit(&mut self, session: usize, statement: &str);
+    /// Lets all sessions run until each is idle or waits; the answers that arrived.
+    fn settle(&mut self) -> Vec<(usize, Vec<Response>)>;
+}
+
+/// Something that runs programs; every [`Driver`] does.
+pub trait Runner {
+    /// Runs a program on an empty database: one observation per step.
+    ///
+    /// # Panics
+    /// If a statement of the set-up fails.
+    fn run(&mut self, program: &Program) -> Vec<Observation>;
+}
+
+impl<D: Driver> Runner for D {
+    fn run(&mut self, program: &Program) -> Vec<Observation> {
+        self.reset(program.sessions);
+        for statement in &program.setup {
+            if let Some(error) = self.setup(statement).into_iter().find(Response::is_error) {
+                panic!("the set-up of a program failed: {error}\nin: {statement}\nprogram:\n{program}");
+            }
+        }
+        let mut waiting: Vec<Option<&str>> = vec![None; program.sessions];
+        program.steps.iter().map(|(session, statement)| step(self, &mut waiting, *session, statement)).collect()
+    }
+}
+
+/// Runs one step. `waiting` holds the statement that each session waits with.
+fn step<'a, D: Driver + ?Sized>(
+    driver: &mut D,
+    waiting: &mut [Option<&'a str>],
+    session: usize,
+    statement: &'a str,
+) -> Observation {
+    if waiting[session].is_some() {
+        return Observation { outcome: Outcome::Skipped, released: Vec::new() };
+    }
+    driver.submit(session, statement);
+    waiting[session] = Some(statement);
+    let mut answers = driver.settle();
+    answers.sort_by_key(|(session, _)| *session);
+    let mut outcome = Outcome::Waits;
+    let mut released = Vec::new();
+    for (who, responses) in answers {
+        let statement = waiting[who].take().expect("only a session that was sent something answers");
+        let responses = responses.into_iter().map(|response| response.canonical(statement)).collect();
+        if who == session {
+            outcome = Outcome::Answered(responses);
+        } else {
+            released.push((who, responses));
+        }
+    }
+    Observation { outcome, released }
+}
+
+/// The script of the first difference between two runs, or `None` if they agree.
+pub fn difference(program: &Program, expected: &[Observation], actual: &[Observation]) -> Option<String> {
+    let index = (0..program.steps.len()).find(|index| expected.get(*index) != actual.get(*index))?;
+    let (session, statement) = &program.steps[index];
+    let show = |observations: &[Observation]| match observations.get(index) {
+        Some(observation) => observation.to_string(),
+        None => "nothing\n".to_string(),
+    };
+    Some(format!("step {index}, s{session}> {statement}\nexpected:\n{}actual:\n{}", show(expected), show(actual)))
+}
