@@ -437,7 +437,9 @@ fn client_statement(
     span: Span,
     variables: &[(Span, Option<u8>)],
 ) -> Result<ClientStatement, Diagnostic> {
-    let inside: Vec<_> = variables.iter().filter(|(v, _)| span.start <= v.start && v.end <= span.end).collect();
+    let inside: Vec<_> = variables.iter().filter(|(v, _)| span.start <= v.start && v.start < span.end).collect();
+    // A variable at the end was masked by a shorter number, so the statement seems to end within it.
+    let span = inside.iter().fold(span, |span, (v, _)| span.to(*v));
     if let Some((identifier, _)) = inside.iter().find(|(_, quote)| *quote == Some(b'"')) {
         let error = Diagnostic::unsupported(identifier.shifted(file.start), "a variable as an identifier");
         return Err(error.hint("write the name itself"));
@@ -478,3 +480,6 @@ fn masked(text: &str, piece: Span, variables: &[(Span, usize)]) -> String {
     out.push_str(Span { start: from, end: piece.end }.of(text));
     out
 }
+
+#[cfg(test)]
+mod tests;
