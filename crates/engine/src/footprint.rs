@@ -13,6 +13,7 @@ use isolde_sql::typed::Expr;
 use isolde_sql::{Row, Value};
 
 use crate::storage::RowId;
+use crate::{eval, plan};
 
 /// Everything one step touched, in order.
 #[derive(Clone, Debug, Default)]
@@ -56,7 +57,7 @@ pub struct Read {
     /// Equalities that the access path used: column and value. All must hold.
     pub key: Vec<(usize, Value)>,
     /// Further conditions over the row (rel 0 at depth 0) alone, with variables in `params`; `None` is "every row".
-    pub filter: Option<Arc<Expr>>,
+    pub filter: Option<Arc<Predicate>>,
     /// The variables of `filter`.
     pub params: Arc<[Value]>,
     /// Columns whose value mattered: in conditions, results, ordering.
@@ -65,6 +66,13 @@ pub struct Read {
     pub matched: Vec<(RowId, u64)>,
     /// The read came from a locking or modifying statement, which goes on to the newest version of what it found.
     pub current: bool,
+}
+
+/// A condition on one row (rel 0) and variables, ready to be asked about other rows than it was asked about first.
+#[derive(Debug)]
+pub struct Predicate {
+    expr: Expr,
+    compiled: plan::Expr,
 }
 
 /// A row changed.
@@ -154,6 +162,53 @@ impl FromIterator<usize> for ColumnSet {
         let mut set = ColumnSet::NONE;
         columns.into_iter().for_each(|c| set.insert(c));
         set
+    }
+}
+
+impl Predicate {
+    /// The condition `expr`, which must need neither tables nor a session.
+    pub fn new(expr: Expr) -> Predicate {
+        Predicate { compiled: eval::compile_local(&expr), expr }
+    }
+
+    /// The condition itself.
+    pub fn expr(&self) -> &Expr {
+        &self.expr
+    }
+}
+
+/// Whether a row is among those a read looks for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Membership {
+    No,
+    Yes,
+    /// Asking fails, and so would the read.
+    Fails,
+}
+
+impl Read {
+    /// Whether the read could have a different result if `write` were there or not: the row belongs to what was looked for before
+    /// or after, and either that changes or a column that mattered does.
+    pub fn hit(&self, write: &Write) -> bool {
+        if self.table != write.table {
+            return false;
+        }
+        let before = self.membership(write.before.as_deref());
+        let after = self.membership(write.after.as_deref());
+        before != after || (before != Membership::No && write.changed().meets(self.columns))
+    }
+
+    fn membership(&self, row: Option<&[Value]>) -> Membership {
+        let Some(row) = row else { return Membership::No };
+        if !self.key.iter().all(|(column, value)| !value.is_null() && row[*column] == *value) {
+            return Membership::No;
+        }
+        let Some(filter) = &self.filter else { return Membership::Yes };
+        match eval::local_truth(&filter.compiled, row, &self.params) {
+            Ok(Some(true)) => Membership::Yes,
+            Ok(_) => Membership::No,
+            Err(_) => Membership::Fails,
+        }
     }
 }
 

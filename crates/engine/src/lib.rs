@@ -32,7 +32,10 @@
 //!
 //! What is *absent*: no I/O, no clock, no threads, no randomness, no schedule. Who acts next is the caller's choice.
 
+mod eval;
 pub mod footprint;
+mod plan;
+mod query;
 mod storage;
 
 pub use footprint::Footprint;

@@ -1,0 +1,192 @@
+//! Queries inside expressions.
+//!
+//! A subquery that does not look at the row at hand has one result for all rows: PostgreSQL runs it once, and so do we. The
+//! [`Cache`] of the nearest query it does depend on keeps the result, or of the outermost if it stands alone.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use isolde_sql::{Row, SqlError, SqlState, Value};
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+
+use super::{Context, Env, Interrupt, apply, operand, values};
+use crate::plan::expr::{Operator, Quantified, Subquery};
+use crate::query;
+
+/// What one execution of a query remembers.
+#[derive(Default)]
+pub(crate) struct Cache {
+    results: RefCell<FxHashMap<usize, Cached>>,
+    /// Probes already in the footprint: the step, and its key.
+    probes: RefCell<FxHashSet<(usize, SmallVec<[Value; 1]>)>>,
+}
+
+#[derive(Clone)]
+enum Cached {
+    Value(Value),
+    Exists(bool),
+    Rows(Rc<[Row]>),
+    Set(Rc<ValueSet>),
+}
+
+/// The one column of a subquery, for IN.
+struct ValueSet {
+    values: FxHashSet<Value>,
+    has_null: bool,
+}
+
+impl Cache {
+    /// Whether this probe is made for the first time; remembers it.
+    pub(crate) fn first_probe(&self, step: usize, key: &[Value]) -> bool {
+        self.probes.borrow_mut().insert((step, key.into()))
+    }
+}
+
+impl<'a> Env<'a> {
+    /// The memory that lasts longest.
+    pub(crate) fn outermost_cache(&self) -> Option<&'a Cache> {
+        let mut found = self.cache;
+        let mut env = self;
+        while let Some(outer) = env.outer {
+            found = outer.cache.or(found);
+            env = outer;
+        }
+        found
+    }
+
+    /// The memory that lasts as long as the subquery's result.
+    fn cache_for(&self, query: &Subquery) -> Option<&'a Cache> {
+        match query.outward {
+            None => self.outermost_cache(),
+            Some(0 | 1) => None,
+            Some(n) => self.up(n - 2).cache,
+        }
+    }
+}
+
+/// Takes a result from the cache, or computes it and puts it there.
+fn remember(
+    ctx: &mut Context<'_>,
+    env: &Env<'_>,
+    query: &Subquery,
+    compute: impl FnOnce(&mut Context<'_>) -> Result<Cached, Interrupt>,
+) -> Result<Cached, Interrupt> {
+    let Some(cache) = env.cache_for(query) else { return compute(ctx) };
+    let address = std::ptr::from_ref(query) as usize;
+    if let Some(found) = cache.results.borrow().get(&address) {
+        return Ok(found.clone());
+    }
+    let result = compute(ctx)?;
+    cache.results.borrow_mut().insert(address, result.clone());
+    Ok(result)
+}
+
+/// `(SELECT ...)`
+pub(super) fn scalar(ctx: &mut Context<'_>, env: &Env<'_>, query: &Subquery) -> Result<Value, Interrupt> {
+    let result = remember(ctx, env, query, |ctx| {
+        let rows = query::at_most(ctx, &query.plan, Some(env), 2)?;
+        match rows.as_slice() {
+            [] => Ok(Cached::Value(Value::Null)),
+            [row] => Ok(Cached::Value(row.first().cloned().unwrap_or(Value::Null))),
+            _ => Err(too_many().into()),
+        }
+    })?;
+    match result {
+        Cached::Value(value) => Ok(value),
+        _ => Ok(Value::Null),
+    }
+}
+
+fn too_many() -> SqlError {
+    SqlError::new(SqlState::CARDINALITY_VIOLATION, "more than one row returned by a subquery used as an expression")
+}
+
+/// `EXISTS (SELECT ...)`
+pub(super) fn exists(ctx: &mut Context<'_>, env: &Env<'_>, query: &Subquery) -> Result<bool, Interrupt> {
+    let result = remember(ctx, env, query, |ctx| Ok(Cached::Exists(query::exists(ctx, &query.plan, Some(env))?)))?;
+    Ok(matches!(result, Cached::Exists(true)))
+}
+
+/// All rows of a subquery; computed once if they are the same for all rows of `env`.
+pub(crate) fn rows_of(ctx: &mut Context<'_>, env: &Env<'_>, query: &Subquery) -> Result<Rc<[Row]>, Interrupt> {
+    let result = remember(ctx, env, query, |ctx| Ok(Cached::Rows(query::run(ctx, &query.plan, Some(env))?.into())))?;
+    match result {
+        Cached::Rows(rows) => Ok(rows),
+        _ => Ok(Rc::new([])),
+    }
+}
+
+/// `left op ANY (SELECT ...)`
+pub(super) fn quantified(ctx: &mut Context<'_>, env: &Env<'_>, q: &Quantified) -> Result<Option<bool>, Interrupt> {
+    if let ([left], [Operator::Compare(super::Comparison::Equal)], false) = (&*q.left, &*q.ops, q.all)
+        && env.cache_for(&q.query).is_some()
+    {
+        let value = operand(ctx, env, left)?;
+        return Ok(value_set(ctx, env, &q.query)?.find(&value));
+    }
+    let left = values(ctx, env, &q.left)?;
+    let rows = rows_of(ctx, env, &q.query)?;
+    let mut result = Some(q.all);
+    for row in rows.iter() {
+        match compare_row(&left, &q.ops, row)? {
+            Some(t) if t != q.all => return Ok(Some(t)),
+            Some(_) => {}
+            None => result = None,
+        }
+    }
+    Ok(result)
+}
+
+fn compare_row(left: &[Value], ops: &[Operator], row: &[Value]) -> Result<Option<bool>, SqlError> {
+    let mut result = Some(true);
+    for ((a, op), b) in left.iter().zip(ops).zip(row) {
+        match op.of(a, b)? {
+            Some(true) => {}
+            Some(false) => return Ok(Some(false)),
+            None => result = None,
+        }
+    }
+    Ok(result)
+}
+
+impl Operator {
+    fn of(&self, a: &Value, b: &Value) -> Result<Option<bool>, SqlError> {
+        match self {
+            Operator::Compare(comparison) => Ok(comparison.of(a, b)),
+            Operator::Pure(builtin, function) => match apply(builtin.strict, *function, &[a.clone(), b.clone()])? {
+                Value::Bool(b) => Ok(Some(b)),
+                _ => Ok(None),
+            },
+            Operator::Unknown => Ok(None),
+        }
+    }
+}
+
+fn value_set(ctx: &mut Context<'_>, env: &Env<'_>, query: &Subquery) -> Result<Rc<ValueSet>, Interrupt> {
+    let result = remember(ctx, env, query, |ctx| {
+        let mut set = ValueSet { values: FxHashSet::default(), has_null: false };
+        for row in query::run(ctx, &query.plan, Some(env))? {
+            match row.first() {
+                None | Some(Value::Null) => set.has_null = true,
+                Some(value) => drop(set.values.insert(value.clone())),
+            }
+        }
+        Ok(Cached::Set(Rc::new(set)))
+    })?;
+    match result {
+        Cached::Set(set) => Ok(set),
+        _ => Ok(Rc::new(ValueSet { values: FxHashSet::default(), has_null: false })),
+    }
+}
+
+impl ValueSet {
+    fn find(&self, value: &Value) -> Option<bool> {
+        match value {
+            _ if self.values.is_empty() && !self.has_null => Some(false),
+            Value::Null => None,
+            value if self.values.contains(value) => Some(true),
+            _ => (!self.has_null).then_some(false),
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! How a query will be run: decided once, carried out many times.
+//!
+//! A [`SelectPlan`] is a nest of loops. Each [`Step`] of a [`Nest`] binds the row of one relation, by the best way there
+//! is: a key, a range of an index, a hash table, the whole table. A condition is checked at the first step where
+//! everything it mentions is bound, so a row that cannot contribute is dropped before anything is joined to it:
+//!
+//! ```text
+//!   FROM account a JOIN owner o ON o.id = a.owner LEFT JOIN note n ON n.account = a.id WHERE a.id = $1 AND o.age > 18
+//!
+//!   left    1  a   by key account_pkey ($1)
+//!           2  o   by key owner_pkey (a.owner)          o.age > 18
+//!   right   1  n   by hash of n.account, probe a.id     (none found: n is null)
+//! ```
+//!
+//! Plans hold no rows and nothing of a session; they are shared between all executions.
+
+pub(crate) mod expr;
+pub(crate) mod facts;
+mod join;
+mod path;
+
+use std::sync::Arc;
+
+use isolde_sql::ast::SetOperator;
+use isolde_sql::builtin::{Aggregate, SetFunction};
+use isolde_sql::catalog::{Catalog, RoutineId, TableId};
+use isolde_sql::typed;
+use isolde_sql::{Row, Value};
+
+pub(crate) use expr::{Expr, Subquery, expr};
+
+use crate::footprint::{ColumnSet, Predicate};
+use expr::exprs;
+
+/// How to run a query.
+#[derive(Clone, Debug)]
+pub(crate) struct QueryPlan {
+    pub(crate) body: BodyPlan,
+    pub(crate) order_by: Vec<SortKey>,
+    pub(crate) limit: Option<Expr>,
+    pub(crate) offset: Option<Expr>,
+}
+
+/// Where a query's rows come from.
+#[derive(Clone, Debug)]
+pub(crate) enum BodyPlan {
+    Select(Box<SelectPlan>),
+    Values(Vec<Vec<Expr>>),
+    SetOperation { op: SetOperator, all: bool, left: Box<QueryPlan>, right: Box<QueryPlan> },
+}
+
+/// How to run a select, or to find the rows of an UPDATE or DELETE.
+#[derive(Clone, Debug)]
+pub(crate) struct SelectPlan {
+    /// Per relation of FROM, a row of NULLs: what an outer join puts in its place.
+    pub(crate) nulls: Vec<Row>,
+    /// How rows are found and joined.
+    pub(crate) nest: Nest,
+    /// How many steps use a hash table.
+    pub(crate) hashes: usize,
+    pub(crate) grouping: Option<GroupingPlan>,
+    pub(crate) projection: Vec<Expr>,
+    /// The select list is all columns of this relation: the result is its row as it stands.
+    pub(crate) whole: Option<usize>,
+    pub(crate) distinct: bool,
+}
+
+/// Loops inside each other, outermost first.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Nest {
+    /// Conditions on what is bound before: checked once, and nothing is read if one fails.
+    pub(crate) gates: Vec<Expr>,
+    pub(crate) steps: Vec<Step>,
+}
+
+/// One loop.
+#[derive(Clone, Debug)]
+pub(crate) struct Step {
+    pub(crate) item: Item,
+    /// Checked once the item's rows are bound.
+    pub(crate) conditions: Vec<Expr>,
+}
+
+/// What a loop runs over.
+#[derive(Clone, Debug)]
+pub(crate) enum Item {
+    /// The rows of a relation.
+    Rel(Box<RelStep>),
+    /// An outer join; a RIGHT JOIN is a left one with its sides exchanged.
+    Left { left: Box<Nest>, right: Box<Nest>, right_rels: Vec<usize> },
+    /// A full join: both sides are complete before the condition is looked at.
+    Full { left: Box<Nest>, right: Box<Nest>, left_rels: Vec<usize>, right_rels: Vec<usize>, on: Vec<Expr> },
+}
+
+/// How the rows of a relation are found.
+#[derive(Clone, Debug)]
+pub(crate) struct RelStep {
+    pub(crate) rel: usize,
+    pub(crate) source: Source,
+    pub(crate) access: Access,
+    /// Conditions on this row and the variables alone; part of the footprint.
+    pub(crate) filter: Vec<Expr>,
+    /// The conditions that `access` sees to: to be checked where it is not used.
+    pub(crate) implied: Vec<Expr>,
+    /// What a read of it says.
+    pub(crate) read: ReadPlan,
+}
+
+/// What a relation is.
+#[derive(Clone, Debug)]
+pub(crate) enum Source {
+    Table(TableId),
+    Query(Subquery),
+    Function(SetFunction, Vec<Expr>),
+    Routine(RoutineId, Vec<Expr>),
+}
+
+/// How rows are found in a relation.
+#[derive(Clone, Debug)]
+pub(crate) enum Access {
+    /// All of them.
+    Scan,
+    /// By the first columns of an index; `unique` if they are all of a unique one.
+    Lookup { index: usize, columns: Vec<usize>, keys: Vec<Expr>, unique: bool },
+    /// By each of several values of an index's first column.
+    Each { index: usize, column: usize, values: Values },
+    /// By a range of an index's first column; each bound may include its value.
+    Range { index: usize, low: Option<(Expr, bool)>, high: Option<(Expr, bool)> },
+    /// By a hash table over `inner`, probed with `outer`.
+    Hash { table: usize, inner: Vec<Expr>, outer: Vec<Expr> },
+}
+
+/// Where the values of [`Access::Each`] come from.
+#[derive(Clone, Debug)]
+pub(crate) enum Values {
+    List(Vec<Expr>),
+    Query(Subquery),
+}
+
+/// The parts of a [`crate::footprint::Read`] that no execution changes.
+#[derive(Clone, Debug)]
+pub(crate) struct ReadPlan {
+    pub(crate) filter: Option<Arc<Predicate>>,
+    pub(crate) uses_params: bool,
+    pub(crate) columns: ColumnSet,
+    /// The step runs once per execution of its query, so its reads need not be told apart.
+    pub(crate) once: bool,
+}
+
+/// How to group.
+#[derive(Clone, Debug)]
+pub(crate) struct GroupingPlan {
+    pub(crate) keys: Vec<Expr>,
+    pub(crate) calls: Vec<AggregatePlan>,
+    pub(crate) having: Option<Expr>,
+}
+
+/// How to aggregate.
+#[derive(Clone, Debug)]
+pub(crate) struct AggregatePlan {
+    pub(crate) aggregate: &'static Aggregate,
+    pub(crate) args: Vec<Expr>,
+    pub(crate) distinct: bool,
+    pub(crate) order_by: Vec<SortKey>,
+    pub(crate) filter: Option<Expr>,
+}
+
+/// What rows are sorted by.
+#[derive(Clone, Debug)]
+pub(crate) struct SortKey {
+    pub(crate) expr: Expr,
+    pub(crate) descending: bool,
+    pub(crate) nulls_first: bool,
+}
+
+impl QueryPlan {
+    /// The select, if that is what the query is: for row locks and EvalPlanQual.
+    pub(crate) fn select(&self) -> Option<&SelectPlan> {
+        match &self.body {
+            BodyPlan::Select(select) => Some(select),
+            _ => None,
+        }
+    }
+}
+
+/// Plans a query, with all queries inside it.
+pub(crate) fn query(catalog: &Catalog, q: &typed::Query) -> QueryPlan {
+    let outer_scope: Vec<&typed::Expr> = q.order_by.iter().map(|k| &k.expr).chain(&q.limit).chain(&q.offset).collect();
+    let body = match &q.body {
+        typed::QueryBody::Select(s) => BodyPlan::Select(Box::new(select(catalog, s, &outer_scope))),
+        typed::QueryBody::Values(rows) => BodyPlan::Values(rows.iter().map(|row| exprs(catalog, row)).collect()),
+        typed::QueryBody::SetOperation { op, all, left, right } => BodyPlan::SetOperation {
+            op: *op,
+            all: *all,
+            left: Box::new(query(catalog, left)),
+            right: Box::new(query(catalog, right)),
+        },
+    };
+    QueryPlan {
+        body,
+        order_by: sort_keys(catalog, &q.order_by),
+        limit: q.limit.as_ref().map(|e| expr(catalog, e)),
+        offset: q.offset.as_ref().map(|e| expr(catalog, e)),
+    }
+}
+
+/// Plans a select. `also_used` are expressions elsewhere in the statement that see its rows: SET, RETURNING, sort keys.
+pub(crate) fn select(catalog: &Catalog, s: &typed::Select, also_used: &[&typed::Expr]) -> SelectPlan {
+    let (nest, hashes) = join::nest(catalog, s, also_used);
+    let projection = exprs(catalog, &s.projection);
+    let whole = if s.grouping.is_none() { whole_row(s, &projection) } else { None };
+    SelectPlan {
+        nulls: s.rels.iter().map(|rel| rel.columns.iter().map(|_| Value::Null).collect()).collect(),
+        nest,
+        hashes,
+        grouping: s.grouping.as_ref().map(|g| grouping(catalog, g)),
+        projection,
+        whole,
+        distinct: s.distinct,
+    }
+}
+
+/// The relation whose row is the result, unchanged. Not one that an outer join may have left without a row.
+fn whole_row(s: &typed::Select, projection: &[Expr]) -> Option<usize> {
+    let Some(Expr::Column { rel, col: 0 }) = projection.first() else { return None };
+    let rel = *rel;
+    let width = s.rels.get(usize::from(rel))?.columns.len();
+    let in_order =
+        |(i, e): (usize, &Expr)| matches!(e, Expr::Column { rel: r, col } if *r == rel && usize::from(*col) == i);
+    (projection.len() == width && projection.iter().enumerate().all(in_order)).then_some(rel.into())
+}
+
+fn grouping(catalog: &Catalog, g: &typed::Grouping) -> GroupingPlan {
+    let call = |c: &typed::AggregateCall| AggregatePlan {
+        aggregate: c.aggregate,
+        args: exprs(catalog, &c.args),
+        distinct: c.distinct,
+        order_by: sort_keys(catalog, &c.order_by),
+        filter: c.filter.as_ref().map(|e| expr(catalog, e)),
+    };
+    GroupingPlan {
+        keys: exprs(catalog, &g.keys),
+        calls: g.calls.iter().map(call).collect(),
+        having: g.having.as_ref().map(|e| expr(catalog, e)),
+    }
+}
+
+fn sort_keys(catalog: &Catalog, keys: &[typed::OrderKey]) -> Vec<SortKey> {
+    let key = |k: &typed::OrderKey| SortKey {
+        expr: expr(catalog, &k.expr),
+        descending: k.descending,
+        nulls_first: k.nulls_first,
+    };
+    keys.iter().map(key).collect()
+}

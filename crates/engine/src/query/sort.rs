@@ -1,0 +1,73 @@
+//! Sorting.
+
+use std::cmp::Ordering;
+
+use isolde_sql::{Row, Value};
+use smallvec::SmallVec;
+
+use crate::eval::{self, Context, Env, Interrupt};
+use crate::plan::{Expr, SortKey};
+
+/// Things with their sort keys. Stable: what is equal stays in the order in which it came.
+pub(super) struct Sorter<'p, T> {
+    order_by: &'p [SortKey],
+    rows: Vec<(Keys, T)>,
+}
+
+type Keys = SmallVec<[Value; 2]>;
+
+impl<'p, T> Sorter<'p, T> {
+    pub(super) fn new(order_by: &'p [SortKey]) -> Self {
+        Sorter { order_by, rows: Vec::new() }
+    }
+
+    /// Whether a key names an output column.
+    pub(super) fn uses_outputs(&self) -> bool {
+        self.order_by.iter().any(|key| matches!(key.expr, Expr::Output(_)))
+    }
+
+    /// Adds something whose keys are computed over `env`.
+    pub(super) fn push(&mut self, ctx: &mut Context<'_>, env: &Env<'_>, item: T) -> Result<(), Interrupt> {
+        let mut keys = Keys::new();
+        for key in self.order_by {
+            keys.push(eval::eval(ctx, env, &key.expr)?);
+        }
+        self.rows.push((keys, item));
+        Ok(())
+    }
+
+    /// Everything, sorted.
+    pub(super) fn finish(mut self) -> Vec<T> {
+        if !self.order_by.is_empty() {
+            let order_by = self.order_by;
+            self.rows.sort_by(|(a, _), (b, _)| compare(order_by, a, b));
+        }
+        self.rows.into_iter().map(|(_, item)| item).collect()
+    }
+}
+
+impl Sorter<'_, Row> {
+    /// Leaves one of each row, in the order of their values.
+    pub(super) fn distinct(&mut self) {
+        self.rows.sort_by(|(_, a), (_, b)| a.cmp(b));
+        self.rows.dedup_by(|(_, a), (_, b)| a == b);
+    }
+}
+
+/// The order of two lists of keys.
+pub(super) fn compare(order_by: &[SortKey], a: &[Value], b: &[Value]) -> Ordering {
+    let keys = order_by.iter().zip(a.iter().zip(b));
+    keys.map(|(key, (a, b))| compare_key(key, a, b)).find(|o| o.is_ne()).unwrap_or(Ordering::Equal)
+}
+
+fn compare_key(key: &SortKey, a: &Value, b: &Value) -> Ordering {
+    match (a, b) {
+        (Value::Null, Value::Null) => Ordering::Equal,
+        (Value::Null, _) if key.nulls_first => Ordering::Less,
+        (Value::Null, _) => Ordering::Greater,
+        (_, Value::Null) if key.nulls_first => Ordering::Greater,
+        (_, Value::Null) => Ordering::Less,
+        (a, b) if key.descending => b.cmp(a),
+        (a, b) => a.cmp(b),
+    }
+}
