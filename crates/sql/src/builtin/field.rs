@@ -69,6 +69,13 @@ impl Field {
     }
 }
 
+impl Field {
+    /// A field that is a unit, or at least not a mere reading of the calendar.
+    fn parse_unit(name: &str) -> Option<Field> {
+        Field::parse(name).filter(|f| !matches!(f, IsoYear | Dow | IsoDow | Doy | Julian | Epoch))
+    }
+}
+
 /// `extract(field, source)`
 pub(super) fn extract(args: &[Value]) -> Result {
     let (field, ty) = (args.text(0)?, type_of(args.any(1)?));
@@ -206,7 +213,7 @@ fn of_interval(i: Interval, field: Field) -> Exact {
 pub(super) fn date_trunc(args: &[Value]) -> Result {
     let (name, t) = (args.text(0)?, args.timestamp(1)?);
     let ty = type_of(args.any(1)?);
-    let field = Field::parse(name).ok_or_else(|| unrecognized(name, ty))?;
+    let field = Field::parse_unit(name).ok_or_else(|| unrecognized(name, ty))?;
     if matches!(t, i64::MIN | i64::MAX) {
         return Ok(args.any(1)?.clone());
     }
@@ -241,7 +248,7 @@ fn truncate(t: i64, field: Field) -> Option<i64> {
 /// `date_trunc(unit, interval)`
 pub(super) fn trunc_interval(args: &[Value]) -> Result {
     let (name, i) = (args.text(0)?, args.interval(1)?);
-    let field = Field::parse(name).ok_or_else(|| unrecognized(name, Type::Interval))?;
+    let field = Field::parse_unit(name).ok_or_else(|| unrecognized(name, Type::Interval))?;
     let clock = |unit: i64| Interval { micros: i.micros / unit * unit, ..i };
     let months = |unit: i32| Interval::new(i.months / unit * unit, 0, 0);
     Ok(Value::Interval(match field {

@@ -21,7 +21,7 @@ float! {
     floor_float = f64::floor;
     round_float = f64::round_ties_even;
     trunc_float = f64::trunc;
-    sign_float = |x| if x == 0.0 || x.is_nan() { x } else { x.signum() };
+    sign_float = |x| f64::from(i8::from(x > 0.0) - i8::from(x < 0.0));
 }
 
 macro_rules! decimal {

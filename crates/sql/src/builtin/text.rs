@@ -93,10 +93,18 @@ pub(super) fn substr_length(args: &[Value]) -> Result {
     Ok(Value::text(text.collect::<String>()))
 }
 
-/// `position(string, substring)`: the parts of `position(substring IN string)` in the order PostgreSQL calls it with.
+/// `strpos(string, substring)`
+pub(super) fn strpos(args: &[Value]) -> Result {
+    find(args.text(0)?, args.text(1)?)
+}
+
+/// `position(substring IN string)`, in this order.
 pub(super) fn position(args: &[Value]) -> Result {
-    let text = args.text(0)?;
-    Ok(count(text.find(args.text(1)?).map_or(0, |at| text[..at].chars().count() + 1)))
+    find(args.text(1)?, args.text(0)?)
+}
+
+fn find(text: &str, part: &str) -> Result {
+    Ok(count(text.find(part).map_or(0, |at| text[..at].chars().count() + 1)))
 }
 
 pub(super) fn starts_with(args: &[Value]) -> Result {
@@ -125,6 +133,18 @@ pub(super) fn rtrim(args: &[Value]) -> Result {
 pub(super) fn replace(args: &[Value]) -> Result {
     let (text, from) = (args.text(0)?, args.text(1)?);
     Ok(if from.is_empty() { Value::text(text) } else { Value::text(text.replace(from, args.text(2)?)) })
+}
+
+/// `overlay(text PLACING new FROM start [FOR length])`, the length being that of the new text unless given.
+pub(super) fn overlay(args: &[Value]) -> Result {
+    let (text, new, start) = (args.text(0)?, args.text(1)?, args.int(2)?);
+    let length = if args.len() > 3 { args.int(3)? } else { new.chars().count() as i64 };
+    if start <= 0 {
+        return error(SqlState::SUBSTRING_ERROR, "negative substring length not allowed");
+    }
+    let before = text.chars().take((start - 1) as usize);
+    let after = text.chars().skip((start - 1 + length).max(0) as usize);
+    Ok(Value::text(before.chain(new.chars()).chain(after).collect::<String>()))
 }
 
 /// Each character of the second text becomes the one at its place in the third, or vanishes.

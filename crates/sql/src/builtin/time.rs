@@ -140,17 +140,12 @@ pub(super) fn age(args: &[Value]) -> Result {
         days -= 1;
     }
     if days < 0 {
-        // The month that was begun is as long as the one of the earlier moment; of the later, if they were swapped.
-        let short = if a < b { to } else { from };
-        days += if a < b { month_length_before(short) } else { month_length(short.year, short.month) };
+        // The month that was begun is as long as the one of the earlier moment.
+        days += month_length(from.year, from.month);
         months -= 1;
     }
     let age = Interval::new(months as i32, days as i32, time);
     Ok(Value::Interval(if a < b { age.checked_neg()? } else { age }))
-}
-
-fn month_length_before(date: Civil) -> i64 {
-    if date.month == 1 { 31 } else { month_length(date.year, date.month - 1) }
 }
 
 /// 24 hours are a day, within the sign of the whole.

@@ -19,7 +19,7 @@ const SIGNIFICANT_MIN: i64 = 16;
 /// Digits after the point that an inexact result has at most.
 pub(super) const SCALE_MAX: i64 = 1000;
 /// Digits before the point that any number has at most.
-const INTEGRAL_MAX: i64 = 131_072;
+pub(super) const INTEGRAL_MAX: i64 = 131_072;
 /// Digits after the point that any number has at most.
 const FRACTION_MAX: i64 = 16_383;
 
@@ -331,7 +331,7 @@ pub(super) fn power_of_ten(exponent: i64) -> BigInt {
 }
 
 /// Within PostgreSQL's 131072 digits before the point.
-fn checked(n: BigDecimal) -> Result<BigDecimal, SqlError> {
+pub(super) fn checked(n: BigDecimal) -> Result<BigDecimal, SqlError> {
     let (digits, scale) = parts(&n);
     // Bits tell enough unless the number is huge.
     let huge = digits.bits() as i64 / 4 > INTEGRAL_MAX && digit_count(&digits) - scale > INTEGRAL_MAX;

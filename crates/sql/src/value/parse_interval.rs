@@ -138,7 +138,7 @@ impl Sum {
         let (date, time) = text.split_once('t').map_or((text, None), |(d, t)| (d, Some(t)));
         let date_units = [('y', Unit::Months(12)), ('m', Unit::Months(1)), ('w', Unit::Days(7)), ('d', Unit::Days(1))];
         let time_units = [('h', Unit::Micros(HOUR)), ('m', Unit::Micros(MINUTE)), ('s', Unit::Micros(SECOND))];
-        if date.is_empty() && time.is_none() || time == Some("") {
+        if date.is_empty() && time.is_none() {
             return Err(Problem::Syntax);
         }
         self.designated(date, &date_units)?;

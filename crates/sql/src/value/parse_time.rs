@@ -35,7 +35,7 @@ impl Problem {
                 SqlError::new(SqlState::INVALID_DATETIME_FORMAT, message)
             }
             Problem::Range if ty == "interval" => {
-                SqlError::new(overflow, format!("interval field value out of range: \"{text}\""))
+                SqlError::new(SqlState(*b"22015"), format!("interval field value out of range: \"{text}\""))
             }
             Problem::Range => SqlError::new(overflow, format!("date/time field value out of range: \"{text}\"")),
             Problem::DateStyle => {

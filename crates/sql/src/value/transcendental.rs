@@ -9,8 +9,8 @@ use bigdecimal::num_bigint::BigInt;
 use bigdecimal::num_traits::{One, Signed, ToPrimitive, Zero};
 
 use super::numeric::{
-    SCALE_MAX, compare, digit_count, from_i64, leading, new, overflow, parts, power_of_ten, quotient, round, to_f64,
-    trunc,
+    INTEGRAL_MAX, SCALE_MAX, checked, compare, digit_count, from_i64, leading, new, overflow, parts, power_of_ten,
+    quotient, round, to_f64, trunc,
 };
 use crate::error::{SqlError, SqlState};
 
@@ -26,7 +26,7 @@ pub fn power(base: &BigDecimal, exponent: &BigDecimal) -> Result<BigDecimal, Sql
     let whole = trunc(exponent, 0);
     if compare(&whole, exponent).is_eq() {
         if let Some(n) = parts(&whole).0.to_i32() {
-            return power_int(base, n.into(), parts(exponent).1);
+            return power_int(base, n.into());
         }
     } else if negative {
         return Err(power_error("a negative number raised to a non-integer power yields a complex result"));
@@ -36,8 +36,11 @@ pub fn power(base: &BigDecimal, exponent: &BigDecimal) -> Result<BigDecimal, Sql
     }
     let odd = negative && (&*parts(&whole).0 % BigInt::from(2)) != BigInt::zero();
     let magnitude = new(parts(base).0.abs(), parts(base).1);
-    let digits = ln_f64(&magnitude) * to_f64(exponent) * std::f64::consts::LOG10_E;
-    check_exponent(digits)?;
+    let ln_result = ln_f64(&magnitude) * to_f64(exponent);
+    if let Some(zero) = underflow(ln_result)? {
+        return Ok(zero);
+    }
+    let digits = ln_result * std::f64::consts::LOG10_E;
     let scale = scale_for(digits as i64, &[base, exponent]);
     let work = scale + GUARD + digits.max(0.0) as i64 + digit_count(&parts(&whole).0);
     let log = ln_fixed(&magnitude, work + 20);
@@ -46,15 +49,17 @@ pub fn power(base: &BigDecimal, exponent: &BigDecimal) -> Result<BigDecimal, Sql
     Ok(if odd { super::numeric::neg(&result) } else { result })
 }
 
-/// An integral power: exact, then rounded to 16 significant digits or more.
-fn power_int(base: &BigDecimal, exponent: i64, exponent_scale: i64) -> Result<BigDecimal, SqlError> {
+/// An integral power: exact, then rounded to 16 digits after the point or as many as the base shows.
+fn power_int(base: &BigDecimal, exponent: i64) -> Result<BigDecimal, SqlError> {
     let zero = parts(base).0.is_zero();
     let digits = if zero { 0.0 } else { exponent as f64 * log10_f64(base) };
-    check_exponent(digits)?;
-    if digits + 1.0 < -(SCALE_MAX as f64) {
-        return Ok(new(BigInt::zero(), SCALE_MAX));
+    if digits > INTEGRAL_MAX as f64 + 1.0 {
+        return Err(overflow());
     }
-    let scale = (16 - digits as i64).max(parts(base).1).max(exponent_scale).clamp(0, SCALE_MAX);
+    let scale = parts(base).1.clamp(16, SCALE_MAX);
+    if digits + 2.0 < -(scale as f64) {
+        return Ok(new(BigInt::zero(), scale));
+    }
     // Each product keeps as many significant digits as the result shows, and some more.
     let significant = scale + digits.abs() as i64 + GUARD + 20;
     let mut result = from_i64(1);
@@ -69,7 +74,7 @@ fn power_int(base: &BigDecimal, exponent: i64, exponent_scale: i64) -> Result<Bi
             square = significant_digits(&square * &square, significant);
         }
     }
-    Ok(if exponent < 0 { quotient(&from_i64(1), &result, scale) } else { round(&result, scale) })
+    checked(if exponent < 0 { quotient(&from_i64(1), &result, scale) } else { round(&result, scale) })
 }
 
 fn significant_digits(n: BigDecimal, count: i64) -> BigDecimal {
@@ -101,8 +106,10 @@ pub fn log(base: &BigDecimal, n: &BigDecimal) -> Result<BigDecimal, SqlError> {
 
 /// e to the power of a number.
 pub fn exp(n: &BigDecimal) -> Result<BigDecimal, SqlError> {
+    if let Some(zero) = underflow(to_f64(n))? {
+        return Ok(zero);
+    }
     let digits = to_f64(n) * std::f64::consts::LOG10_E;
-    check_exponent(digits)?;
     let scale = scale_for(digits as i64, &[n]);
     let work = scale + GUARD + digits.max(0.0) as i64;
     Ok(round(&new(exp_fixed(n, work), work), scale))
@@ -192,9 +199,12 @@ fn fixed(n: &BigDecimal, scale: i64) -> BigInt {
     if shift >= 0 { &*digits * power_of_ten(shift) } else { &*digits / power_of_ten(-shift) }
 }
 
-/// Refuses a result with more digits than a numeric may have.
-fn check_exponent(digits: f64) -> Result<(), SqlError> {
-    if digits > 131_072.0 { Err(overflow()) } else { Ok(()) }
+/// Beyond e^±6000 PostgreSQL does not compute: it overflows, or is zero.
+fn underflow(ln_result: f64) -> Result<Option<BigDecimal>, SqlError> {
+    if ln_result >= 6000.0 {
+        return Err(overflow());
+    }
+    Ok((ln_result <= -6000.0).then(|| new(BigInt::zero(), SCALE_MAX)))
 }
 
 fn check_logarithm(n: &BigDecimal) -> Result<(), SqlError> {
