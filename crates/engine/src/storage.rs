@@ -75,13 +75,19 @@ impl TableData {
     }
 
     /// All rows in heap order.
-    pub fn scan(&self) -> Vec<(RowId, &Tuple)> {
-        let mut rows: Vec<_> = self.iter().collect();
-        if self.moved {
-            // Nearly sorted: the stable sort finds the runs.
-            rows.sort_by_key(|(_, tuple)| tuple.position);
-        }
-        rows
+    pub fn scan(&self) -> impl Iterator<Item = (RowId, &Tuple)> {
+        let (in_order, mut sorted) =
+            if self.moved { (None, self.iter().collect()) } else { (Some(self.iter()), vec![]) };
+        // Nearly sorted: the stable sort finds the runs.
+        sorted.sort_by_key(|(_, tuple)| tuple.position);
+        in_order.into_iter().flatten().chain(sorted)
+    }
+
+    /// The row with this key in a unique index; no value of the key is NULL.
+    pub fn find(&self, index: usize, key: &[Value]) -> Option<(RowId, &Tuple)> {
+        let wanted = Entry { key: key.iter().cloned().collect(), row: RowId(0) };
+        let entry = self.indexes[index].get_next(&wanted).filter(|e| e.key == wanted.key)?;
+        Some((entry.row, self.rows.get(&entry.row)?))
     }
 
     /// The rows whose index key begins with `prefix`, in key order.

@@ -371,7 +371,7 @@ pub(crate) fn row(ctx: &mut Context<'_>, env: &Env<'_>, list: &[Expr]) -> Result
 }
 
 /// The value of an expression that needs no tables, no session and no routines: CHECKs and footprints.
-pub(crate) fn local(expr: &Expr, row: &[Value], params: &[Value]) -> Result<Value, SqlError> {
+pub(crate) fn local_compiled(expr: &Expr, row: &[Value], params: &[Value]) -> Result<Value, SqlError> {
     nowhere(params, |ctx| eval(ctx, &Env::only(row), expr))
 }
 
@@ -381,8 +381,8 @@ pub(crate) fn local_truth(expr: &Expr, row: &[Value], params: &[Value]) -> Resul
 }
 
 /// The same for an expression that is evaluated so seldom that compiling it ahead is not worth while.
-pub(crate) fn local_typed(expr: &typed::Expr, row: &[Value], params: &[Value]) -> Result<Value, SqlError> {
-    local(&compile_local(expr), row, params)
+pub(crate) fn local(expr: &typed::Expr, row: &[Value], params: &[Value]) -> Result<Value, SqlError> {
+    local_compiled(&compile_local(expr), row, params)
 }
 
 /// Compiles an expression without subqueries.

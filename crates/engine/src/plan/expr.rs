@@ -281,5 +281,5 @@ fn fold(node: impl FnOnce() -> Expr) -> Expr {
         Expr::Cast { expr, .. } => constant(expr),
         _ => false,
     };
-    if foldable && let Ok(value) = eval::local(&node, &[], &[]) { Expr::Const(value) } else { node }
+    if foldable && let Ok(value) = eval::local_compiled(&node, &[], &[]) { Expr::Const(value) } else { node }
 }

@@ -164,19 +164,17 @@ impl Run<'_> {
         let view = ctx.view;
         let data = view.table(table);
         match &step.access {
-            Access::Scan | Access::Hash { .. } => {
-                let rows = data.scan();
-                self.read(ctx, step, table, &[], &[], rows.into_iter(), sink)
-            }
+            Access::Scan | Access::Hash { .. } => self.read(ctx, step, table, &[], &[], data.scan(), sink),
             Access::Lookup { index, columns, keys, unique } => {
                 let Some(key) = key(ctx, &self.env(), keys)? else {
                     return GO_ON;
                 };
-                let rows = data.lookup(*index, &key);
                 if *unique {
-                    self.read(ctx, step, table, columns, &key, rows.take(1), sink)
+                    let row = data.find(*index, &key);
+                    self.read(ctx, step, table, columns, &key, row.into_iter(), sink)
                 } else {
-                    self.read(ctx, step, table, columns, &key, in_heap_order(rows).into_iter(), sink)
+                    let rows = in_heap_order(data.lookup(*index, &key));
+                    self.read(ctx, step, table, columns, &key, rows.into_iter(), sink)
                 }
             }
             Access::Each { index, column, values } => {
