@@ -218,10 +218,11 @@ impl Catalog {
         change(Arc::make_mut(slot));
     }
 
-    /// Drops a table and the foreign keys that point at it.
+    /// Drops a table, its sequences, and the foreign keys that point at it.
     pub fn drop_table(&mut self, id: TableId) {
         if let Some(table) = self.tables[id.0 as usize].take() {
             self.table_names.remove(&table.name);
+            table.columns.iter().flat_map(|c| &c.sequence).for_each(|s| drop(self.sequences.remove(s)));
         }
         for slot in self.tables.iter_mut().flatten() {
             if slot.foreign_keys.iter().any(|fk| fk.parent == id) {
@@ -251,10 +252,15 @@ impl Catalog {
         self.routines.len()
     }
 
+    /// All routines, in order of creation.
+    pub fn routines(&self) -> impl Iterator<Item = (RoutineId, &Arc<RoutineDef>)> {
+        let numbered = self.routines.iter().enumerate();
+        numbered.filter_map(|(i, r)| Some((RoutineId(i as u32), r.as_ref()?)))
+    }
+
     /// The routines with this name, in order of creation.
     pub fn routines_by_name<'a>(&'a self, name: &'a str) -> impl Iterator<Item = (RoutineId, &'a Arc<RoutineDef>)> {
-        let numbered = self.routines.iter().enumerate();
-        numbered.filter_map(|(i, r)| Some((RoutineId(i as u32), r.as_ref()?))).filter(move |(_, r)| &*r.name == name)
+        self.routines().filter(move |(_, r)| &*r.name == name)
     }
 
     /// Adds a routine, or puts it in place of one with the same name and input types.
@@ -324,6 +330,11 @@ impl Index {
 }
 
 impl RoutineDef {
+    /// The OUT and INOUT parameters.
+    pub fn outs(&self) -> impl Iterator<Item = &ParamDef> {
+        self.params.iter().filter(|p| p.mode != ast::ParamMode::In)
+    }
+
     /// The types a call is matched against.
     pub fn input_types(&self) -> impl Iterator<Item = Type> {
         self.params.iter().filter(|p| p.mode != ast::ParamMode::Out).map(|p| p.ty.base())

@@ -1,27 +1,122 @@
 //! [`crate::ast`] to [`crate::typed`]: names resolved against the catalog, types inferred, casts made explicit.
+//!
+//! One pass from the outside in. A [`Binder`] carries what is in sight (see [`scope`]); each construct binds its parts,
+//! then asks for conversions ([`coerce`]) or an overload ([`overload`]). Mistakes are PostgreSQL's, word for word, with
+//! the place and, where a name is nearly right, the name that was meant.
+
+mod call;
+mod coerce;
+mod constraint;
+mod ddl;
+mod dml;
+mod expr;
+mod from;
+mod group;
+mod hint;
+mod names;
+mod overload;
+mod plpgsql;
+mod query;
+mod raise;
+mod routine;
+mod scope;
+mod text;
 
 use std::sync::Arc;
 
-use crate::ast;
+use crate::ast::{self, StatementKind as S};
 use crate::catalog::{Catalog, RoutineDef};
-use crate::error::{Diagnostic, Span};
-use crate::typed;
+use crate::error::Diagnostic;
+use crate::typed::{self, StatementKind, Transaction};
 use crate::types::Type;
+use call::Wanted;
+use scope::{Frame, Level, WithQuery};
+use text::one_line;
+
+pub(crate) type Result<T> = std::result::Result<T, Diagnostic>;
 
 /// Binds a statement of a client. `source` is the file that `statement` was parsed from, for its text.
-/// `params` are the types of `$1`, `$2`, ... in it.
+/// `params` are the types of `$1`, `$2`, ... in it; one of [`Type::Unknown`] takes the type its place wants.
 pub fn statement(
     catalog: &Catalog,
     statement: &ast::Statement,
     source: &str,
     params: &[Type],
-) -> Result<typed::Statement, Diagnostic> {
-    let _ = (catalog, source, params);
-    Err(Diagnostic::unsupported(statement.span, "this statement"))
+) -> Result<typed::Statement> {
+    let mut frame = Frame::default();
+    for (i, ty) in params.iter().enumerate() {
+        let slot = frame.add(&format!("${}", i + 1), *ty, None);
+        frame.dollars.push(slot);
+    }
+    let mut binder = Binder { catalog, levels: Vec::new(), with: Vec::new(), frame };
+    binder.statement(statement, one_line(statement.span.of(source)))
 }
 
 /// Binds a routine's body; done when it is first called, so that it may name tables created after it.
-pub fn routine(catalog: &Catalog, def: &RoutineDef) -> Result<Arc<typed::Routine>, Diagnostic> {
-    let _ = (catalog, def);
-    Err(Diagnostic::unsupported(Span::default(), "this routine"))
+pub fn routine(catalog: &Catalog, def: &RoutineDef) -> Result<Arc<typed::Routine>> {
+    routine::bind(catalog, def).map(Arc::new)
+}
+
+/// What is in sight while a statement is bound.
+pub(crate) struct Binder<'a> {
+    catalog: &'a Catalog,
+    /// The queries around the place at hand, innermost last.
+    levels: Vec<Level>,
+    /// WITH queries in sight, innermost last.
+    with: Vec<WithQuery>,
+    /// Variables and parameters.
+    frame: Frame,
+}
+
+impl Binder<'_> {
+    /// Any statement; `text` is what it was written as.
+    fn statement(&mut self, statement: &ast::Statement, text: Arc<str>) -> Result<typed::Statement> {
+        let span = statement.span;
+        let kind = match &statement.kind {
+            S::Query(query) => StatementKind::Query(self.query(query)?),
+            S::Insert(insert) => StatementKind::Insert(self.insert(insert)?),
+            S::Update(update) => StatementKind::Update(self.update(update)?),
+            S::Delete(delete) => StatementKind::Delete(self.delete(delete)?),
+            S::CreateTable(create) => StatementKind::Define(self.create_table(create)?),
+            S::CreateIndex(create) => StatementKind::Define(self.create_index(create, span)?),
+            S::CreateSequence(create) => StatementKind::Define(self.create_sequence(create)?),
+            S::CreateRoutine(create) => StatementKind::Define(self.create_routine(create, span)?),
+            S::AlterTableAdd { table, constraint } => StatementKind::Define(self.add_constraint(table, constraint)?),
+            S::Drop(drop) => StatementKind::Define(self.drop(drop, span)?),
+            S::Truncate(names) => {
+                let tables: Result<_> = names.iter().map(|n| Ok(self.table(n)?.id)).collect();
+                StatementKind::Truncate(tables?)
+            }
+            S::Begin(modes) => StatementKind::Transaction(Transaction::Begin(*modes)),
+            S::Commit { chain } => StatementKind::Transaction(Transaction::Commit { chain: *chain }),
+            S::Rollback { chain } => StatementKind::Transaction(Transaction::Rollback { chain: *chain }),
+            S::Savepoint(name) => StatementKind::Transaction(Transaction::Savepoint(name.name.clone())),
+            S::RollbackTo(name) => StatementKind::Transaction(Transaction::RollbackTo(name.name.clone())),
+            S::Release(name) => StatementKind::Transaction(Transaction::Release(name.name.clone())),
+            S::SetTransaction(modes) => StatementKind::Transaction(Transaction::Set(*modes)),
+            S::SetSessionCharacteristics(modes) => StatementKind::Transaction(Transaction::SetSession(*modes)),
+            S::Set(set) => {
+                StatementKind::Set { local: set.local, name: set.name.name.clone(), value: set.value.clone() }
+            }
+            S::Call { name, args } => self.call_procedure(name, args, span)?,
+            S::Do(body) => StatementKind::Do(Arc::new(routine::bind_block(self.catalog, body)?)),
+        };
+        Ok(typed::Statement { kind, text, span })
+    }
+
+    fn call_procedure(
+        &mut self,
+        name: &ast::QualifiedName,
+        args: &[ast::Expr],
+        span: crate::Span,
+    ) -> Result<StatementKind> {
+        let operands = self.operands(args)?;
+        match self.resolve(name, &operands, &[], Wanted::Procedure, span)? {
+            Some((call::Callee::Routine(id, def, sources), params)) => {
+                let args = self.arguments(operands, &params)?;
+                Ok(StatementKind::Call(id, call::routine_args(def, &sources, &args)))
+            }
+            _ => Err(Diagnostic::unsupported(span, "CALL of a builtin function")),
+        }
+    }
 }

@@ -1,0 +1,315 @@
+//! Constraints, and the names PostgreSQL makes up for those that have none.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::coerce::{category, common_type};
+use super::from::table_rel;
+use super::hint::did_you_mean;
+use super::{Binder, Result};
+use crate::ast::{self, ColumnConstraintKind as K, Ident, TableConstraintKind};
+use crate::catalog::{Catalog, Check, ForeignKey, Index, Sequence, Table};
+use crate::error::{Diagnostic, Span, SqlState};
+use crate::typed::ExprKind;
+use crate::types::Type;
+
+/// A table in the making.
+pub(super) struct Draft {
+    pub table: Table,
+    pub names: Names,
+}
+
+/// Names that are taken: relations share one space, constraints another.
+pub(super) struct Names {
+    relations: BTreeSet<Arc<str>>,
+    constraints: BTreeSet<Arc<str>>,
+}
+
+impl Names {
+    pub(super) fn of(catalog: &Catalog) -> Names {
+        let mut names = Names { relations: BTreeSet::new(), constraints: BTreeSet::new() };
+        names.relations.extend(catalog.sequences().map(|s| s.name.clone()));
+        for table in catalog.tables() {
+            names.relations.insert(table.name.clone());
+            names.relations.extend(table.indexes.iter().map(|i| i.name.clone()));
+            names.constraints.extend(table.checks.iter().map(|c| c.name.clone()));
+            names.constraints.extend(table.foreign_keys.iter().map(|k| k.name.clone()));
+        }
+        names
+    }
+
+    pub(super) fn is_relation(&self, name: &str) -> bool {
+        self.relations.contains(name)
+    }
+
+    pub(super) fn take(&mut self, name: &Arc<str>) {
+        self.relations.insert(name.clone());
+    }
+
+    /// `table_column_suffix`, with a number behind it if that is taken.
+    pub(super) fn choose(&mut self, table: &str, columns: &[&str], suffix: &str) -> Arc<str> {
+        let columns = columns.join("_");
+        let suffixes = std::iter::once(suffix.to_string()).chain((1..).map(|n| format!("{suffix}{n}")));
+        let mut names = suffixes.map(|suffix| object_name(table, &columns, &suffix));
+        let free = names.find(|n| !self.relations.contains(&**n) && !self.constraints.contains(&**n));
+        let name: Arc<str> = free.expect("there are more numbers than names").into();
+        self.relations.insert(name.clone());
+        name
+    }
+}
+
+/// The parts joined by underscores, the longer of the first two cut until the whole fits into 63 bytes.
+fn object_name(table: &str, columns: &str, suffix: &str) -> String {
+    let (mut a, mut b) = (table, columns);
+    let extra = suffix.len() + 1 + usize::from(!columns.is_empty());
+    while a.len() + b.len() + extra > 63 {
+        let longer = if a.len() > b.len() { &mut a } else { &mut b };
+        match longer.char_indices().next_back() {
+            Some((cut, _)) => *longer = &longer[..cut],
+            None => break,
+        }
+    }
+    match b.is_empty() {
+        true => format!("{a}_{suffix}"),
+        false => format!("{a}_{b}_{suffix}"),
+    }
+}
+
+impl Draft {
+    /// The sequence of a serial column.
+    pub(super) fn sequence(&mut self, column: &str, ty: Type) -> Sequence {
+        let name = self.names.choose(&self.table.name, &[column], "seq");
+        let max = match ty {
+            Type::Int2 => i64::from(i16::MAX),
+            Type::Int4 => i64::from(i32::MAX),
+            _ => i64::MAX,
+        };
+        Sequence { name, start: 1, increment: 1, max }
+    }
+
+    fn column_names(&self, columns: &[usize]) -> Vec<String> {
+        columns.iter().map(|c| self.table.columns[*c].name.to_string()).collect()
+    }
+
+    /// A given name that must be new, or one made up.
+    fn name(&mut self, given: Option<&Ident>, columns: &[usize], suffix: &str, is_index: bool) -> Result<Arc<str>> {
+        let Some(given) = given else {
+            let names = self.column_names(columns);
+            let names: Vec<&str> = names.iter().map(|n| &**n).collect();
+            return Ok(self.names.choose(&self.table.name, &names, suffix));
+        };
+        let name = given.name.clone();
+        if is_index && self.names.is_relation(&name) {
+            let message = format!("relation \"{name}\" already exists");
+            return Err(Diagnostic::new(given.span, SqlState::DUPLICATE_TABLE, message));
+        }
+        let table = &self.table;
+        let own = table.checks.iter().any(|c| c.name == name) || table.foreign_keys.iter().any(|k| k.name == name);
+        if own || table.indexes.iter().any(|i| i.name == name) {
+            let message = format!("constraint \"{name}\" for relation \"{}\" already exists", table.name);
+            return Err(Diagnostic::new(given.span, SqlState::DUPLICATE_OBJECT, message));
+        }
+        match is_index {
+            true => self.names.relations.insert(name.clone()),
+            false => self.names.constraints.insert(name.clone()),
+        };
+        Ok(name)
+    }
+
+    fn key_columns(&self, names: &[Ident]) -> Result<Vec<usize>> {
+        let mut columns = Vec::new();
+        for name in names {
+            let Some(column) = self.table.column(&name.name) else {
+                let message = format!("column \"{}\" named in key does not exist", name.name);
+                let mut error = Diagnostic::new(name.span, SqlState::UNDEFINED_COLUMN, message);
+                error.hint = did_you_mean(&name.name, self.table.columns.iter().map(|c| &*c.name));
+                return Err(error);
+            };
+            if columns.contains(&column) {
+                let message = format!("column \"{}\" appears twice in unique constraint", name.name);
+                return Err(Diagnostic::new(name.span, SqlState::DUPLICATE_COLUMN, message));
+            }
+            columns.push(column);
+        }
+        Ok(columns)
+    }
+
+    fn add_primary_key(&mut self, given: Option<&Ident>, columns: Vec<usize>, span: Span) -> Result<()> {
+        if self.table.primary_key().is_some() {
+            let message = format!("multiple primary keys for table \"{}\" are not allowed", self.table.name);
+            return Err(Diagnostic::new(span, SqlState::INVALID_TABLE_DEFINITION, message));
+        }
+        columns.iter().for_each(|&c| self.table.columns[c].not_null = true);
+        let name = self.name(given, &[], "pkey", true)?;
+        self.table.indexes.push(Index { name, columns, unique: true, primary: true });
+        Ok(())
+    }
+
+    fn add_unique(&mut self, given: Option<&Ident>, columns: Vec<usize>) -> Result<()> {
+        // `PRIMARY KEY UNIQUE` is one index.
+        if given.is_none() && self.table.primary_key().is_some_and(|pk| pk.columns == columns) {
+            return Ok(());
+        }
+        let name = self.name(given, &columns, "key", true)?;
+        self.table.indexes.push(Index { name, columns, unique: true, primary: false });
+        Ok(())
+    }
+}
+
+impl Binder<'_> {
+    /// All constraints of a new table: the primary key first, foreign keys last.
+    pub(super) fn constraints(&mut self, create: &ast::CreateTable, draft: &mut Draft) -> Result<()> {
+        let mut all = Vec::new();
+        for def in &create.columns {
+            for constraint in &def.constraints {
+                let column = || vec![def.name.clone()];
+                let kind = match &constraint.kind {
+                    K::Check(expr) => TableConstraintKind::Check(expr.clone()),
+                    K::PrimaryKey => TableConstraintKind::PrimaryKey(column()),
+                    K::Unique => TableConstraintKind::Unique(column()),
+                    K::References(references) => TableConstraintKind::ForeignKey(column(), references.clone()),
+                    K::Null | K::NotNull | K::Default(_) | K::Identity(_) => continue,
+                };
+                all.push(ast::TableConstraint { name: constraint.name.clone(), kind, span: constraint.span });
+            }
+        }
+        all.extend(create.constraints.iter().cloned());
+        all.sort_by_key(|c| match c.kind {
+            TableConstraintKind::PrimaryKey(_) => 0,
+            TableConstraintKind::Unique(_) => 1,
+            TableConstraintKind::Check(_) => 2,
+            TableConstraintKind::ForeignKey(..) => 3,
+        });
+        all.iter().try_for_each(|constraint| self.constraint(constraint, draft))
+    }
+
+    /// One constraint, added to its table.
+    pub(super) fn constraint(&mut self, constraint: &ast::TableConstraint, draft: &mut Draft) -> Result<()> {
+        let given = constraint.name.as_ref();
+        match &constraint.kind {
+            TableConstraintKind::PrimaryKey(names) => {
+                let columns = draft.key_columns(names)?;
+                draft.add_primary_key(given, columns, constraint.span)
+            }
+            TableConstraintKind::Unique(names) => {
+                let columns = draft.key_columns(names)?;
+                draft.add_unique(given, columns)
+            }
+            TableConstraintKind::Check(expr) => self.check(given, expr, draft),
+            TableConstraintKind::ForeignKey(names, references) => {
+                self.foreign_key(given, names, references, constraint.span, draft)
+            }
+        }
+    }
+
+    fn check(&mut self, given: Option<&Ident>, expr: &ast::Expr, draft: &mut Draft) -> Result<()> {
+        let (condition, _) = self.in_level(|b| {
+            let part = b.add_rel(draft.table.name.clone(), table_rel(&draft.table), expr.span)?;
+            b.show(part);
+            b.in_clause("check constraints", |b| b.condition(expr, "CHECK"))
+        })?;
+        let (mut columns, mut subquery): (BTreeSet<usize>, bool) = (BTreeSet::new(), false);
+        condition.walk(0, &mut |e, _| {
+            subquery |= e.subquery().is_some();
+            if let ExprKind::Column { col, .. } = e.kind {
+                columns.insert(col as usize);
+            }
+        });
+        if subquery {
+            let message = "cannot use subquery in check constraint";
+            return Err(Diagnostic::new(expr.span, SqlState::FEATURE_NOT_SUPPORTED, message));
+        }
+        // A check of a single column is named after it, wherever it was written.
+        let columns: Vec<usize> = if columns.len() == 1 { columns.into_iter().collect() } else { Vec::new() };
+        let name = draft.name(given, &columns, "check", false)?;
+        draft.table.checks.push(Check { name, expr: condition });
+        Ok(())
+    }
+
+    fn foreign_key(
+        &mut self,
+        given: Option<&Ident>,
+        names: &[Ident],
+        references: &ast::References,
+        span: Span,
+        draft: &mut Draft,
+    ) -> Result<()> {
+        let is_self = references.table.schema.is_none() && references.table.name.name == draft.table.name;
+        let parent = if is_self { draft.table.clone() } else { (**self.table(&references.table)?).clone() };
+        let columns = referenced(&draft.table, names)?;
+        let parent_columns = match (references.columns.is_empty(), parent.primary_key()) {
+            (false, _) => referenced(&parent, &references.columns)?,
+            (true, Some(key)) => key.columns.clone(),
+            (true, None) => {
+                let message = format!("there is no primary key for referenced table \"{}\"", parent.name);
+                return Err(Diagnostic::new(references.table.name.span, SqlState::UNDEFINED_OBJECT, message));
+            }
+        };
+        if columns.len() != parent_columns.len() {
+            let message = "number of referencing and referenced columns for foreign key disagree";
+            return Err(Diagnostic::new(span, SqlState::INVALID_FOREIGN_KEY, message));
+        }
+        let matches = |index: &Index| {
+            index.unique
+                && index.columns.len() == parent_columns.len()
+                && index.columns.iter().all(|c| parent_columns.contains(c))
+        };
+        let Some(parent_index) = parent.indexes.iter().position(matches) else {
+            let message =
+                format!("there is no unique constraint matching given keys for referenced table \"{}\"", parent.name);
+            return Err(Diagnostic::new(references.table.name.span, SqlState::INVALID_FOREIGN_KEY, message));
+        };
+        let name = draft.name(given, &columns, "fkey", false)?;
+        for (child, key) in columns.iter().zip(&parent_columns) {
+            let (a, b) = (draft.table.columns[*child].ty, parent.columns[*key].ty);
+            if common_type(&[a, b]).is_err() || category(a) != category(b) {
+                let message = format!("foreign key constraint \"{name}\" cannot be implemented");
+                return Err(Diagnostic::new(span, SqlState::DATATYPE_MISMATCH, message).hint(format!(
+                    "Key columns \"{}\" and \"{}\" are of incompatible types: {} and {}.",
+                    draft.table.columns[*child].name,
+                    parent.columns[*key].name,
+                    a.base(),
+                    b.base()
+                )));
+            }
+        }
+        // In the order of the parent's index, so that a key can be looked up as it is.
+        let order = &parent.indexes[parent_index].columns;
+        let pairs: Vec<(usize, usize)> = order
+            .iter()
+            .filter_map(|c| parent_columns.iter().position(|p| p == c).map(|at| (columns[at], *c)))
+            .collect();
+        let (columns, parent_columns) = pairs.into_iter().unzip();
+        let (on_delete, on_update) = (references.on_delete, references.on_update);
+        let parent = parent.id;
+        let key = ForeignKey { name, columns, parent, parent_columns, parent_index, on_delete, on_update };
+        draft.table.foreign_keys.push(key);
+        Ok(())
+    }
+}
+
+fn referenced(table: &Table, names: &[Ident]) -> Result<Vec<usize>> {
+    let find = |name: &Ident| {
+        table.column(&name.name).ok_or_else(|| {
+            let message = format!("column \"{}\" referenced in foreign key constraint does not exist", name.name);
+            let mut error = Diagnostic::new(name.span, SqlState::UNDEFINED_COLUMN, message);
+            error.hint = did_you_mean(&name.name, table.columns.iter().map(|c| &*c.name));
+            error
+        })
+    };
+    names.iter().map(find).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::object_name;
+
+    #[test]
+    fn long_names_are_cut_like_postgres_cuts_them() {
+        assert_eq!(object_name("t", "", "pkey"), "t_pkey");
+        assert_eq!(object_name("t", "a_b", "key"), "t_a_b_key");
+        let long = "x".repeat(60);
+        assert_eq!(object_name(&long, "abcdef", "key").len(), 63);
+        assert!(object_name(&long, "abcdef", "key").ends_with("_abcdef_key"));
+    }
+}

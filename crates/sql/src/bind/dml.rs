@@ -1,0 +1,334 @@
+//! INSERT, UPDATE and DELETE.
+
+use super::expr::constant;
+use super::from::{cross, table_rel};
+use super::hint::did_you_mean;
+use super::scope::ambiguous;
+use super::{Binder, Result};
+use crate::ast::{self, Ident, InsertSource, SelectItem};
+use crate::catalog::{Column, Table};
+use crate::error::{Diagnostic, Span, SqlState};
+use crate::typed::{
+    ConflictUpdate, Delete, Expr, ExprKind, From, Insert, OnConflict, OutputColumn, Query, QueryBody, Returning,
+    Select, Update,
+};
+use crate::types::Type;
+use crate::value::Value;
+
+/// `GENERATED ALWAYS` columns take nothing but DEFAULT.
+const GENERATED_ALWAYS: SqlState = SqlState(*b"428C9");
+
+impl Binder<'_> {
+    /// `INSERT`
+    pub(super) fn insert(&mut self, insert: &ast::Insert) -> Result<Insert> {
+        let before = self.push_with(&insert.with)?;
+        let table = self.table(&insert.table)?;
+        let mut targets = self.targets(table, &insert.columns)?;
+        let listed = !insert.columns.is_empty();
+        let (source, mut values) = match &insert.source {
+            InsertSource::DefaultValues => (rows(Vec::new(), vec![Vec::new()]), Vec::new()),
+            InsertSource::Query(query) => match plain_values(query) {
+                Some(rows) => self.insert_rows(table, &mut targets, listed, rows)?,
+                None => self.insert_query(table, &mut targets, listed, query)?,
+            },
+        };
+        if matches!(insert.source, InsertSource::DefaultValues) {
+            targets.clear();
+        }
+        self.with.truncate(before);
+        let all = table.columns.iter().enumerate().map(|(i, column)| match targets.iter().position(|t| *t == i) {
+            Some(k) => std::mem::replace(&mut values[k], default_of(column)),
+            None => default_of(column),
+        });
+        let values = all.collect();
+        let alias = insert.alias.as_ref();
+        let on_conflict = insert.on_conflict.as_ref().map(|c| self.on_conflict(table, alias, c)).transpose()?;
+        let returning = match insert.returning.is_empty() {
+            true => None,
+            false => {
+                let bind = |b: &mut Self| {
+                    b.target(table, alias)?;
+                    b.returning(&insert.returning)
+                };
+                self.in_level(bind)?.0
+            }
+        };
+        Ok(Insert { table: table.id, source, values, on_conflict, returning })
+    }
+
+    fn targets(&self, table: &Table, columns: &[Ident]) -> Result<Vec<usize>> {
+        if columns.is_empty() {
+            return Ok((0..table.columns.len()).collect());
+        }
+        let mut targets = Vec::new();
+        for name in columns {
+            let column = self.column_of(table, name)?;
+            if targets.contains(&column) {
+                let message = format!("column \"{}\" specified more than once", name.name);
+                return Err(Diagnostic::new(name.span, SqlState::DUPLICATE_COLUMN, message));
+            }
+            targets.push(column);
+        }
+        Ok(targets)
+    }
+
+    /// A column by its name.
+    pub(super) fn column_of(&self, table: &Table, name: &Ident) -> Result<usize> {
+        table.column(&name.name).ok_or_else(|| {
+            let message = format!("column \"{}\" of relation \"{}\" does not exist", name.name, table.name);
+            let mut error = Diagnostic::new(name.span, SqlState::UNDEFINED_COLUMN, message);
+            error.hint = did_you_mean(&name.name, table.columns.iter().map(|c| &*c.name));
+            error
+        })
+    }
+
+    /// `VALUES`: each expression is converted to its column's type by itself, and may be DEFAULT.
+    fn insert_rows(
+        &mut self,
+        table: &Table,
+        targets: &mut Vec<usize>,
+        listed: bool,
+        lists: &[Vec<ast::Expr>],
+    ) -> Result<(Query, Vec<Expr>)> {
+        let width = lists.first().map_or(0, Vec::len);
+        let span = lists.first().and_then(|row| row.last()).map_or(Span::default(), |e| e.span);
+        fit_targets(targets, width, listed, span)?;
+        let (bound, _) = self.in_level(|b| {
+            lists.iter().map(|row| b.insert_row(table, targets, row)).collect::<Result<Vec<Vec<Expr>>>>()
+        })?;
+        let columns = (0..width).map(|i| OutputColumn {
+            name: format!("column{}", i + 1).into(),
+            ty: table.columns[targets[i]].ty,
+            origin: None,
+        });
+        let source = rows(columns.collect(), bound);
+        let values = source.columns.iter().enumerate().map(|(i, c)| source_column(i, c.ty)).collect();
+        Ok((source, values))
+    }
+
+    fn insert_row(&mut self, table: &Table, targets: &[usize], row: &[ast::Expr]) -> Result<Vec<Expr>> {
+        if row.len() != targets.len() {
+            let span = row.first().map_or(Span::default(), |e| e.span);
+            return Err(Diagnostic::syntax(span, "VALUES lists must all be the same length"));
+        }
+        row.iter().zip(targets).map(|(expr, &t)| self.stored(expr, &table.columns[t], "VALUES")).collect()
+    }
+
+    /// A value for a column, or its default.
+    fn stored(&mut self, expr: &ast::Expr, column: &Column, clause: &'static str) -> Result<Expr> {
+        if matches!(expr.kind, ast::ExprKind::Default) {
+            return Ok(default_of(column));
+        }
+        if column.identity_always {
+            return Err(match clause {
+                "VALUES" => not_default(&column.name, expr.span),
+                _ => {
+                    let message = format!("column \"{}\" can only be updated to DEFAULT", column.name);
+                    Diagnostic::new(expr.span, GENERATED_ALWAYS, message)
+                }
+            });
+        }
+        let bound = self.in_clause(clause, |b| b.expr(expr))?;
+        self.for_column(bound, &column.name, column.ty, expr.span)
+    }
+
+    fn insert_query(
+        &mut self,
+        table: &Table,
+        targets: &mut Vec<usize>,
+        listed: bool,
+        query: &ast::Query,
+    ) -> Result<(Query, Vec<Expr>)> {
+        let mut source = self.query_open(query)?;
+        fit_targets(targets, source.columns.len(), listed, query.span)?;
+        let mut values = Vec::new();
+        for (i, &target) in targets.iter().enumerate() {
+            let column = &table.columns[target];
+            if column.identity_always {
+                return Err(not_default(&column.name, query.span));
+            }
+            if source.columns[i].ty == Type::Unknown {
+                self.convert_column(&mut source, i, column.ty, query.span)?;
+            }
+            let value = source_column(i, source.columns[i].ty);
+            values.push(self.for_column(value, &column.name, column.ty, query.span)?);
+        }
+        Ok((source, values))
+    }
+
+    fn on_conflict(&mut self, table: &Table, alias: Option<&Ident>, conflict: &ast::OnConflict) -> Result<OnConflict> {
+        let arbiters = match &conflict.target {
+            None if conflict.update.is_some() => {
+                let message = "ON CONFLICT DO UPDATE requires inference specification or constraint name";
+                return Err(Diagnostic::syntax(conflict.span, message).hint("For example, ON CONFLICT (column_name)."));
+            }
+            None => unique_indexes(table).collect(),
+            Some(ast::ConflictTarget::Columns(names)) => self.infer_arbiters(table, names, conflict.span)?,
+            Some(ast::ConflictTarget::Constraint(name)) => {
+                let found = unique_indexes(table).find(|i| table.indexes[*i].name == name.name);
+                vec![found.ok_or_else(|| {
+                    let message = format!("constraint \"{}\" for table \"{}\" does not exist", name.name, table.name);
+                    let mut error = Diagnostic::new(name.span, SqlState::UNDEFINED_OBJECT, message);
+                    error.hint = did_you_mean(&name.name, table.indexes.iter().map(|i| &*i.name));
+                    error
+                })?]
+            }
+        };
+        let Some(update) = &conflict.update else { return Ok(OnConflict { arbiters, update: None }) };
+        let (update, _) = self.in_level(|b| {
+            b.target(table, alias)?;
+            // Its columns are reached through its name only.
+            b.add_rel("excluded".into(), table_rel(table), conflict.span)?;
+            b.level().visible.push(1);
+            let set = b.assignments(table, &update.set)?;
+            let filter = update.filter.as_ref();
+            let filter = filter.map(|f| b.in_clause("WHERE", |b| b.condition(f, "WHERE"))).transpose()?;
+            Ok(ConflictUpdate { set, filter })
+        })?;
+        Ok(OnConflict { arbiters, update: Some(update) })
+    }
+
+    fn infer_arbiters(&self, table: &Table, names: &[Ident], span: Span) -> Result<Vec<usize>> {
+        let mut columns = Vec::new();
+        for name in names {
+            // PostgreSQL parses these as expressions, so PL/pgSQL variables get in their way.
+            if !self.frame.columns_win && self.frame.lookup(std::slice::from_ref(name)).is_some() {
+                return Err(ambiguous(&name.name, name.span)
+                    .hint("It could refer to either a PL/pgSQL variable or a table column."));
+            }
+            let column = table.column(&name.name).ok_or_else(|| {
+                let message = format!("column \"{}\" does not exist", name.name);
+                let mut error = Diagnostic::new(name.span, SqlState::UNDEFINED_COLUMN, message);
+                error.hint = did_you_mean(&name.name, table.columns.iter().map(|c| &*c.name));
+                error
+            })?;
+            columns.push(column);
+        }
+        let same =
+            |index: &[usize]| index.iter().all(|c| columns.contains(c)) && columns.iter().all(|c| index.contains(c));
+        let found: Vec<usize> = unique_indexes(table).filter(|i| same(&table.indexes[*i].columns)).collect();
+        if found.is_empty() {
+            let message = "there is no unique or exclusion constraint matching the ON CONFLICT specification";
+            return Err(Diagnostic::new(span, SqlState::INVALID_COLUMN_REFERENCE, message));
+        }
+        Ok(found)
+    }
+
+    /// `SET column = value, ...`
+    fn assignments(&mut self, table: &Table, set: &[ast::Assignment]) -> Result<Vec<(usize, Expr)>> {
+        let mut bound: Vec<(usize, Expr)> = Vec::new();
+        for assignment in set {
+            let name = &assignment.column;
+            let column = self.column_of(table, name)?;
+            if bound.iter().any(|(c, _)| *c == column) {
+                let message = format!("multiple assignments to same column \"{}\"", name.name);
+                return Err(Diagnostic::syntax(name.span, message));
+            }
+            bound.push((column, self.stored(&assignment.value, &table.columns[column], "UPDATE")?));
+        }
+        Ok(bound)
+    }
+
+    /// `UPDATE`
+    pub(super) fn update(&mut self, update: &ast::Update) -> Result<Update> {
+        let before = self.push_with(&update.with)?;
+        let table = self.table(&update.table)?;
+        let bind = |b: &mut Self| {
+            let target = b.target(table, update.alias.as_ref())?;
+            let from = b.from(&update.from)?;
+            let set = b.assignments(table, &update.set)?;
+            let filter = update.filter.as_ref();
+            let filter = filter.map(|f| b.in_clause("WHERE", |b| b.condition(f, "WHERE"))).transpose()?;
+            let returning = b.returning(&update.returning)?;
+            Ok((target, from, set, filter, returning))
+        };
+        let ((target, from, set, filter, returning), level) = self.in_level(bind)?;
+        self.with.truncate(before);
+        let select = bare_select(level.rels, target, from, filter);
+        Ok(Update { table: table.id, select, set, returning })
+    }
+
+    /// `DELETE`
+    pub(super) fn delete(&mut self, delete: &ast::Delete) -> Result<Delete> {
+        let before = self.push_with(&delete.with)?;
+        let table = self.table(&delete.table)?;
+        let bind = |b: &mut Self| {
+            let target = b.target(table, delete.alias.as_ref())?;
+            let from = b.from(&delete.using)?;
+            let filter = delete.filter.as_ref();
+            let filter = filter.map(|f| b.in_clause("WHERE", |b| b.condition(f, "WHERE"))).transpose()?;
+            let returning = b.returning(&delete.returning)?;
+            Ok((target, from, filter, returning))
+        };
+        let ((target, from, filter, returning), level) = self.in_level(bind)?;
+        self.with.truncate(before);
+        let select = bare_select(level.rels, target, from, filter);
+        Ok(Delete { table: table.id, select, returning })
+    }
+
+    fn returning(&mut self, items: &[SelectItem]) -> Result<Option<Returning>> {
+        if items.is_empty() {
+            return Ok(None);
+        }
+        let items = self.in_clause("RETURNING", |b| b.items(items))?;
+        let (columns, exprs) = items
+            .into_iter()
+            .map(|item| {
+                let expr = self.settled(item.expr);
+                (OutputColumn { ty: expr.ty, ..item.column }, expr)
+            })
+            .unzip();
+        Ok(Some(Returning { columns, exprs }))
+    }
+}
+
+fn bare_select(rels: Vec<crate::typed::Rel>, target: From, from: Option<From>, filter: Option<Expr>) -> Select {
+    let from = match from {
+        Some(others) => cross(Some(target), others),
+        None => target,
+    };
+    Select { rels, from: Some(from), filter, grouping: None, projection: Vec::new(), distinct: false }
+}
+
+/// The lists of an INSERT's VALUES, when nothing but them is there.
+fn plain_values(query: &ast::Query) -> Option<&[Vec<ast::Expr>]> {
+    let bare = query.with.is_empty() && query.order_by.is_empty() && query.limit.is_none() && query.offset.is_none();
+    match &query.body {
+        ast::QueryBody::Values(rows) if bare && query.locking.is_empty() => Some(rows),
+        _ => None,
+    }
+}
+
+/// Without a column list, fewer values than columns leave the last ones to their defaults.
+fn fit_targets(targets: &mut Vec<usize>, width: usize, listed: bool, span: Span) -> Result<()> {
+    if width > targets.len() {
+        return Err(Diagnostic::syntax(span, "INSERT has more expressions than target columns"));
+    }
+    if width < targets.len() && listed {
+        return Err(Diagnostic::syntax(span, "INSERT has more target columns than expressions"));
+    }
+    targets.truncate(width);
+    Ok(())
+}
+
+fn rows(columns: Vec<OutputColumn>, rows: Vec<Vec<Expr>>) -> Query {
+    let body = QueryBody::Values(rows);
+    Query { columns, body, order_by: Vec::new(), limit: None, offset: None, locking: Vec::new() }
+}
+
+fn source_column(col: usize, ty: Type) -> Expr {
+    Expr { kind: ExprKind::Column { depth: 0, rel: 0, col: col as u16 }, ty }
+}
+
+fn default_of(column: &Column) -> Expr {
+    column.default.clone().unwrap_or_else(|| constant(Value::Null, column.ty))
+}
+
+fn not_default(name: &str, span: Span) -> Diagnostic {
+    let message = format!("cannot insert a non-DEFAULT value into column \"{name}\"");
+    Diagnostic::new(span, GENERATED_ALWAYS, message).hint("Use OVERRIDING SYSTEM VALUE to override.")
+}
+
+fn unique_indexes(table: &Table) -> impl Iterator<Item = usize> + '_ {
+    table.indexes.iter().enumerate().filter(|(_, index)| index.unique).map(|(i, _)| i)
+}

@@ -1,0 +1,415 @@
+//! Expressions: each gets its type, and its operands the types it needs.
+
+use std::sync::Arc;
+
+use super::coerce::common_type;
+use super::overload::{Choice, choose};
+use super::scope::Fields;
+use super::{Binder, Result};
+use crate::ast::{self, Ident, IsTest};
+use crate::builtin::{self, Builtin};
+use crate::catalog::ReturnsDef;
+use crate::error::{Diagnostic, Span, SqlState};
+use crate::typed::{Expr, ExprKind, Quantified, Query, QueryBody};
+use crate::types::Type;
+use crate::value::{self, Value};
+
+/// A bound operand and where it stands.
+pub(super) type Operand = (Expr, Span);
+
+impl Binder<'_> {
+    /// An expression whose type is settled.
+    pub(super) fn value(&mut self, expr: &ast::Expr) -> Result<Expr> {
+        let bound = self.expr(expr)?;
+        Ok(self.settled(bound))
+    }
+
+    /// A condition; `what` names its place in the message if it is not boolean.
+    pub(super) fn condition(&mut self, expr: &ast::Expr, what: &str) -> Result<Expr> {
+        let bound = self.expr(expr)?;
+        self.boolean(bound, what, expr.span)
+    }
+
+    fn boolean(&self, expr: Expr, what: &str, span: Span) -> Result<Expr> {
+        match expr.ty {
+            Type::Bool => Ok(expr),
+            Type::Unknown => self.implicit(expr, Type::Bool, span),
+            other => {
+                let message = format!("argument of {what} must be type boolean, not type {}", other.base());
+                Err(Diagnostic::new(span, SqlState::DATATYPE_MISMATCH, message))
+            }
+        }
+    }
+
+    fn operand(&mut self, expr: &ast::Expr) -> Result<Operand> {
+        Ok((self.expr(expr)?, expr.span))
+    }
+
+    pub(super) fn operands(&mut self, exprs: &[ast::Expr]) -> Result<Vec<Operand>> {
+        exprs.iter().map(|e| self.operand(e)).collect()
+    }
+
+    /// An expression; a literal's type may still be open.
+    pub(super) fn expr(&mut self, expr: &ast::Expr) -> Result<Expr> {
+        use ast::ExprKind as A;
+        let span = expr.span;
+        match &expr.kind {
+            A::Null => Ok(constant(Value::Null, Type::Unknown)),
+            A::Bool(b) => Ok(constant(Value::Bool(*b), Type::Bool)),
+            A::Integer(n) => Ok(integer(*n)),
+            A::Decimal(text) => decimal(text, span),
+            A::String(text) => Ok(constant(Value::Text(text.clone()), Type::Unknown)),
+            A::Default => Err(Diagnostic::syntax(span, "DEFAULT is not allowed in this context")),
+            A::Name(path) => self.name(path, span),
+            A::WholeRow(alias) => match self.whole_row(alias) {
+                Some(row) => Ok(row),
+                None => self.name(std::slice::from_ref(alias), span),
+            },
+            A::Param(n) => self.dollar(*n, span),
+            A::Unary(op, operand) => self.unary(op, operand, span),
+            A::Binary(op, left, right) => self.binary(op, left, right, span),
+            A::And(list) => Ok(boolean(ExprKind::And(self.conditions(list, "AND")?))),
+            A::Or(list) => Ok(boolean(ExprKind::Or(self.conditions(list, "OR")?))),
+            A::Not(operand) => Ok(not(self.condition(operand, "NOT")?)),
+            A::Is { expr, test, negated } => self.is_test(expr, *test, *negated),
+            A::IsDistinct { left, right, negated } => self.is_distinct(left, right, *negated, span),
+            A::Between { expr, low, high, symmetric, negated } => {
+                let bounded = self.between(expr, low, high, *symmetric, span)?;
+                Ok(if *negated { not(bounded) } else { bounded })
+            }
+            A::InList { expr, list, negated } => self.in_list(expr, list, *negated, span),
+            A::InQuery { expr, query, negated } => {
+                let found = self.quantified(expr, "=", false, query, span)?;
+                Ok(if *negated { not(found) } else { found })
+            }
+            A::Quantified { expr, op, all, query } => self.quantified(expr, op, *all, query, span),
+            A::Exists(query) => Ok(boolean(ExprKind::Exists(Box::new(self.query(query)?)))),
+            A::Subquery(query) => self.scalar(query),
+            A::Call(call) => self.call(call, span),
+            A::Case { operand, whens, otherwise } => self.case(operand.as_deref(), whens, otherwise.as_deref(), span),
+            A::Cast(operand, ty) => {
+                let (to, _) = self.type_name(ty)?;
+                let bound = self.expr(operand)?;
+                self.explicit(bound, to, span)
+            }
+            A::Row(items) => self.row(items),
+            A::Field(operand, field) => self.field(operand, field),
+        }
+    }
+
+    fn conditions(&mut self, list: &[ast::Expr], what: &str) -> Result<Vec<Expr>> {
+        list.iter().map(|e| self.condition(e, what)).collect()
+    }
+
+    fn dollar(&self, n: u32, span: Span) -> Result<Expr> {
+        let slot = (n as usize).checked_sub(1).and_then(|i| self.frame.dollars.get(i).copied());
+        let Some(slot) = slot else {
+            let message = format!("there is no parameter ${n}");
+            return Err(Diagnostic::new(span, SqlState::UNDEFINED_PARAMETER, message));
+        };
+        Ok(Expr { kind: ExprKind::Param(slot), ty: self.frame.variables[slot].ty })
+    }
+
+    fn unary(&mut self, op: &str, operand: &ast::Expr, span: Span) -> Result<Expr> {
+        match (op, &operand.kind) {
+            ("-", ast::ExprKind::Integer(n)) => return Ok(integer(-n)),
+            ("-", ast::ExprKind::Decimal(text)) => return decimal(&format!("-{text}"), span),
+            _ => {}
+        }
+        let operand = self.operand(operand)?;
+        self.operator(op, vec![operand], span)
+    }
+
+    fn binary(&mut self, op: &str, left: &ast::Expr, right: &ast::Expr, span: Span) -> Result<Expr> {
+        if let (ast::ExprKind::Row(a), ast::ExprKind::Row(b)) = (&left.kind, &right.kind) {
+            return self.compare_rows(op, a, b, span);
+        }
+        let operands = vec![self.operand(left)?, self.operand(right)?];
+        self.operator(op, operands, span)
+    }
+
+    /// `(a, b) = (c, d)`: by column.
+    fn compare_rows(&mut self, op: &str, a: &[ast::Expr], b: &[ast::Expr], span: Span) -> Result<Expr> {
+        if a.len() != b.len() {
+            return Err(Diagnostic::syntax(span, "unequal number of entries in row expressions"));
+        }
+        if op == "=" || op == "<>" {
+            let pairs: Result<Vec<Expr>> = a.iter().zip(b).map(|(a, b)| self.binary(op, a, b, span)).collect();
+            return Ok(boolean(if op == "=" { ExprKind::And(pairs?) } else { ExprKind::Or(pairs?) }));
+        }
+        let (mut left, mut right) = (Vec::new(), Vec::new());
+        for (a, b) in a.iter().zip(b) {
+            let pair = vec![self.operand(a)?, self.operand(b)?];
+            let mut pair = self.unify(op, pair)?.0.into_iter();
+            left.extend(pair.next());
+            right.extend(pair.next());
+        }
+        let rows = [left, right].map(|row| (Expr { kind: ExprKind::Row(row), ty: Type::Record }, span));
+        self.operator(op, rows.into(), span)
+    }
+
+    /// An operator applied to operands.
+    pub(super) fn operator(&self, op: &str, operands: Vec<Operand>, span: Span) -> Result<Expr> {
+        let given: Vec<Type> = operands.iter().map(|(e, _)| e.ty).collect();
+        let (builtin, params) = resolve_operator(op, &given, span)?;
+        let ty = result_type(builtin, &params);
+        let args = self.arguments(operands, &params)?;
+        Ok(Expr { kind: ExprKind::Call(builtin, args), ty })
+    }
+
+    /// Arguments converted to the types their parameters have.
+    pub(super) fn arguments(&self, operands: Vec<Operand>, params: &[Type]) -> Result<Vec<Expr>> {
+        operands.into_iter().zip(params).map(|((e, span), ty)| self.implicit(e, *ty, span)).collect()
+    }
+
+    /// `left = right`
+    pub(super) fn equal(&self, left: Operand, right: Operand, span: Span) -> Result<Expr> {
+        self.operator("=", vec![left, right], span)
+    }
+
+    fn is_test(&mut self, operand: &ast::Expr, test: IsTest, negated: bool) -> Result<Expr> {
+        let truth = match test {
+            IsTest::Null => {
+                let operand = self.value(operand)?;
+                return Ok(boolean(ExprKind::IsNull(Box::new(operand), negated)));
+            }
+            IsTest::True => Some(true),
+            IsTest::False => Some(false),
+            IsTest::Unknown => None,
+        };
+        let name = match truth {
+            Some(true) => "TRUE",
+            Some(false) => "FALSE",
+            None => "UNKNOWN",
+        };
+        let what = format!("IS {}{name}", if negated { "NOT " } else { "" });
+        let operand = self.condition(operand, &what)?;
+        Ok(boolean(ExprKind::IsTruth(Box::new(operand), truth, negated)))
+    }
+
+    fn is_distinct(&mut self, left: &ast::Expr, right: &ast::Expr, negated: bool, span: Span) -> Result<Expr> {
+        let operands = vec![self.operand(left)?, self.operand(right)?];
+        let compared = self.operator("=", operands, span)?;
+        let ExprKind::Call(_, args) = compared.kind else { return Ok(compared) };
+        let mut args = args.into_iter();
+        match (args.next(), args.next()) {
+            (Some(a), Some(b)) => Ok(boolean(ExprKind::IsDistinct(Box::new(a), Box::new(b), negated))),
+            _ => Err(Diagnostic::unsupported(span, "IS DISTINCT FROM here")),
+        }
+    }
+
+    fn between(
+        &mut self,
+        expr: &ast::Expr,
+        low: &ast::Expr,
+        high: &ast::Expr,
+        symmetric: bool,
+        span: Span,
+    ) -> Result<Expr> {
+        let inside = vec![self.binary(">=", expr, low, span)?, self.binary("<=", expr, high, span)?];
+        let inside = boolean(ExprKind::And(inside));
+        if !symmetric {
+            return Ok(inside);
+        }
+        let swapped = vec![self.binary(">=", expr, high, span)?, self.binary("<=", expr, low, span)?];
+        Ok(boolean(ExprKind::Or(vec![inside, boolean(ExprKind::And(swapped))])))
+    }
+
+    fn in_list(&mut self, expr: &ast::Expr, list: &[ast::Expr], negated: bool, span: Span) -> Result<Expr> {
+        let is_row = matches!(expr.kind, ast::ExprKind::Row(_));
+        if !is_row {
+            let mut operands = vec![self.operand(expr)?];
+            operands.extend(self.operands(list)?);
+            let types: Vec<Type> = operands.iter().map(|(e, _)| e.ty).collect();
+            if common_type(&types).is_ok() {
+                let mut all = self.unify("IN", operands)?.0.into_iter();
+                let Some(first) = all.next() else { return Err(Diagnostic::unsupported(span, "IN here")) };
+                return Ok(boolean(ExprKind::InList(Box::new(first), all.collect(), negated)));
+            }
+        }
+        let tests: Result<Vec<Expr>> = list.iter().map(|item| self.binary("=", expr, item, span)).collect();
+        let any = boolean(ExprKind::Or(tests?));
+        Ok(if negated { not(any) } else { any })
+    }
+
+    fn quantified(&mut self, expr: &ast::Expr, op: &str, all: bool, query: &ast::Query, span: Span) -> Result<Expr> {
+        let left = match &expr.kind {
+            ast::ExprKind::Row(items) => self.operands(items)?,
+            _ => vec![self.operand(expr)?],
+        };
+        let mut query = self.query(query)?;
+        if query.columns.len() != left.len() {
+            let many = if query.columns.len() > left.len() { "many" } else { "few" };
+            return Err(Diagnostic::syntax(span, format!("subquery has too {many} columns")));
+        }
+        let (mut operands, mut ops) = (Vec::new(), Vec::new());
+        for (column, (operand, at)) in left.into_iter().enumerate() {
+            let (builtin, params) = resolve_operator(op, &[operand.ty, query.columns[column].ty], span)?;
+            operands.push(self.implicit(operand, params[0], at)?);
+            self.convert_column(&mut query, column, params[1], span)?;
+            ops.push(builtin);
+        }
+        Ok(boolean(ExprKind::Quantified(Box::new(Quantified { left: operands, ops, all, query }))))
+    }
+
+    fn scalar(&mut self, query: &ast::Query) -> Result<Expr> {
+        let span = query.span;
+        let query = self.query(query)?;
+        let [column] = &query.columns[..] else {
+            return Err(Diagnostic::syntax(span, "subquery must return only one column"));
+        };
+        let ty = column.ty;
+        Ok(Expr { kind: ExprKind::Scalar(Box::new(query)), ty })
+    }
+
+    fn case(
+        &mut self,
+        operand: Option<&ast::Expr>,
+        whens: &[(ast::Expr, ast::Expr)],
+        otherwise: Option<&ast::Expr>,
+        span: Span,
+    ) -> Result<Expr> {
+        let operand = operand.map(|o| self.operand(o)).transpose()?;
+        let (mut conditions, mut results) = (Vec::new(), Vec::new());
+        for (when, then) in whens {
+            conditions.push(match &operand {
+                Some(operand) => {
+                    let value = self.operand(when)?;
+                    self.equal(operand.clone(), value, when.span)?
+                }
+                None => self.condition(when, "CASE/WHEN")?,
+            });
+            results.push(self.operand(then)?);
+        }
+        let has_else = otherwise.is_some();
+        if let Some(otherwise) = otherwise {
+            // First, as PostgreSQL does: its type is the one that wins a tie.
+            results.insert(0, self.operand(otherwise)?);
+        }
+        let (results, ty) = self.unify("CASE", results).map_err(|e| Diagnostic { span: e.span.to(span), ..e })?;
+        let mut results = results.into_iter();
+        let otherwise = if has_else { results.next().map(Box::new) } else { None };
+        let whens = conditions.into_iter().zip(results).collect();
+        Ok(Expr { kind: ExprKind::Case(whens, otherwise), ty })
+    }
+
+    fn row(&mut self, items: &[ast::Expr]) -> Result<Expr> {
+        let fields: Result<Vec<Expr>> = items.iter().map(|e| self.value(e)).collect();
+        Ok(Expr { kind: ExprKind::Row(fields?), ty: Type::Record })
+    }
+
+    fn field(&mut self, operand: &ast::Expr, field: &Ident) -> Result<Expr> {
+        let row = self.value(operand)?;
+        if let ExprKind::Param(slot) = row.kind {
+            if row.ty == Type::Record {
+                return self.variable(super::scope::VariableRef::Field(slot, field.clone()));
+            }
+        }
+        if row.ty != Type::Record {
+            let message =
+                format!("column notation .{} applied to type {}, which is not a composite type", field.name, row.ty);
+            return Err(Diagnostic::new(field.span, SqlState::WRONG_OBJECT_TYPE, message));
+        }
+        let fields = self.fields_of(&row);
+        let at = fields.as_ref().and_then(|f| f.iter().position(|(n, _)| *n == field.name));
+        let (Some(fields), Some(at)) = (fields, at) else {
+            let message = format!("could not identify column \"{}\" in record data type", field.name);
+            return Err(Diagnostic::new(field.span, SqlState::UNDEFINED_COLUMN, message));
+        };
+        Ok(Expr { ty: fields[at].1, kind: ExprKind::Field(Box::new(row), at) })
+    }
+
+    /// The fields of a row value, where they can be known.
+    pub(super) fn fields_of(&self, row: &Expr) -> Option<Fields> {
+        match &row.kind {
+            ExprKind::Param(slot) => self.frame.fields(*slot),
+            ExprKind::WholeRow { depth, rel } => {
+                let level = self.levels.get((self.levels.len() - 1).checked_sub(*depth as usize)?)?;
+                Some(level.rels.get(*rel as usize)?.columns.clone().into())
+            }
+            ExprKind::Row(items) => {
+                Some(items.iter().enumerate().map(|(i, e)| (format!("f{}", i + 1).into(), e.ty)).collect())
+            }
+            ExprKind::Routine(id, _) => match &self.catalog.routine(*id).returns {
+                ReturnsDef::Row(fields) => Some(fields.clone().into()),
+                ReturnsDef::Outs => Some(self.catalog.routine(*id).outs().map(|p| (p.name.clone(), p.ty)).collect()),
+                _ => None,
+            },
+            ExprKind::Scalar(query) => fields_of_first(query),
+            _ => None,
+        }
+    }
+}
+
+/// The fields of a query's only column, if it is the whole row of a relation.
+fn fields_of_first(query: &Query) -> Option<Fields> {
+    let QueryBody::Select(select) = &query.body else { return None };
+    match &select.projection.first()?.kind {
+        ExprKind::WholeRow { depth: 0, rel } => Some(select.rels.get(*rel as usize)?.columns.clone().into()),
+        _ => None,
+    }
+}
+
+/// The operator that these operand types mean, with the types it takes.
+pub(super) fn resolve_operator(op: &str, given: &[Type], span: Span) -> Result<(&'static Builtin, Vec<Type>)> {
+    let builtins: Vec<&'static Builtin> = builtin::overloads(op).filter(|b| b.args.len() == given.len()).collect();
+    let candidates: Vec<Vec<Type>> = builtins.iter().map(|b| b.args.to_vec()).collect();
+    let shown = match given {
+        [operand] => format!("{op} {}", operand.base()),
+        [left, right] => format!("{} {op} {}", left.base(), right.base()),
+        _ => op.to_string(),
+    };
+    match choose(&candidates, given, true) {
+        Choice::One(position, params) => Ok((builtins[position], params)),
+        Choice::Nothing => {
+            let message = format!("operator does not exist: {shown}");
+            Err(Diagnostic::new(span, SqlState::UNDEFINED_FUNCTION, message).hint(
+                "No operator matches the given name and argument types. You might need to add explicit type casts.",
+            ))
+        }
+        Choice::Ambiguous => {
+            let message = format!("operator is not unique: {shown}");
+            Err(Diagnostic::new(span, SqlState::AMBIGUOUS_FUNCTION, message)
+                .hint("Could not choose a best candidate operator. You might need to add explicit type casts."))
+        }
+    }
+}
+
+/// The type of a builtin's result, its any-typed parameters being these.
+pub(super) fn result_type(builtin: &Builtin, params: &[Type]) -> Type {
+    if builtin.returns != Type::Unknown {
+        return builtin.returns;
+    }
+    let any = builtin.args.iter().position(|t| *t == Type::Unknown);
+    any.and_then(|i| params.get(i).copied()).unwrap_or(Type::Text)
+}
+
+pub(super) fn constant(value: Value, ty: Type) -> Expr {
+    Expr { kind: ExprKind::Const(value), ty }
+}
+
+pub(super) fn boolean(kind: ExprKind) -> Expr {
+    Expr { kind, ty: Type::Bool }
+}
+
+pub(super) fn not(expr: Expr) -> Expr {
+    boolean(ExprKind::Not(Box::new(expr)))
+}
+
+pub(super) fn text(text: impl Into<Arc<str>>) -> Expr {
+    constant(Value::Text(text.into()), Type::Text)
+}
+
+fn integer(n: i64) -> Expr {
+    constant(Value::Int(n), if i32::try_from(n).is_ok() { Type::Int4 } else { Type::Int8 })
+}
+
+fn decimal(text: &str, span: Span) -> Result<Expr> {
+    // What is too large for the parser's integers but, with its sign, fits bigint.
+    if let Ok(n) = text.parse::<i64>() {
+        return Ok(integer(n));
+    }
+    let ty = Type::Numeric(None);
+    let number = value::cast(&Value::Text(text.into()), Type::Text, ty, true);
+    number.map(|v| constant(v, ty)).map_err(|e| Diagnostic::new(span, e.state, &*e.message))
+}

@@ -1,0 +1,326 @@
+//! Routines: their definition, and their body bound to numbered variables.
+//!
+//! A definition resolves only its signature; the body is bound when the routine is first called. A SQL function becomes
+//! the same structured code as a PL/pgSQL one: its statements, the last of which is stored into a hidden variable and
+//! returned.
+
+use std::sync::Arc;
+
+use super::plpgsql::Code;
+use super::scope::{Fields, Frame, Namespace};
+use super::{Binder, Result, text};
+use crate::ast::{self, ParamMode, Returns, RoutineBody};
+use crate::catalog::{Catalog, ParamDef, ReturnsDef, RoutineDef};
+use crate::error::{Diagnostic, Span, SqlState};
+use crate::typed::{
+    Define, Expr, ExprKind, Into, OutputColumn, Place, QueryBody, Routine, RoutineReturns, Statement, StatementKind,
+    Stmt, StmtKind,
+};
+use crate::types::{CastLevel, Type};
+
+/// Binds the body of a routine.
+pub(super) fn bind(catalog: &Catalog, def: &RoutineDef) -> Result<Routine> {
+    let mut frame = Frame::default();
+    let mut names = Namespace { label: Some(def.name.clone()), ..Namespace::default() };
+    let is_sql = matches!(def.body, RoutineBody::Sql(_));
+    for param in &def.params {
+        let slot = frame.add(&param.name, param.ty, param.fields.clone());
+        if param.mode != ParamMode::Out || !is_sql {
+            frame.dollars.push(slot);
+            names.names.insert(param.name.clone(), slot);
+        }
+    }
+    let params = frame.variables.len();
+    let found = frame.add("found", Type::Bool, None);
+    if !is_sql {
+        names.names.insert("found".into(), found);
+    }
+    let outs: Vec<usize> = (0..params).filter(|i| def.params[*i].mode != ParamMode::In).collect();
+    let mut rows = outs.clone();
+    if let (ReturnsDef::Set(columns), true, false) = (&def.returns, outs.is_empty(), is_sql) {
+        rows = declare_columns(&mut frame, &mut names, columns, &def.name);
+    }
+    frame.blocks.push(names);
+    frame.columns_win = is_sql;
+    frame.late = true;
+    let binder = Binder { catalog, levels: Vec::new(), with: Vec::new(), frame };
+    let (body, variables) = match &def.body {
+        RoutineBody::Sql(statements) => sql_body(binder, def, statements, &outs)?,
+        RoutineBody::PlPgSql(body) => Code::new(binder, Some(def), rows, body).bind(&body.block)?,
+    };
+    let returns = match &def.returns {
+        ReturnsDef::Void => RoutineReturns::Void,
+        ReturnsDef::Value(ty) => RoutineReturns::Value(*ty),
+        ReturnsDef::Row(_) => RoutineReturns::Value(Type::Record),
+        ReturnsDef::Outs => RoutineReturns::Outs(outs),
+        ReturnsDef::Set(columns) => RoutineReturns::Set(output_columns(columns)),
+    };
+    Ok(Routine { name: def.name.clone(), variables, params, found, returns, body })
+}
+
+/// Binds a DO block.
+pub(super) fn bind_block(catalog: &Catalog, body: &ast::plpgsql::Body) -> Result<Routine> {
+    let mut frame = Frame { late: true, ..Frame::default() };
+    let found = frame.add("found", Type::Bool, None);
+    let mut names = Namespace::default();
+    names.names.insert("found".into(), found);
+    frame.blocks.push(names);
+    let binder = Binder { catalog, levels: Vec::new(), with: Vec::new(), frame };
+    let (code, variables) = Code::new(binder, None, Vec::new(), body).bind(&body.block)?;
+    let name = "inline_code_block".into();
+    Ok(Routine { name, variables, params: 0, found, returns: RoutineReturns::Void, body: code })
+}
+
+/// `RETURNS TABLE (a int)` declares a variable per column. One column named after the function is `SETOF type`.
+fn declare_columns(
+    frame: &mut Frame,
+    names: &mut Namespace,
+    columns: &[(Arc<str>, Type)],
+    routine: &Arc<str>,
+) -> Vec<usize> {
+    if matches!(columns, [(name, _)] if name == routine) {
+        return Vec::new();
+    }
+    let declare = |(name, ty): &(Arc<str>, Type)| {
+        let slot = frame.add(name, *ty, None);
+        names.names.insert(name.clone(), slot);
+        slot
+    };
+    columns.iter().map(declare).collect()
+}
+
+fn output_columns(columns: &[(Arc<str>, Type)]) -> Vec<OutputColumn> {
+    columns.iter().map(|(name, ty)| OutputColumn { name: name.clone(), ty: *ty, origin: None }).collect()
+}
+
+/// A SQL function: its statements in order, the last one its result.
+fn sql_body(
+    mut binder: Binder<'_>,
+    def: &RoutineDef,
+    statements: &[ast::Statement],
+    outs: &[usize],
+) -> Result<(Vec<Stmt>, Vec<crate::typed::Variable>)> {
+    let mut body = Vec::new();
+    for (i, statement) in statements.iter().enumerate() {
+        let bound = binder.statement(statement, text::printed(statement))?;
+        let span = statement.span;
+        if i + 1 < statements.len() || matches!(def.returns, ReturnsDef::Void) {
+            body.push(Stmt { kind: StmtKind::Sql { statement: Arc::new(bound), into: None }, span });
+        } else {
+            binder.sql_result(def, bound, outs, &mut body)?;
+        }
+    }
+    Ok((body, binder.frame.variables))
+}
+
+impl Binder<'_> {
+    /// The last statement of a SQL function: returned.
+    fn sql_result(
+        &mut self,
+        def: &RoutineDef,
+        mut last: Statement,
+        outs: &[usize],
+        body: &mut Vec<Stmt>,
+    ) -> Result<()> {
+        let span = last.span;
+        let columns = outputs(&last).map(<[OutputColumn]>::to_vec);
+        let Some(columns) = columns else { return Err(mismatch(def, span)) };
+        let (wanted, places): (Vec<Type>, Vec<Place>) = match &def.returns {
+            ReturnsDef::Set(wanted) => {
+                let types: Vec<Type> = wanted.iter().map(|(_, ty)| *ty).collect();
+                self.fit(def, &mut last, &types)?;
+                body.push(Stmt { kind: StmtKind::ReturnQuery(Arc::new(last)), span });
+                return Ok(());
+            }
+            ReturnsDef::Value(ty) => {
+                let slot = self.frame.add("result", *ty, None);
+                (vec![*ty], vec![Place { slot, field: None, ty: *ty }])
+            }
+            ReturnsDef::Row(fields) => {
+                let fields: Fields = fields.clone().into();
+                let slot = self.frame.add("result", Type::Record, Some(fields.clone()));
+                let place = Place { slot, field: None, ty: Type::Record };
+                (fields.iter().map(|(_, ty)| *ty).collect(), vec![place])
+            }
+            ReturnsDef::Outs => {
+                let place = |&slot: &usize| Place { slot, field: None, ty: self.frame.variables[slot].ty };
+                let places: Vec<Place> = outs.iter().map(place).collect();
+                (places.iter().map(|p| p.ty).collect(), places)
+            }
+            ReturnsDef::Void => (Vec::new(), Vec::new()),
+        };
+        if wanted.len() != columns.len() && wanted[..] != [Type::Record] {
+            return Err(mismatch(def, span));
+        }
+        if wanted.len() == columns.len() {
+            self.fit(def, &mut last, &wanted)?;
+        }
+        let value = match (&def.returns, &places[..]) {
+            (ReturnsDef::Value(ty), [_]) if bare_value(&last).is_some() => bare_value(&last).map(|e| (e, *ty)),
+            (ReturnsDef::Value(_) | ReturnsDef::Row(_), [place]) => {
+                let kind = ExprKind::Param(place.slot);
+                Some((Expr { kind, ty: place.ty }, place.ty))
+            }
+            _ => None,
+        };
+        if !matches!(&value, Some((e, _)) if !matches!(e.kind, ExprKind::Param(slot) if places[0].slot == slot)) {
+            let into = Some(Into { strict: false, places });
+            body.push(Stmt { kind: StmtKind::Sql { statement: Arc::new(last), into }, span });
+        }
+        body.push(Stmt { kind: StmtKind::Return(value.map(|(e, _)| e)), span });
+        Ok(())
+    }
+
+    /// Converts what a statement returns to the types its function declares.
+    fn fit(&self, def: &RoutineDef, statement: &mut Statement, wanted: &[Type]) -> Result<()> {
+        let span = statement.span;
+        let given: Vec<Type> = outputs(statement).unwrap_or_default().iter().map(|c| c.ty).collect();
+        if given.len() != wanted.len() {
+            return Err(mismatch(def, span));
+        }
+        for (column, (from, to)) in given.into_iter().zip(wanted).enumerate() {
+            let probe = Expr { kind: ExprKind::Param(0), ty: from };
+            if self.convert(probe, *to, CastLevel::Assignment, span)?.is_none() {
+                return Err(mismatch(def, span));
+            }
+            if let StatementKind::Query(query) = &mut statement.kind {
+                // Where only an assignment converts, the variable it is stored into does.
+                let _ = self.convert_column_if_implicit(query, column, *to, span);
+            }
+        }
+        Ok(())
+    }
+
+    fn convert_column_if_implicit(
+        &self,
+        query: &mut crate::typed::Query,
+        column: usize,
+        to: Type,
+        span: Span,
+    ) -> Result<()> {
+        match super::coerce::is_implicit(query.columns[column].ty, to) {
+            true => self.convert_column(query, column, to, span),
+            false => Ok(()),
+        }
+    }
+
+    /// `CREATE FUNCTION`, `CREATE PROCEDURE`
+    pub(super) fn create_routine(&mut self, create: &ast::CreateRoutine, span: Span) -> Result<Define> {
+        let params = self.params(&create.params)?;
+        let returns = self.returns(create, &params, span)?;
+        let def = RoutineDef {
+            name: create.name.name.name.clone(),
+            procedure: create.procedure,
+            params,
+            returns,
+            body: create.body.clone(),
+            or_replace: create.or_replace,
+            span,
+        };
+        let same = self.catalog.routines_by_name(&def.name).find(|(_, r)| r.input_types().eq(def.input_types()));
+        if same.is_some() && !def.or_replace {
+            let what = if def.procedure { "procedure" } else { "function" };
+            let message = format!("{what} \"{}\" already exists with same argument types", def.name);
+            return Err(Diagnostic::new(create.name.name.span, SqlState::DUPLICATE_FUNCTION, message));
+        }
+        if matches!(def.body, RoutineBody::Sql(_)) {
+            bind(self.catalog, &def)?;
+        }
+        Ok(Define::Routine(Box::new(def)))
+    }
+
+    fn params(&mut self, params: &[ast::Param]) -> Result<Vec<ParamDef>> {
+        let mut bound: Vec<ParamDef> = Vec::new();
+        for (i, param) in params.iter().enumerate() {
+            let (ty, fields) = self.type_name(&param.ty)?;
+            let span = param.name.as_ref().map_or(Span::default(), |n| n.span);
+            let name = param.name.as_ref().map_or_else(|| format!("${}", i + 1).into(), |n| n.name.clone());
+            if bound.iter().any(|p| p.name == name) {
+                let message = format!("parameter name \"{name}\" used more than once");
+                return Err(Diagnostic::new(span, SqlState::INVALID_FUNCTION_DEFINITION, message));
+            }
+            let default = match &param.default {
+                Some(expr) => {
+                    let value = self.expr(expr)?;
+                    Some(self.convert(value.clone(), ty, CastLevel::Assignment, expr.span)?.unwrap_or(value))
+                }
+                None => None,
+            };
+            let is_input = param.mode != ParamMode::Out;
+            if is_input && default.is_none() && bound.iter().any(|p| p.default.is_some()) {
+                let message = "input parameters after one with a default value must also have defaults";
+                return Err(Diagnostic::new(span, SqlState::INVALID_FUNCTION_DEFINITION, message));
+            }
+            bound.push(ParamDef { name, mode: param.mode, ty, default, fields });
+        }
+        Ok(bound)
+    }
+
+    fn returns(&self, create: &ast::CreateRoutine, params: &[ParamDef], span: Span) -> Result<ReturnsDef> {
+        let outs: Vec<(Arc<str>, Type)> =
+            params.iter().filter(|p| p.mode != ParamMode::In).map(|p| (p.name.clone(), p.ty)).collect();
+        match &create.returns {
+            Returns::Nothing if !outs.is_empty() => Ok(ReturnsDef::Outs),
+            Returns::Nothing if create.procedure => Ok(ReturnsDef::Void),
+            Returns::Nothing => {
+                let message = "function result type must be specified";
+                Err(Diagnostic::new(span, SqlState::INVALID_FUNCTION_DEFINITION, message))
+            }
+            Returns::Value(ty) => {
+                if let ast::TypeName::Named(name) = ty {
+                    if matches!(&*name.name.name, "trigger" | "event_trigger") {
+                        return Err(Diagnostic::unsupported(name.name.span, "a trigger function"));
+                    }
+                }
+                match self.type_name(ty)? {
+                    _ if !outs.is_empty() => Ok(ReturnsDef::Outs),
+                    (Type::Void, _) => Ok(ReturnsDef::Void),
+                    (_, Some(fields)) => Ok(ReturnsDef::Row(fields.to_vec())),
+                    (ty, None) => Ok(ReturnsDef::Value(ty)),
+                }
+            }
+            Returns::SetOf(ty) => match self.type_name(ty)? {
+                _ if outs.len() > 1 => Ok(ReturnsDef::Set(outs)),
+                (_, Some(fields)) => Ok(ReturnsDef::Set(fields.to_vec())),
+                (Type::Record, None) => Err(Diagnostic::unsupported(span, "RETURNS SETOF record")),
+                (ty, None) => Ok(ReturnsDef::Set(vec![(create.name.name.name.clone(), ty)])),
+            },
+            Returns::Table(columns) => {
+                let column = |(name, ty): &(ast::Ident, ast::TypeName)| Ok((name.name.clone(), self.type_name(ty)?.0));
+                Ok(ReturnsDef::Set(columns.iter().map(column).collect::<Result<_>>()?))
+            }
+        }
+    }
+}
+
+/// The value of `SELECT expr`, which needs no query to compute.
+fn bare_value(statement: &Statement) -> Option<Expr> {
+    let StatementKind::Query(query) = &statement.kind else { return None };
+    let QueryBody::Select(select) = &query.body else { return None };
+    let bare = select.is_bare() && query.limit.is_none() && query.offset.is_none();
+    match &select.projection[..] {
+        [only] if bare => Some(only.clone()),
+        _ => None,
+    }
+}
+
+/// The columns a statement returns, if it returns rows.
+pub(super) fn outputs(statement: &Statement) -> Option<&[OutputColumn]> {
+    let returning = match &statement.kind {
+        StatementKind::Query(query) => return Some(&query.columns),
+        StatementKind::Insert(insert) => &insert.returning,
+        StatementKind::Update(update) => &update.returning,
+        StatementKind::Delete(delete) => &delete.returning,
+        _ => return None,
+    };
+    returning.as_ref().map(|r| &r.columns[..])
+}
+
+fn mismatch(def: &RoutineDef, span: Span) -> Diagnostic {
+    let declared = match &def.returns {
+        ReturnsDef::Value(ty) => ty.base().to_string(),
+        _ => "record".into(),
+    };
+    let message = format!("return type mismatch in function declared to return {declared}");
+    Diagnostic::new(span, SqlState::INVALID_FUNCTION_DEFINITION, message)
+}
