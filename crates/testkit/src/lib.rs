@@ -14,12 +14,16 @@
 //! - [`program`]: programs, observations, and the script format that holds both.
 //! - [`mirror`]: how a database is driven through a program; [`mirror::Driver`] is all that a database has to offer.
 //! - [`server`]: the driver for a real PostgreSQL.
+//! - [`examples`]: the stories of `examples/` as programs.
+//! - [`golden`]: scripts with what the server answered, for the rules that matter.
 //! - [`generate`] and [`shrink`]: programs from a seed, and smaller programs that still show a difference.
 //!
 //! Nothing here is part of the product; only tests depend on it.
 
 pub mod cluster;
+pub mod examples;
 pub mod generate;
+pub mod golden;
 pub mod mirror;
 pub mod program;
 pub mod server;

@@ -12,6 +12,7 @@
 //! waits, and those that waited before have already looked in vain).
 
 use crate::program::{Observation, Outcome, Program, Response};
+use crate::shrink::shrink;
 
 /// A database that can be driven step by step.
 pub trait Driver {
@@ -75,13 +76,29 @@ fn step<'a, D: Driver + ?Sized>(
     Observation { outcome, released }
 }
 
-/// The script of the first difference between two runs, or `None` if they agree.
-pub fn difference(program: &Program, expected: &[Observation], actual: &[Observation]) -> Option<String> {
+/// Runs a program on both and compares. `None` if they agree; otherwise a report with the program shrunk to what is
+/// needed, as a golden script with the expected answers, ready to be kept.
+///
+/// Where two sessions wake at the same moment even PostgreSQL answers now one way, now another. A program that does not
+/// repeat itself on `expected` proves nothing and counts as agreement.
+pub fn compare(program: &Program, expected: &mut impl Runner, actual: &mut impl Runner) -> Option<String> {
+    let mut differs = |program: &Program| {
+        let first = expected.run(program);
+        first != actual.run(program) && first == expected.run(program)
+    };
+    if !differs(program) {
+        return None;
+    }
+    let small = shrink(program, differs);
+    let (truth, claim) = (expected.run(&small), actual.run(&small));
+    let difference = first_difference(&small, &truth, &claim).unwrap_or_default();
+    Some(format!("{difference}\n=== what should happen\n{}", small.script(&truth)))
+}
+
+fn first_difference(program: &Program, expected: &[Observation], actual: &[Observation]) -> Option<String> {
     let index = (0..program.steps.len()).find(|index| expected.get(*index) != actual.get(*index))?;
     let (session, statement) = &program.steps[index];
-    let show = |observations: &[Observation]| match observations.get(index) {
-        Some(observation) => observation.to_string(),
-        None => "nothing\n".to_string(),
-    };
-    Some(format!("step {index}, s{session}> {statement}\nexpected:\n{}actual:\n{}", show(expected), show(actual)))
+    let show = |observations: &[Observation]| observations.get(index).map(Observation::to_string).unwrap_or_default();
+    let (expected, actual) = (show(expected), show(actual));
+    Some(format!("s{session}> {statement}\n--- expected\n{expected}--- actual\n{actual}"))
 }

@@ -93,7 +93,7 @@ impl Program {
     pub fn parse(script: &str) -> Result<Program, String> {
         let mut program = Program::default();
         for (number, line) in script.lines().enumerate() {
-            if line.trim().is_empty() || line.starts_with(['#', ' ']) {
+            if line.trim().is_empty() || line.starts_with(['#', ' ', '=']) {
                 continue;
             }
             let entry = if let Some(more) = line.strip_prefix("..") {

@@ -28,10 +28,11 @@ impl Statements {
         if dice.below(100) < queries_percent {
             return query(dice, self.tables);
         }
-        match dice.below(11) {
-            0..=2 => self.insert(dice),
-            3..=6 => self.update(dice),
-            7 | 8 => self.delete(dice),
+        match dice.below(12) {
+            0 | 1 => self.insert(dice),
+            2 if !self.among_others => self.insert(dice),
+            2..=7 => self.update(dice),
+            8 | 9 => self.delete(dice),
             _ => self.lock(dice),
         }
     }
@@ -84,8 +85,9 @@ impl Statements {
     /// WHERE for a statement that writes or locks: often one key, so that sessions meet on it.
     fn rows_chosen(&self, dice: &mut Dice, table: &Table, name: &str) -> String {
         let first = &table.columns[0];
+        let keys = if self.among_others { 2 } else { 4 };
         if dice.one_in(2) {
-            return format!(" WHERE {name}.{} = {}", first.name, 1 + dice.below(4));
+            return format!(" WHERE {name}.{} = {}", first.name, 1 + dice.below(keys));
         }
         let scope = Scope::of(table, name);
         if !self.among_others {
@@ -118,7 +120,7 @@ fn rows_given(dice: &mut Dice, table: &Table) -> String {
 fn value(dice: &mut Dice, table: &Table, column: &Column) -> String {
     let small = column.name == "parent_id" || table.keys.iter().any(|key| key.contains(&column.name));
     if small && column.kind == Kind::Int && !dice.one_in(20) {
-        return (1 + dice.below(6)).to_string();
+        return dice.pick(&["1", "2", "3", "4", "5", "5", "6", "6"]).to_string();
     }
     if dice.one_in(8) { "DEFAULT".to_string() } else { literal(dice, column.kind) }
 }
