@@ -2,13 +2,13 @@
 //!
 //! Each line of `tests/golden/*.golden` is an expression, `=>`, and the server's answer: the text of the result, or `ERROR`
 //! with its SQLSTATE and message. An expression is a literal with casts (`'1.5'::numeric::int4`), an operator between two of
-//! them or before one, or a function of some; a server evaluates the same lines.
+//! them or before one, a function of some, or an aggregate over VALUES; a server evaluates the same lines.
 
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
 
-use isolde_sql::builtin::{self, Builtin, Eval};
+use isolde_sql::builtin::{self, Accumulator, Builtin, Eval};
 use isolde_sql::{SqlError, Type, Value, value};
 
 #[test]
@@ -41,6 +41,11 @@ fn functions_of_time() {
     check("time");
 }
 
+#[test]
+fn aggregates() {
+    check("aggregate");
+}
+
 /// Runs every line of a file and shows those that differ.
 fn check(file: &str) {
     let path = format!("{}/tests/golden/{file}.golden", env!("CARGO_MANIFEST_DIR"));
@@ -58,7 +63,8 @@ fn check(file: &str) {
 
 fn answer(expression: &str) -> String {
     let mut reader = Reader { rest: expression };
-    match reader.expression() {
+    let result = if expression.contains(" from (values ") { reader.aggregate() } else { reader.expression() };
+    match result {
         Ok(value) => value.to_string(),
         Err(e) => format!("ERROR {} {}", e.state, e.message),
     }
@@ -84,15 +90,43 @@ impl Reader<'_> {
         if let Some(at) = self.rest.find('(').filter(|at| self.rest[..*at].bytes().all(|b| b != b' ')) {
             let name = self.rest[..at].to_owned();
             self.rest = &self.rest[at + 1..];
-            let mut args = Vec::new();
-            while !self.rest.starts_with(')') {
-                args.push(self.operand()?);
-                self.rest = self.rest.strip_prefix(", ").unwrap_or(self.rest);
-            }
+            let args = self.arguments()?;
             return call(&name, args);
         }
         let symbol = self.until(' ');
         call(&symbol, vec![self.operand()?])
+    }
+
+    /// `sum(x) from (values (...), (...)) v(x) [where false]`
+    fn aggregate(&mut self) -> Result<Value, SqlError> {
+        let name = self.until('(');
+        self.rest = self.rest.split_once("values ").unwrap().1;
+        let empty = self.rest.ends_with("where false");
+        let mut rows = Vec::new();
+        while let Some(rest) = self.rest.strip_prefix('(') {
+            self.rest = rest;
+            rows.push(self.arguments()?);
+            self.rest = self.rest.strip_prefix(", ").unwrap_or(self.rest);
+        }
+        let types: Vec<Type> = rows[0].iter().map(|(_, ty)| *ty).collect();
+        let fits = |params: &[Type]| params == types || name == "count" && params == [Type::Unknown];
+        let aggregate = builtin::aggregates(&name).find(|a| fits(a.args)).unwrap();
+        let mut accumulator = Accumulator::new(aggregate);
+        for row in rows.into_iter().filter(|_| !empty) {
+            accumulator.add(&row.into_iter().map(|(value, _)| value).collect::<Vec<_>>())?;
+        }
+        accumulator.finish()
+    }
+
+    /// What follows an opening parenthesis, and the closing one.
+    fn arguments(&mut self) -> Result<Vec<Typed>, SqlError> {
+        let mut args = Vec::new();
+        while !self.rest.starts_with(')') {
+            args.push(self.operand()?);
+            self.rest = self.rest.strip_prefix(", ").unwrap_or(self.rest);
+        }
+        self.rest = &self.rest[1..];
+        Ok(args)
     }
 
     fn at_operand(&self) -> bool {

@@ -334,7 +334,7 @@ pub(super) fn power_of_ten(exponent: i64) -> BigInt {
 pub(super) fn checked(n: BigDecimal) -> Result<BigDecimal, SqlError> {
     let (digits, scale) = parts(&n);
     // Bits tell enough unless the number is huge.
-    let huge = digits.bits() as i64 / 4 > INTEGRAL_MAX && digit_count(&digits) - scale > INTEGRAL_MAX;
+    let huge = digits.bits() as i64 / 3 > INTEGRAL_MAX && digit_count(&digits) - scale > INTEGRAL_MAX;
     if huge { Err(overflow()) } else { Ok(n) }
 }
 
