@@ -32,11 +32,29 @@
 //!
 //! What is *absent*: no I/O, no clock, no threads, no randomness, no schedule. Who acts next is the caller's choice.
 
+mod control;
+mod database;
+mod define;
+mod digest;
 mod eval;
+mod exec;
 pub mod footprint;
+mod host;
+mod lock;
+mod machine;
 mod plan;
+mod prepare;
 mod query;
+mod routine;
+mod session;
+mod state;
 mod storage;
+mod transaction;
 
+pub use database::{Database, Faults};
 pub use footprint::Footprint;
+pub use prepare::Prepared;
+pub use session::{
+    Activity, Blocked, Notice, Outcome, Pending, PendingKind, Reply, SessionId, SessionOptions, StatementResult, Step,
+};
 pub use storage::{RowId, TableData, Tables, Tuple};

@@ -1,0 +1,296 @@
+//! Beginning and ending transactions.
+
+use std::sync::Arc;
+
+use isolde_sql::ast::plpgsql::RaiseLevel;
+use isolde_sql::ast::{Isolation, TransactionModes};
+use isolde_sql::typed::Transaction as Control;
+use isolde_sql::{SqlError, SqlState};
+
+use crate::digest::Hash128;
+use crate::exec::Produced;
+use crate::footprint::Write;
+use crate::machine::{Machine, Ran, in_failed_transaction};
+use crate::session::{Frame, Notice, Outcome, Session};
+use crate::transaction::{Transaction, released};
+
+/// Tags keep hashes of different things apart.
+const PUBLISHED: u64 = 0x50;
+
+impl Machine<'_> {
+    /// Opens the transaction that a statement outside of any runs in.
+    pub(crate) fn begin_implicit(&mut self) {
+        let options = self.session.options;
+        self.session.transaction = Some(Transaction::new(options.isolation, options.read_only, false));
+    }
+
+    /// Runs a transaction command at the top of the stack.
+    pub(crate) fn control(&mut self, control: &Control) -> Ran {
+        let inside = self.session.frames.len() > 1;
+        self.session.frames.pop();
+        match self.run_control(control, inside) {
+            Ok(verb) => {
+                let done = Produced::nothing(verb);
+                match self.session.frames.is_empty() {
+                    // The transaction is what the command left: nothing is committed behind it.
+                    true => Ran::Answered(Ok(done.into_result())),
+                    false => Ran::On,
+                }
+            }
+            Err(error) => self.fail(error),
+        }
+    }
+
+    fn run_control(&mut self, control: &Control, inside: bool) -> Result<&'static str, SqlError> {
+        if inside {
+            return self.control_inside(control);
+        }
+        let open = self.session.transaction.is_some();
+        match control {
+            Control::Begin(modes) => {
+                if open {
+                    self.warn("there is already a transaction in progress");
+                    return Ok("BEGIN");
+                }
+                let options = self.session.options;
+                self.session.transaction = Some(Transaction::new(options.isolation, options.read_only, true));
+                self.set_modes(*modes)?;
+                Ok("BEGIN")
+            }
+            Control::Commit { chain } | Control::Rollback { chain } => {
+                let commits = matches!(control, Control::Commit { .. });
+                let Some(t) = &self.session.transaction else {
+                    self.warn("there is no transaction in progress");
+                    return Ok(if commits { "COMMIT" } else { "ROLLBACK" });
+                };
+                let (isolation, read_only) = (t.isolation, t.read_only);
+                let verb = if commits && !t.failed { "COMMIT" } else { "ROLLBACK" };
+                if verb == "COMMIT" {
+                    self.outcome.get_or_insert(Outcome::Committed);
+                    self.commit();
+                } else {
+                    self.outcome.get_or_insert(Outcome::RolledBack);
+                    self.abort();
+                }
+                if *chain {
+                    self.session.transaction = Some(Transaction::new(isolation, read_only, true));
+                }
+                Ok(verb)
+            }
+            Control::Savepoint(name) => {
+                self.in_block("SAVEPOINT")?.save(Some(name.clone()));
+                Ok("SAVEPOINT")
+            }
+            Control::RollbackTo(name) => {
+                let depth = self.in_block("ROLLBACK TO SAVEPOINT")?.find_savepoint(name);
+                let depth = depth.ok_or_else(|| no_savepoint(name))?;
+                self.outcome.get_or_insert(Outcome::RolledBack);
+                self.rollback_to(depth);
+                Ok("ROLLBACK")
+            }
+            Control::Release(name) => {
+                let t = self.in_block("RELEASE SAVEPOINT")?;
+                let depth = t.find_savepoint(name).ok_or_else(|| no_savepoint(name))?;
+                t.release(depth);
+                Ok("RELEASE")
+            }
+            Control::Set(modes) => {
+                if !open {
+                    self.warn("SET TRANSACTION can only be used in transaction blocks");
+                } else {
+                    self.set_modes(*modes)?;
+                }
+                Ok("SET")
+            }
+            Control::SetSession(modes) => {
+                check_level(modes.isolation)?;
+                self.session.options.isolation = modes.isolation.unwrap_or(self.session.options.isolation);
+                self.session.options.read_only = modes.read_only.unwrap_or(self.session.options.read_only);
+                Ok("SET")
+            }
+        }
+    }
+
+    /// COMMIT and ROLLBACK inside a procedure end the transaction that CALL opened, and open the next.
+    fn control_inside(&mut self, control: &Control) -> Result<&'static str, SqlError> {
+        let commits = match control {
+            Control::Commit { .. } => true,
+            Control::Rollback { .. } => false,
+            Control::Set(modes) => {
+                self.set_modes(*modes)?;
+                return Ok("SET");
+            }
+            _ => {
+                let message = "unsupported transaction command in PL/pgSQL";
+                return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+            }
+        };
+        let explicit = self.session.transaction.as_ref().is_some_and(|t| t.explicit);
+        if explicit || !self.called_only() {
+            return Err(SqlError::new(SqlState::INVALID_TRANSACTION_TERMINATION, "invalid transaction termination"));
+        }
+        if self.in_handler_block() {
+            let verb = if commits { "commit" } else { "roll back" };
+            let message = format!("cannot {verb} while a subtransaction is active");
+            return Err(SqlError::new(SqlState::INVALID_TRANSACTION_TERMINATION, message));
+        }
+        match commits {
+            true => {
+                self.outcome.get_or_insert(Outcome::Committed);
+                self.commit();
+            }
+            false => {
+                self.outcome.get_or_insert(Outcome::RolledBack);
+                self.abort();
+            }
+        }
+        self.begin_implicit();
+        Ok("")
+    }
+
+    /// Whether every routine on the stack was reached by CALL or DO, not from inside a query.
+    fn called_only(&self) -> bool {
+        use isolde_sql::typed::StatementKind::{Call, Do};
+        self.session.frames.iter().all(|frame| match frame {
+            Frame::Statement(f) => matches!(f.prepared.statement.kind, Call(..) | Do(_)),
+            Frame::Routine(_) => true,
+        })
+    }
+
+    fn in_handler_block(&self) -> bool {
+        self.session.frames.iter().any(|f| matches!(f, Frame::Routine(r) if r.is_trying()))
+    }
+
+    fn in_block(&mut self, command: &str) -> Result<&mut Transaction, SqlError> {
+        self.session.transaction.as_mut().filter(|t| t.explicit).ok_or_else(|| {
+            SqlError::new(SqlState::NO_ACTIVE_TRANSACTION, format!("{command} can only be used in transaction blocks"))
+        })
+    }
+
+    fn set_modes(&mut self, modes: TransactionModes) -> Result<(), SqlError> {
+        check_level(modes.isolation)?;
+        let Some(t) = &mut self.session.transaction else { return Ok(()) };
+        if t.failed {
+            return Err(in_failed_transaction());
+        }
+        if modes.isolation.is_some_and(|level| level != t.isolation) && t.statements > 0 {
+            let message = "SET TRANSACTION ISOLATION LEVEL must be called before any query";
+            return Err(SqlError::new(SqlState::ACTIVE_TRANSACTION, message));
+        }
+        t.isolation = modes.isolation.unwrap_or(t.isolation);
+        t.read_only = modes.read_only.unwrap_or(t.read_only);
+        Ok(())
+    }
+
+    fn warn(&mut self, message: &str) {
+        self.notices.push(Notice { level: RaiseLevel::Warning, message: message.into() });
+    }
+
+    /// Puts the transaction's writes into the committed tables and forgets its locks.
+    pub(crate) fn commit(&mut self) {
+        let Some(t) = self.session.transaction.take() else { return };
+        let mut published_sum: u128 = 0;
+        let schema = self.db.schema.clone();
+        for (row, change) in &t.writes {
+            let table = schema.catalog.table(row.0);
+            let after = change.after.as_ref().map(|tuple| &tuple.values);
+            let before = self.db.committed.table(row.0).get(row.1).map(|tuple| tuple.values.clone());
+            self.db.count_row(row.0, before.as_ref(), after);
+            published_sum = published_sum.wrapping_add(Hash128::of(PUBLISHED, (row.0, &before, after)));
+            let data = self.db.committed.table_mut(row.0);
+            match &change.after {
+                Some(tuple) => data.put(table, row.1, tuple.clone()),
+                None => data.remove(table, row.1),
+            }
+            self.footprint.published.push(Write { table: row.0, row: row.1, before, after: after.cloned() });
+        }
+        if !t.writes.is_empty() {
+            self.db.epoch += 1;
+            self.tell_snapshots(published_sum);
+        }
+        self.forget(&t, true);
+    }
+
+    /// Forgets the transaction and everything it did.
+    pub(crate) fn abort(&mut self) {
+        if let Some(t) = self.session.transaction.take() {
+            self.undo_definitions(&t);
+            self.forget(&t, false);
+        }
+    }
+
+    /// A statement failed inside BEGIN: everything is undone and released at once, but the client must still say ROLLBACK.
+    pub(crate) fn fail_transaction(&mut self) {
+        let Some(t) = &mut self.session.transaction else { return };
+        let savepoints = std::mem::take(&mut t.savepoints);
+        let mut failed = Transaction::new(t.isolation, t.read_only, true);
+        failed.failed = true;
+        failed.before = t.before.clone();
+        failed.statements = t.statements;
+        failed.snapshot = t.snapshot.clone().filter(|_| !savepoints.is_empty());
+        // What came before the oldest savepoint may still be saved by rolling back to it, so its locks are kept.
+        if let Some(oldest) = savepoints.first() {
+            failed.keep(oldest);
+        }
+        failed.savepoints = savepoints;
+        let old = std::mem::replace(t, failed);
+        let kept = self.transaction().locks.clone();
+        let lost = old.locks.iter().filter(|&(row, strength)| kept.get(row) != Some(strength));
+        self.footprint.locks.extend(lost.map(|(row, strength)| released(*row, *strength)));
+        if self.transaction().savepoints.is_empty() {
+            self.footprint.ended = Some(false);
+        }
+    }
+
+    /// Rolls back to the savepoint at this depth, which stays.
+    pub(crate) fn rollback_to(&mut self, depth: usize) {
+        if let Some(t) = &mut self.session.transaction {
+            let lost = t.rollback_to(depth);
+            self.footprint.locks.extend(lost);
+        }
+    }
+
+    fn forget(&mut self, t: &Transaction, committed: bool) {
+        self.footprint.locks.extend(t.locks.iter().map(|(row, strength)| released(*row, *strength)));
+        self.footprint.ended = Some(committed);
+    }
+
+    /// Open snapshots of other sessions are out of date in what was just published.
+    fn tell_snapshots(&mut self, published: u128) {
+        for (id, slot) in self.db.sessions.iter_mut().enumerate() {
+            if id == self.me.0 || !holds_snapshot(slot) {
+                continue;
+            }
+            let session = Arc::make_mut(slot);
+            session.digest = None;
+            if let Some(snapshot) = session.transaction.as_mut().and_then(|t| t.snapshot.as_mut()) {
+                snapshot.published_since = snapshot.published_since.wrapping_add(published);
+            }
+            for frame in &mut session.frames {
+                if let Frame::Statement(frame) = frame {
+                    if let Some(run) = &mut frame.running {
+                        run.view.published_since = run.view.published_since.wrapping_add(published);
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn holds_snapshot(session: &Session) -> bool {
+    let running = |f: &Frame| matches!(f, Frame::Statement(s) if s.running.is_some());
+    session.transaction.as_ref().is_some_and(|t| t.snapshot.is_some()) || session.frames.iter().any(running)
+}
+
+fn no_savepoint(name: &str) -> SqlError {
+    SqlError::new(SqlState::INVALID_SAVEPOINT, format!("savepoint \"{name}\" does not exist"))
+}
+
+fn check_level(level: Option<Isolation>) -> Result<(), SqlError> {
+    if level == Some(Isolation::Serializable) {
+        let message = "SERIALIZABLE is not supported by the embedded engine yet";
+        return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message)
+            .hint("use REPEATABLE READ, or run it on a real server: --on postgres://..."));
+    }
+    Ok(())
+}

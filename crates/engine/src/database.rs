@@ -1,0 +1,320 @@
+//! The database and its sessions, from outside.
+
+use std::sync::{Arc, OnceLock};
+
+use isolde_sql::ast;
+use isolde_sql::catalog::{Catalog, RoutineId, TableId};
+use isolde_sql::typed::{Routine, Statement};
+use isolde_sql::{Diagnostic, Row, Span, SqlError, SqlState, Type, Value, bind};
+use smallvec::SmallVec;
+
+use crate::digest::Hash128;
+use crate::exec::Produced;
+use crate::host::Sequences;
+use crate::lock::{self, SessionSet, Wants};
+use crate::machine::{Machine, is_step};
+use crate::prepare::Prepared;
+use crate::routine::{Code, Source};
+use crate::session::{
+    Activity, Blocked, Frame, Outcome, Pending, PendingKind, Reply, Session, SessionId, SessionOptions, Step,
+};
+use crate::storage::{TableData, Tables};
+
+/// A database with its sessions, as a value. See the crate's documentation for the idea.
+#[derive(Clone, Debug)]
+pub struct Database {
+    pub(crate) schema: Arc<Schema>,
+    /// What every new snapshot is a clone of.
+    pub(crate) committed: Tables,
+    /// Sum of the hashes of all committed rows.
+    pub(crate) committed_digest: u128,
+    /// Counts commits that changed something.
+    pub(crate) epoch: u64,
+    pub(crate) next_position: u64,
+    pub(crate) next_ticket: u64,
+    pub(crate) sequences: Sequences,
+    pub(crate) sessions: SmallVec<[Arc<Session>; 4]>,
+    pub(crate) faults: Faults,
+}
+
+/// The catalog, and its routines compiled when first called.
+#[derive(Debug, Default)]
+pub(crate) struct Schema {
+    pub(crate) catalog: Catalog,
+    routines: Vec<OnceLock<Result<Arc<Code>, SqlError>>>,
+}
+
+/// Ways to break the engine, to prove that tests notice. Nothing outside of tests sets them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[doc(hidden)]
+pub struct Faults {
+    /// Nobody waits for a row lock.
+    pub no_write_lock: bool,
+    /// READ COMMITTED keeps the snapshot of its first statement.
+    pub stale_snapshot: bool,
+    /// A newer version is changed without looking at the conditions again.
+    pub no_recheck: bool,
+}
+
+impl Default for Database {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Database {
+    /// An empty database without sessions.
+    pub fn new() -> Self {
+        Database {
+            schema: Arc::default(),
+            committed: Tables::default(),
+            committed_digest: 0,
+            epoch: 0,
+            next_position: 1,
+            next_ticket: 1,
+            sequences: Sequences::default(),
+            sessions: SmallVec::new(),
+            faults: Faults::default(),
+        }
+    }
+
+    /// The same database, broken on purpose.
+    #[doc(hidden)]
+    pub fn with_faults(mut self, faults: Faults) -> Self {
+        self.faults = faults;
+        self
+    }
+
+    /// Opens a session.
+    pub fn open_session(&mut self) -> SessionId {
+        self.sessions.push(Arc::default());
+        SessionId(self.sessions.len() - 1)
+    }
+
+    /// What a session's client has set.
+    pub fn options_mut(&mut self, session: SessionId) -> &mut SessionOptions {
+        let session = Arc::make_mut(&mut self.sessions[session.0]);
+        session.digest = None;
+        &mut session.options
+    }
+
+    /// What is defined.
+    pub fn catalog(&self) -> &Catalog {
+        &self.schema.catalog
+    }
+
+    /// The committed rows.
+    pub fn committed(&self) -> &Tables {
+        &self.committed
+    }
+
+    /// Binds and plans a statement; `source` is the text that its spans refer to, `params` the types of `$1` and so on.
+    pub fn prepare(
+        &self,
+        statement: &ast::Statement,
+        source: &str,
+        params: &[Type],
+    ) -> Result<Arc<Prepared>, Diagnostic> {
+        Prepared::new(&self.schema.catalog, statement, source, params).map(Arc::new)
+    }
+
+    /// The client of an idle session sends a statement. What nobody else could notice is done at once; the answer comes
+    /// now if that was all.
+    ///
+    /// # Panics
+    /// If the session is not idle.
+    pub fn submit(&mut self, session: SessionId, statement: &Arc<Prepared>, params: &[Value]) -> Option<Reply> {
+        assert!(self.sessions[session.0].is_idle(), "a client waits for the answer before it sends the next statement");
+        let mut machine = Machine::take(self, session);
+        let reply = machine.submit(statement, params);
+        machine.put_back();
+        reply
+    }
+
+    /// What a session is doing.
+    pub fn activity(&self, session: SessionId) -> Activity {
+        let s = &*self.sessions[session.0];
+        let Some(pending) = self.pending(session) else { return Activity::Idle };
+        let Some(wait) = &s.wait else { return Activity::Ready(pending) };
+        let on = lock::blockers(self.all_sessions(), session, wait);
+        if on.is_empty() {
+            return Activity::Resumable(pending);
+        }
+        let strength = match wait.wants {
+            Wants::Lock(strength) | Wants::Upgrade(strength) => Some(strength),
+            Wants::Outcome => None,
+        };
+        Activity::Blocked(Blocked { pending, row: wait.row, strength, on: on.to_vec() })
+    }
+
+    /// Whether a session has a step to do now: cheaper than [`Database::activity`].
+    pub fn can_step(&self, session: SessionId) -> bool {
+        let s = &*self.sessions[session.0];
+        match &s.wait {
+            Some(wait) => lock::blockers(self.all_sessions(), session, wait).is_empty(),
+            None => !s.is_idle(),
+        }
+    }
+
+    /// Whether a session is inside a transaction.
+    pub fn in_transaction(&self, session: SessionId) -> bool {
+        self.sessions[session.0].transaction.is_some()
+    }
+
+    /// Does one step of a session that is ready or resumable: one SQL statement, or the rest of it, or the end of a
+    /// transaction; then what nobody else could notice.
+    ///
+    /// # Panics
+    /// If the session is idle.
+    pub fn step(&mut self, session: SessionId) -> Step {
+        let pending = self.pending(session).expect("only a session with something to do can do a step");
+        let mut machine = Machine::take(self, session);
+        let reply = machine.step();
+        let left = machine.put_back();
+        self.finish_step(session, left, pending, reply)
+    }
+
+    /// The sessions that wait for each other in a circle: one of them must be the victim.
+    pub fn deadlocked(&self) -> Vec<SessionId> {
+        if self.sessions.iter().filter(|s| s.wait.is_some()).count() < 2 {
+            return Vec::new();
+        }
+        let waits_for: Vec<SessionSet> = self
+            .all_sessions()
+            .map(|(id, s)| s.wait.as_ref().map_or_else(SessionSet::new, |w| lock::blockers(self.all_sessions(), id, w)))
+            .collect();
+        lock::cycle(&waits_for)
+    }
+
+    /// Makes a waiting session the victim of the deadlock it is in.
+    ///
+    /// # Panics
+    /// If the session is idle.
+    pub fn kill(&mut self, victim: SessionId) -> Step {
+        let pending = self.pending(victim).expect("a victim waits for a lock");
+        let mut machine = Machine::take(self, victim);
+        let reply = machine.fail_with(SqlError::new(SqlState::DEADLOCK_DETECTED, "deadlock detected"));
+        let left = machine.put_back();
+        self.finish_step(victim, left, pending, reply)
+    }
+
+    fn finish_step(
+        &self,
+        session: SessionId,
+        (footprint, notices, outcome): (crate::Footprint, Vec<crate::Notice>, Option<Outcome>),
+        pending: Pending,
+        reply: Option<Reply>,
+    ) -> Step {
+        let outcome = outcome.unwrap_or_else(|| match self.activity(session) {
+            Activity::Blocked(blocked) => Outcome::Blocked(blocked),
+            _ => Outcome::Done,
+        });
+        Step { pending, outcome, footprint, notices, reply }
+    }
+
+    /// Runs a query on the committed rows, changing nothing.
+    pub fn query(&self, query: &Arc<Prepared>) -> Result<Vec<Row>, SqlError> {
+        let mut copy = self.clone();
+        let observer = copy.open_session();
+        if let Some(reply) = copy.submit(observer, query, &[]) {
+            return reply.map(|result| result.rows);
+        }
+        loop {
+            match copy.activity(observer) {
+                Activity::Ready(_) | Activity::Resumable(_) => {
+                    if let Some(reply) = copy.step(observer).reply {
+                        return reply.map(|result| result.rows);
+                    }
+                }
+                Activity::Blocked(_) | Activity::Idle => {
+                    let message = "a property may not wait for a lock";
+                    return Err(SqlError::new(SqlState::LOCK_NOT_AVAILABLE, message));
+                }
+            }
+        }
+    }
+
+    fn pending(&self, session: SessionId) -> Option<Pending> {
+        let s = &*self.sessions[session.0];
+        if s.committing.is_some() {
+            let kind = PendingKind::ImplicitCommit;
+            return Some(Pending { text: commit_text(), span: Span::default(), kind });
+        }
+        let Some(Frame::Statement(frame)) = s.frames.last() else { return None };
+        let statement = &frame.prepared.statement;
+        let ends = matches!(statement.kind, isolde_sql::typed::StatementKind::Transaction(_));
+        let kind = if ends { PendingKind::End } else { PendingKind::Statement };
+        debug_assert!(frame.running.is_some() || is_step(s, &frame.prepared), "a session rests only before a step");
+        Some(Pending { text: statement.text.clone(), span: statement.span, kind })
+    }
+
+    pub(crate) fn all_sessions(&self) -> impl Iterator<Item = (SessionId, &Session)> + Clone {
+        self.sessions.iter().enumerate().map(|(i, s)| (SessionId(i), &**s))
+    }
+
+    pub(crate) fn sessions_except(&self, me: SessionId) -> impl Iterator<Item = (SessionId, &Session)> + Clone {
+        self.all_sessions().filter(move |(id, _)| *id != me)
+    }
+
+    /// Keeps the digest of the committed rows up to date.
+    pub(crate) fn count_row(&mut self, table: TableId, before: Option<&Row>, after: Option<&Row>) {
+        if let Some(before) = before {
+            self.committed_digest = self.committed_digest.wrapping_sub(row_digest(table, before));
+        }
+        if let Some(after) = after {
+            self.committed_digest = self.committed_digest.wrapping_add(row_digest(table, after));
+        }
+    }
+
+    /// Puts a table's rows in place of what it has.
+    pub(crate) fn recount_table(&mut self, table: TableId, data: &TableData) {
+        let old: Vec<Row> = self.committed.table(table).iter().map(|(_, t)| t.values.clone()).collect();
+        old.iter().for_each(|row| self.count_row(table, Some(row), None));
+        let new: Vec<Row> = data.iter().map(|(_, t)| t.values.clone()).collect();
+        new.iter().for_each(|row| self.count_row(table, None, Some(row)));
+        *self.committed.table_mut(table) = data.clone();
+    }
+}
+
+/// The hash of a row in its table.
+pub(crate) fn row_digest(table: TableId, row: &Row) -> u128 {
+    Hash128::of(0x526f77, (table, row))
+}
+
+fn commit_text() -> Arc<str> {
+    static TEXT: OnceLock<Arc<str>> = OnceLock::new();
+    TEXT.get_or_init(|| "COMMIT".into()).clone()
+}
+
+impl Schema {
+    pub(crate) fn new(catalog: Catalog) -> Self {
+        let routines = (0..catalog.routine_count()).map(|_| OnceLock::new()).collect();
+        Schema { catalog, routines }
+    }
+
+    /// A routine's code, compiled when first asked for.
+    pub(crate) fn code(&self, id: RoutineId) -> Result<Arc<Code>, SqlError> {
+        let compile = || {
+            let def = self.catalog.routine(id);
+            let routine = bind::routine(&self.catalog, def)?;
+            let source = match &def.body {
+                ast::RoutineBody::PlPgSql(body) => Source { text: &body.text, offset: body.span.start },
+                ast::RoutineBody::Sql(_) => Source { text: "", offset: def.span.start },
+            };
+            Ok(Arc::new(Code::compile(&self.catalog, &routine, source)))
+        };
+        self.routines[id.0 as usize].get_or_init(compile).clone()
+    }
+
+    /// The code of a DO block.
+    pub(crate) fn inline(&self, routine: &Routine, statement: &Statement) -> Arc<Code> {
+        Arc::new(Code::compile(&self.catalog, routine, Source { text: &statement.text, offset: statement.span.start }))
+    }
+}
+
+impl Produced {
+    /// What a statement without a result produces.
+    pub(crate) fn nothing(verb: &'static str) -> Self {
+        Produced { verb, columns: Arc::default(), rows: Vec::new(), count: 0 }
+    }
+}

@@ -1,0 +1,247 @@
+//! DDL: tables, indexes, constraints, sequences, routines.
+//!
+//! Definitions take effect at once, for everybody. They are meant for the set-up of a scenario, so they are refused while
+//! another session has a transaction open; rolled back, they restore what was there before.
+
+use std::sync::Arc;
+
+use isolde_sql::ast::LockStrength;
+use isolde_sql::catalog::{Catalog, Index, Table, TableConstraintDef, TableId};
+use isolde_sql::typed::Define;
+use isolde_sql::{SqlError, SqlState, Value};
+
+use crate::database::Schema;
+use crate::eval;
+use crate::machine::Machine;
+use crate::storage::{TableData, Tables, key_of};
+use crate::transaction::Transaction;
+
+/// What was there before a transaction's first definition.
+#[derive(Clone, Debug)]
+pub(crate) struct Before {
+    schema: Arc<Schema>,
+    committed: Tables,
+    digest: u128,
+    epoch: u64,
+}
+
+impl Machine<'_> {
+    /// Carries out a definition.
+    pub(crate) fn define(&mut self, define: &Define) -> Result<&'static str, SqlError> {
+        if self.others().any(|(_, s)| s.transaction.is_some()) {
+            let message = "DDL while another session has an open transaction is not supported by the embedded engine";
+            return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message)
+                .hint("move it into the set-up, or run it on a real server: --on postgres://..."));
+        }
+        self.remember_definitions();
+        let mut catalog = self.db.schema.catalog.clone();
+        let verb = self.define_in(&mut catalog, define)?;
+        self.db.schema = Arc::new(Schema::new(catalog));
+        if let Some(t) = &mut self.session.transaction {
+            t.invalidate_view();
+        }
+        Ok(verb)
+    }
+
+    fn define_in(&mut self, catalog: &mut Catalog, define: &Define) -> Result<&'static str, SqlError> {
+        match define {
+            Define::Table { table, sequences } => {
+                sequences.iter().for_each(|s| catalog.add_sequence(s.clone()));
+                self.db.committed.push(TableData::new(table.indexes.len()));
+                catalog.add_table((**table).clone());
+                Ok("CREATE TABLE")
+            }
+            Define::Index { table, index } => {
+                self.add_index(catalog, *table, index)?;
+                Ok("CREATE INDEX")
+            }
+            Define::Constraint { table, constraint } => {
+                self.add_constraint(catalog, *table, constraint)?;
+                Ok("ALTER TABLE")
+            }
+            Define::Sequence(sequence) => {
+                catalog.add_sequence(sequence.clone());
+                Ok("CREATE SEQUENCE")
+            }
+            Define::Routine(routine) => {
+                let verb = if routine.procedure { "CREATE PROCEDURE" } else { "CREATE FUNCTION" };
+                catalog.add_routine((**routine).clone());
+                Ok(verb)
+            }
+            Define::DropTable(tables) => {
+                for &table in tables {
+                    let count = catalog.table(table).indexes.len();
+                    self.db.recount_table(table, &TableData::new(count));
+                    catalog.drop_table(table);
+                }
+                Ok("DROP TABLE")
+            }
+            Define::DropIndex(table, name) => {
+                let position = catalog.table(*table).indexes.iter().position(|i| i.name == *name);
+                if let Some(position) = position {
+                    self.db.committed.table_mut(*table).remove_index(position);
+                    catalog.alter_table(*table, |t| drop(t.indexes.remove(position)));
+                }
+                Ok("DROP INDEX")
+            }
+            Define::DropSequence(names) => {
+                names.iter().for_each(|n| catalog.drop_sequence(n));
+                Ok("DROP SEQUENCE")
+            }
+            Define::DropRoutine(routines) => {
+                routines.iter().for_each(|r| catalog.drop_routine(*r));
+                Ok("DROP ROUTINE")
+            }
+            Define::Nothing => Ok("CREATE TABLE"),
+        }
+    }
+
+    fn add_index(&mut self, catalog: &mut Catalog, table: TableId, index: &Index) -> Result<(), SqlError> {
+        let data = self.db.committed.table_mut(table);
+        if index.unique {
+            let mut keys: Vec<_> = data.iter().map(|(_, t)| key_of(index, &t.values)).collect();
+            keys.retain(|k| !k.iter().any(Value::is_null));
+            keys.sort();
+            if keys.windows(2).any(|pair| pair[0] == pair[1]) {
+                let message = format!("could not create unique index \"{}\"", index.name);
+                return Err(SqlError::new(SqlState::UNIQUE_VIOLATION, message));
+            }
+        }
+        data.add_index(index);
+        catalog.alter_table(table, |t| t.indexes.push(index.clone()));
+        Ok(())
+    }
+
+    fn add_constraint(
+        &mut self,
+        catalog: &mut Catalog,
+        table: TableId,
+        constraint: &TableConstraintDef,
+    ) -> Result<(), SqlError> {
+        match constraint {
+            TableConstraintDef::Index(index) => {
+                self.add_index(catalog, table, index)?;
+                if index.primary {
+                    self.check_no_nulls(catalog.table(table), index)?;
+                    catalog.alter_table(table, |t| index.columns.iter().for_each(|&c| t.columns[c].not_null = true));
+                }
+            }
+            TableConstraintDef::Check(check) => {
+                let name = catalog.table(table).name.clone();
+                for (_, tuple) in self.db.committed.table(table).iter() {
+                    if matches!(eval::local_typed(&check.expr, &tuple.values, &[])?, Value::Bool(false)) {
+                        let message = format!(
+                            "check constraint \"{}\" of relation \"{name}\" is violated by some row",
+                            check.name
+                        );
+                        return Err(SqlError::new(SqlState::CHECK_VIOLATION, message));
+                    }
+                }
+                catalog.alter_table(table, |t| {
+                    t.checks.push(check.clone());
+                    t.checks.sort_by(|a, b| a.name.cmp(&b.name));
+                });
+            }
+            TableConstraintDef::ForeignKey(fk) => {
+                let parent = self.db.committed.table(fk.parent);
+                for (_, tuple) in self.db.committed.table(table).iter() {
+                    let key: Vec<Value> = fk.columns.iter().map(|&c| tuple.values[c].clone()).collect();
+                    let matches =
+                        |t: &crate::storage::Tuple| fk.parent_columns.iter().zip(&key).all(|(&c, k)| t.values[c] == *k);
+                    if !key.iter().any(Value::is_null) && !parent.iter().any(|(_, t)| matches(t)) {
+                        let name = &catalog.table(table).name;
+                        let message = format!(
+                            "insert or update on table \"{name}\" violates foreign key constraint \"{}\"",
+                            fk.name
+                        );
+                        return Err(SqlError::new(SqlState::FOREIGN_KEY_VIOLATION, message));
+                    }
+                }
+                catalog.alter_table(table, |t| t.foreign_keys.push(fk.clone()));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_no_nulls(&self, table: &Table, index: &Index) -> Result<(), SqlError> {
+        for &column in &index.columns {
+            if self.db.committed.table(table.id).iter().any(|(_, t)| t.values[column].is_null()) {
+                let message = format!(
+                    "column \"{}\" of relation \"{}\" contains null values",
+                    table.columns[column].name, table.name
+                );
+                return Err(SqlError::new(SqlState::NOT_NULL_VIOLATION, message));
+            }
+        }
+        Ok(())
+    }
+
+    /// TRUNCATE: every row of the tables goes.
+    pub(crate) fn truncate(&mut self, tables: &[TableId]) -> Result<&'static str, SqlError> {
+        let schema = self.db.schema.clone();
+        for &table in tables {
+            let referenced = schema.catalog.references_to(table).find(|(child, _)| !tables.contains(&child.id));
+            if let Some((child, _)) = referenced {
+                let message = "cannot truncate a table referenced in a foreign key constraint";
+                let detail = format!("Table \"{}\" references \"{}\".", child.name, schema.catalog.table(table).name);
+                return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message).detail(detail));
+            }
+        }
+        if self.others().any(|(_, s)| s.transaction.as_ref().is_some_and(|t| !t.is_quiet())) {
+            let message = "TRUNCATE while another session has changed rows is not supported by the embedded engine";
+            return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message)
+                .hint("use DELETE, or run it on a real server: --on postgres://..."));
+        }
+        let (committed, digest, epoch) = (self.db.committed.clone(), self.db.committed_digest, self.db.epoch);
+        let view = self.transaction_mut().begin_statement(&schema.catalog, &committed, digest, epoch).clone();
+        for &table in tables {
+            for (row, tuple) in view.table(table).iter() {
+                self.transaction_mut().lock((table, row), LockStrength::Update);
+                self.write_row((table, row), Some(tuple), None);
+            }
+        }
+        Ok("TRUNCATE TABLE")
+    }
+
+    /// SET. What changes behaviour is interpreted; the rest is accepted and has no meaning here.
+    pub(crate) fn set(&mut self, _local: bool, name: &str, value: Option<&str>) -> Result<&'static str, SqlError> {
+        use isolde_sql::ast::Isolation::*;
+        if matches!(name, "default_transaction_isolation" | "transaction_isolation") {
+            let level = match value.map(str::to_lowercase).as_deref() {
+                None | Some("read committed" | "read uncommitted") => ReadCommitted,
+                Some("repeatable read") => RepeatableRead,
+                Some(other) => {
+                    let message = format!("isolation level \"{other}\" is not supported by the embedded engine");
+                    return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+                }
+            };
+            match &mut self.session.transaction {
+                Some(t) if name == "transaction_isolation" => t.isolation = level,
+                _ => self.session.options.isolation = level,
+            }
+        }
+        Ok("SET")
+    }
+
+    fn remember_definitions(&mut self) {
+        let before = Before {
+            schema: self.db.schema.clone(),
+            committed: self.db.committed.clone(),
+            digest: self.db.committed_digest,
+            epoch: self.db.epoch,
+        };
+        if let Some(t) = &mut self.session.transaction {
+            t.before.get_or_insert(before);
+        }
+    }
+
+    /// A transaction with definitions is rolled back.
+    pub(crate) fn undo_definitions(&mut self, t: &Transaction) {
+        if let Some(before) = &t.before {
+            assert_eq!(before.epoch, self.db.epoch, "nobody commits while definitions are not committed");
+            self.db.schema = before.schema.clone();
+            self.db.committed = before.committed.clone();
+            self.db.committed_digest = before.digest;
+        }
+    }
+}

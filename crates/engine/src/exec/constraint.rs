@@ -1,0 +1,152 @@
+//! NOT NULL, CHECK and unique keys.
+//!
+//! A unique key is checked against *everybody's* rows, committed or not, whatever the snapshot shows: a key in somebody's
+//! uncommitted row is neither free nor taken, so the statement waits to see what becomes of it.
+
+use isolde_sql::catalog::{Index, TableId};
+use isolde_sql::{Row, SqlError, SqlState, Value};
+
+use super::{Running, Stop};
+use crate::eval;
+use crate::footprint::{ColumnSet, Probe};
+use crate::lock::{RowRef, Wants};
+use crate::machine::Machine;
+use crate::prepare::CheckPlan;
+use crate::session::SessionId;
+use crate::storage::RowId;
+
+impl Machine<'_> {
+    /// NOT NULL and CHECK.
+    pub(super) fn check_row(&self, table: TableId, values: &Row, checks: &[CheckPlan]) -> Result<(), SqlError> {
+        let table = self.catalog().table(table);
+        for (column, value) in table.columns.iter().zip(values.iter()) {
+            if column.not_null && matches!(value, Value::Null) {
+                let message = format!(
+                    "null value in column \"{}\" of relation \"{}\" violates not-null constraint",
+                    column.name, table.name
+                );
+                return Err(SqlError::new(SqlState::NOT_NULL_VIOLATION, message).detail(failing_row(values)));
+            }
+        }
+        for check in checks {
+            if eval::local_truth(&check.expr, values, &[])? == Some(false) {
+                let message =
+                    format!("new row for relation \"{}\" violates check constraint \"{}\"", table.name, check.name);
+                return Err(SqlError::new(SqlState::CHECK_VIOLATION, message)
+                    .detail(failing_row(values))
+                    .constraint(check.name.clone()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks the row in `run.probing` against the unique indexes whose columns were set, from the first one not checked.
+    pub(super) fn probe_unique(&mut self, run: &mut Running, set: ColumnSet) -> Result<(), Stop> {
+        let Some((row, mut next)) = run.probing else { return Ok(()) };
+        let schema = self.db.schema.clone();
+        let table = schema.catalog.table(row.0);
+        let Some(values) = self.newest(row).map(|t| t.values) else { return Ok(()) };
+        while let Some(index) = table.indexes.get(next) {
+            let concerned = index.unique && index.columns.iter().any(|&c| set.contains(c));
+            if let Some(key) = concerned.then(|| index.key(&values)).flatten() {
+                self.note_probe(row.0, index, &key);
+                match self.find_key(row.0, next, &key, Some(row.1)) {
+                    Found::Nobody => {}
+                    Found::Row(_) => {
+                        return Err(duplicate_key(&schema.catalog.table(row.0).columns, index, &key).into());
+                    }
+                    Found::Pending(other) => return Err(Stop::Wait((row.0, other), Wants::Outcome)),
+                }
+            }
+            next += 1;
+            run.probing = Some((row, next));
+        }
+        Ok(())
+    }
+
+    /// ON CONFLICT: the row that has the key which `values` would have in one of the arbiter indexes.
+    pub(super) fn find_conflict(
+        &mut self,
+        table: TableId,
+        arbiters: &[usize],
+        values: &Row,
+    ) -> Result<Option<RowId>, Stop> {
+        let schema = self.db.schema.clone();
+        for &arbiter in arbiters {
+            let index = &schema.catalog.table(table).indexes[arbiter];
+            let Some(key) = index.key(values) else { continue };
+            self.note_probe(table, index, &key);
+            match self.find_key(table, arbiter, &key, None) {
+                Found::Nobody => {}
+                Found::Row(row) => return Ok(Some(row)),
+                Found::Pending(row) => return Err(Stop::Wait((table, row), Wants::Outcome)),
+            }
+        }
+        Ok(None)
+    }
+
+    fn note_probe(&mut self, table: TableId, index: &Index, key: &[Value]) {
+        self.footprint.probes.push(Probe { table, columns: index.columns.clone(), key: key.to_vec() });
+    }
+
+    /// Who has a key, leaving out the row `except`.
+    fn find_key(&self, table: TableId, index: usize, key: &[Value], except: Option<RowId>) -> Found {
+        let except = |row: RowId| Some(row) == except;
+        let mine = self.transaction();
+        for (row, _) in self.db.committed.table(table).lookup(index, key) {
+            if except(row) || mine.writes.contains_key(&(table, row)) {
+                continue;
+            }
+            return if self.writer_of((table, row)).is_some() { Found::Pending(row) } else { Found::Row(row) };
+        }
+        for (row, _) in mine.view().table(table).lookup(index, key) {
+            if !except(row) && mine.writes.contains_key(&(table, row)) {
+                return Found::Row(row);
+            }
+        }
+        for (_, session) in self.others() {
+            let Some(theirs) = session.transaction.as_ref().filter(|t| !t.writes.is_empty()) else { continue };
+            if theirs.view().len() <= table.0 as usize {
+                continue;
+            }
+            for (row, _) in theirs.view().table(table).lookup(index, key) {
+                if theirs.writes.contains_key(&(table, row)) {
+                    return Found::Pending(row);
+                }
+            }
+        }
+        Found::Nobody
+    }
+
+    /// Another session with an uncommitted change of a row.
+    pub(super) fn writer_of(&self, row: RowRef) -> Option<SessionId> {
+        self.others().find(|(_, session)| session.has_written(row)).map(|(id, _)| id)
+    }
+}
+
+enum Found {
+    Nobody,
+    /// A row that is committed or our own.
+    Row(RowId),
+    /// A row that somebody is inserting, changing or deleting.
+    Pending(RowId),
+}
+
+fn duplicate_key(columns: &[isolde_sql::catalog::Column], index: &Index, key: &[Value]) -> SqlError {
+    let message = format!("duplicate key value violates unique constraint \"{}\"", index.name);
+    SqlError::new(SqlState::UNIQUE_VIOLATION, message)
+        .detail(format!("Key {} already exists.", key_text(columns, &index.columns, key)))
+        .constraint(index.name.clone())
+}
+
+/// `(a, b)=(1, x)`, as PostgreSQL's DETAIL lines show a key.
+pub(super) fn key_text(columns: &[isolde_sql::catalog::Column], key_columns: &[usize], key: &[Value]) -> String {
+    let names: Vec<&str> = key_columns.iter().map(|&c| &*columns[c].name).collect();
+    let values: Vec<String> = key.iter().map(|v| if v.is_null() { "null".into() } else { v.to_string() }).collect();
+    format!("({})=({})", names.join(", "), values.join(", "))
+}
+
+fn failing_row(values: &[Value]) -> String {
+    let values: Vec<String> = values.iter().map(|v| if v.is_null() { "null".into() } else { v.to_string() }).collect();
+    format!("Failing row contains ({}).", values.join(", "))
+}

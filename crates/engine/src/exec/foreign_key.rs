@@ -1,0 +1,263 @@
+//! Foreign keys, seen to when the rows of a statement are done.
+//!
+//! A child's row locks its parent FOR KEY SHARE, so that the parent can be updated but not deleted or re-keyed until
+//! the child's transaction ends. A parent that goes, or changes its key, looks for children with the *newest* state,
+//! whatever the snapshot: they are refused (NO ACTION, RESTRICT), deleted, or changed. What a cascade does queues checks of its own.
+
+use isolde_sql::ast::{LockStrength, ReferentialAction};
+use isolde_sql::catalog::{ForeignKey, Table, TableId};
+use isolde_sql::{Row, SqlError, SqlState, Value};
+
+use super::constraint::key_text;
+use super::select::{concurrent_delete, concurrent_update};
+use super::{Running, Stop};
+use crate::eval;
+use crate::footprint::{ColumnSet, Probe};
+use crate::lock::RowRef;
+use crate::machine::Machine;
+use crate::storage::{RowId, Tuple};
+
+/// One thing to see to after the rows.
+#[derive(Clone, Debug)]
+pub(crate) enum After {
+    /// The parent of this row must exist; once found, it is remembered while we wait for its lock.
+    Child { row: RowRef, key: usize, parent: Option<RowId> },
+    /// A parent had these values; its children by this foreign key must not be left behind.
+    Parent { parent: TableId, child: TableId, key: usize, old: Row, new: Option<Row> },
+    /// A child goes with its parent.
+    CascadeDelete { row: RowRef, key: usize, old: Row },
+    /// A child follows its parent's key, or lets go of it.
+    CascadeSet { row: RowRef, key: usize, old: Row, set: Vec<(usize, Value)> },
+}
+
+impl Machine<'_> {
+    /// Queues a check for each foreign key of a row just written; `old` are its values before an update.
+    pub(super) fn queue_child_checks(&mut self, run: &mut Running, row: RowRef, old: Option<&Row>) {
+        let schema = self.db.schema.clone();
+        let table = schema.catalog.table(row.0);
+        if table.foreign_keys.is_empty() {
+            return;
+        }
+        let Some(new) = self.newest(row).map(|t| t.values) else { return };
+        for (key, fk) in table.foreign_keys.iter().enumerate() {
+            let moved = old.is_none_or(|old| fk.columns.iter().any(|&c| old[c] != new[c]));
+            if moved && !fk.columns.iter().any(|&c| new[c].is_null()) {
+                run.after.push(After::Child { row, key, parent: None });
+            }
+        }
+    }
+
+    /// Queues a look for children of a row deleted (`new` is none) or changed.
+    pub(super) fn queue_parent_checks(&mut self, run: &mut Running, parent: TableId, old: &Row, new: Option<Row>) {
+        let schema = self.db.schema.clone();
+        for (child, key) in schema.catalog.references_to(parent) {
+            let fk = &child.foreign_keys[key];
+            let moved = new.as_ref().is_none_or(|new| fk.parent_columns.iter().any(|&c| old[c] != new[c]));
+            if moved && !fk.parent_columns.iter().any(|&c| old[c].is_null()) {
+                run.after.push(After::Parent { parent, child: child.id, key, old: old.clone(), new: new.clone() });
+            }
+        }
+    }
+
+    /// Sees to the next thing in the queue.
+    pub(super) fn after(&mut self, run: &mut Running) -> Result<(), Stop> {
+        let schema = self.db.schema.clone();
+        let catalog = &schema.catalog;
+        match run.after[run.after_next].clone() {
+            After::Child { row, key, parent } => {
+                let child = catalog.table(row.0);
+                let owner = catalog.table(child.foreign_keys[key].parent);
+                self.child_check(run, child, key, owner, row, parent)
+            }
+            After::Parent { parent, child, key, old, new } => {
+                let (parent, child) = (catalog.table(parent), catalog.table(child));
+                self.parent_check(run, parent, child, key, &old, new.as_ref())
+            }
+            After::CascadeDelete { row, key, old } => {
+                let Some(current) = self.cascade_target(catalog.table(row.0), row, key, &old)? else { return Ok(()) };
+                self.write_row(row, Some(&current), None);
+                self.queue_parent_checks(run, row.0, &current.values, None);
+                Ok(())
+            }
+            After::CascadeSet { row, key, old, set } => {
+                let table = catalog.table(row.0);
+                if run.probing.is_none() {
+                    let Some(current) = self.cascade_target(table, row, key, &old)? else { return Ok(()) };
+                    let mut values = current.values.to_vec();
+                    set.iter().for_each(|(column, value)| values[*column] = value.clone());
+                    let values: Row = values.into();
+                    self.check_row(row.0, &values, &crate::prepare::checks(catalog, row.0))?;
+                    self.write_row(row, Some(&current), Some(values.clone()));
+                    self.queue_child_checks(run, row, Some(&current.values));
+                    self.queue_parent_checks(run, row.0, &current.values, Some(values));
+                    run.probing = Some((row, 0));
+                }
+                self.probe_unique(run, set.iter().map(|(c, _)| *c).collect::<ColumnSet>())?;
+                run.probing = None;
+                Ok(())
+            }
+        }
+    }
+
+    fn child_check(
+        &mut self,
+        run: &mut Running,
+        child: &Table,
+        key_at: usize,
+        parent: &Table,
+        row: RowRef,
+        found: Option<RowId>,
+    ) -> Result<(), Stop> {
+        let fk = &child.foreign_keys[key_at];
+        let Some(values) = self.newest(row).map(|t| t.values) else { return Ok(()) };
+        let key: Vec<Value> = fk.columns.iter().map(|&c| values[c].clone()).collect();
+        self.note_key(parent.id, &fk.parent_columns, &key);
+        let candidate = match found {
+            Some(row) => Some(row),
+            None => self.find_parent(parent, fk, &key),
+        };
+        let missing = || {
+            let message =
+                format!("insert or update on table \"{}\" violates foreign key constraint \"{}\"", child.name, fk.name);
+            let key = key_text(&child.columns, &fk.columns, &key);
+            SqlError::new(SqlState::FOREIGN_KEY_VIOLATION, message)
+                .detail(format!("Key {key} is not present in table \"{}\".", parent.name))
+                .constraint(fk.name.clone())
+        };
+        let Some(candidate) = candidate else { return Err(missing().into()) };
+        let target = (parent.id, candidate);
+        run.after[run.after_next] = After::Child { row, key: key_at, parent: Some(candidate) };
+        self.acquire(target, LockStrength::KeyShare, true).map_err(|wants| Stop::Wait(target, wants))?;
+        let still =
+            self.newest(target).is_some_and(|t| fk.parent_columns.iter().zip(&key).all(|(&c, k)| t.values[c] == *k));
+        match still {
+            true => Ok(()),
+            false if self.keeps_snapshot() => Err(concurrent_update().into()),
+            false => Err(missing().into()),
+        }
+    }
+
+    /// The parent with a key: at READ COMMITTED the newest committed, else as the transaction's snapshot has it.
+    fn find_parent(&self, parent: &Table, fk: &ForeignKey, key: &[Value]) -> Option<RowId> {
+        let mine = self.transaction();
+        let own = |row: &RowId| mine.writes.contains_key(&(parent.id, *row));
+        let index_key = index_key(parent, fk, key);
+        let in_view = mine.view().table(parent.id).lookup(fk.parent_index, &index_key).map(|(row, _)| row);
+        if self.keeps_snapshot() {
+            return in_view.into_iter().next();
+        }
+        let mut in_view = in_view.filter(own);
+        let mut committed = self.db.committed.table(parent.id).lookup(fk.parent_index, &index_key);
+        in_view.next().or_else(|| committed.find(|(row, _)| !own(row)).map(|(row, _)| row))
+    }
+
+    fn parent_check(
+        &mut self,
+        run: &mut Running,
+        parent: &Table,
+        child: &Table,
+        key: usize,
+        old: &Row,
+        new: Option<&Row>,
+    ) -> Result<(), Stop> {
+        let fk = &child.foreign_keys[key];
+        let old_key: Vec<Value> = fk.parent_columns.iter().map(|&c| old[c].clone()).collect();
+        self.note_key(child.id, &fk.columns, &old_key);
+        let action = if new.is_some() { fk.on_update } else { fk.on_delete };
+        if action == ReferentialAction::NoAction && self.find_parent(parent, fk, &old_key).is_some() {
+            return Ok(()); // Somebody else has the key by now: no child is left behind.
+        }
+        let children = self.current_rows(child, &fk.columns, &old_key);
+        let set_to = |values: Vec<Value>| fk.columns.iter().copied().zip(values).collect::<Vec<_>>();
+        for (row, tuple) in children {
+            let row = (child.id, row);
+            let next = run.after_next + 1;
+            match action {
+                ReferentialAction::NoAction | ReferentialAction::Restrict => {
+                    self.acquire(row, LockStrength::KeyShare, true).map_err(|wants| Stop::Wait(row, wants))?;
+                    let message = format!(
+                        "update or delete on table \"{}\" violates foreign key constraint \"{}\" on table \"{}\"",
+                        parent.name, fk.name, child.name
+                    );
+                    let key = key_text(&parent.columns, &fk.parent_columns, &old_key);
+                    return Err(SqlError::new(SqlState::FOREIGN_KEY_VIOLATION, message)
+                        .detail(format!("Key {key} is still referenced from table \"{}\".", child.name))
+                        .constraint(fk.name.clone())
+                        .into());
+                }
+                ReferentialAction::Cascade => match new {
+                    None => run.after.insert(next, After::CascadeDelete { row, key, old: tuple.values }),
+                    Some(new) => {
+                        let set = set_to(fk.parent_columns.iter().map(|&c| new[c].clone()).collect());
+                        run.after.insert(next, After::CascadeSet { row, key, old: tuple.values, set });
+                    }
+                },
+                ReferentialAction::SetNull => {
+                    let set = set_to(vec![Value::Null; fk.columns.len()]);
+                    run.after.insert(next, After::CascadeSet { row, key, old: tuple.values, set });
+                }
+                ReferentialAction::SetDefault => {
+                    let defaults: Result<Vec<Value>, SqlError> = fk
+                        .columns
+                        .iter()
+                        .map(|&c| {
+                            child.columns[c]
+                                .default
+                                .as_ref()
+                                .map_or(Ok(Value::Null), |d| eval::local_typed(d, &[], &[]))
+                        })
+                        .collect();
+                    run.after.insert(next, After::CascadeSet { row, key, old: tuple.values, set: set_to(defaults?) });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Locks a child that a cascade reaches and finds its newest version, unless it has gone or changed its mind.
+    fn cascade_target(&mut self, child: &Table, row: RowRef, key: usize, old: &Row) -> Result<Option<Tuple>, Stop> {
+        let own = self.transaction().writes.contains_key(&row);
+        if self.keeps_snapshot() && !own {
+            // A child that the snapshot does not show cannot be changed by this transaction.
+            let seen = self.transaction().view().table(row.0).get(row.1).map(|t| t.position);
+            match (seen, self.newest(row)) {
+                (_, None) => return Err(concurrent_delete().into()),
+                (Some(position), Some(newest)) if position == newest.position => {}
+                _ => return Err(concurrent_update().into()),
+            }
+        }
+        self.acquire(row, LockStrength::Update, true).map_err(|wants| Stop::Wait(row, wants))?;
+        let columns = &child.foreign_keys[key].columns;
+        Ok(self.newest(row).filter(|t| columns.iter().all(|&c| t.values[c] == old[c])))
+    }
+
+    /// The rows, committed or our own, with these values in these columns.
+    fn current_rows(&self, table: &Table, columns: &[usize], key: &[Value]) -> Vec<(RowId, Tuple)> {
+        let mine = self.transaction();
+        let matches = |t: &Tuple| columns.iter().zip(key).all(|(&c, k)| t.values[c] == *k);
+        let served = table.indexes.iter().position(|i| i.columns.starts_with(columns));
+        let find = |data: &crate::storage::TableData| -> Vec<(RowId, Tuple)> {
+            match served {
+                Some(index) => data.lookup(index, key).map(|(row, t)| (row, t.clone())).collect(),
+                None => data.scan().into_iter().filter(|(_, t)| matches(t)).map(|(row, t)| (row, t.clone())).collect(),
+            }
+        };
+        let own = |row: RowId| mine.writes.contains_key(&(table.id, row));
+        let mut rows: Vec<_> = find(self.db.committed.table(table.id)).into_iter().filter(|(r, _)| !own(*r)).collect();
+        rows.extend(find(mine.view().table(table.id)).into_iter().filter(|(r, _)| own(*r)));
+        rows
+    }
+
+    fn note_key(&mut self, table: TableId, columns: &[usize], key: &[Value]) {
+        self.footprint.probes.push(Probe { table, columns: columns.to_vec(), key: key.to_vec() });
+    }
+}
+
+/// The foreign key's values in the order of the parent's index, which need not be that of the REFERENCES clause.
+fn index_key(parent: &Table, fk: &ForeignKey, key: &[Value]) -> Vec<Value> {
+    let columns = &parent.indexes[fk.parent_index].columns;
+    columns
+        .iter()
+        .filter_map(|column| fk.parent_columns.iter().position(|c| c == column).map(|i| key[i].clone()))
+        .collect()
+}

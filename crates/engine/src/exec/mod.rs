@@ -1,0 +1,166 @@
+//! Running one SQL statement, with stops.
+//!
+//! A statement has three phases. It *scans*: the rows it is about are read from its view, all at once; nothing
+//! can stop it there but a call to user code. It goes *through the rows* one by one: lock, look again, change, check unique keys;
+//! at each row it may have to wait. *After* the rows come foreign keys, which may wait too and may change further rows. How far
+//! it has come is in [`Running`], which rests in the session's frame while it waits:
+//!
+//! ```text
+//!   Scan ──▶ Rows { next } ──▶ After { next } ──▶ done
+//!              │    ▲             │    ▲
+//!              ▼    │             ▼    │
+//!             wait for a lock, or for a routine it called
+//! ```
+//!
+//! When it goes on, it takes up the same row again: everything before the wait is evaluated once more, from the same
+//! view and with the same results of the routines it had called ([`Calls`]), so nothing happens twice.
+
+mod constraint;
+mod foreign_key;
+mod modify;
+mod select;
+
+use std::sync::Arc;
+
+use isolde_sql::catalog::RoutineId;
+use isolde_sql::typed::OutputColumn;
+use isolde_sql::{Row, SqlError, Value};
+
+use crate::eval::{Calls, Interrupt};
+use crate::lock::{RowRef, Wants};
+use crate::machine::Machine;
+use crate::prepare::{Plan, Prepared};
+use crate::query::Candidate;
+use crate::transaction::Snapshot;
+
+use foreign_key::After;
+
+/// How far a statement has come.
+#[derive(Clone, Debug)]
+pub(crate) struct Running {
+    /// What it reads.
+    pub(crate) view: Snapshot,
+    /// Versions at or past this position are this statement's own work, which it does not see.
+    pub(crate) start: u64,
+    /// Results of routines called by the part that is being evaluated.
+    pub(crate) calls: Calls,
+    /// What there is to go through; `None` while it scans.
+    pub(crate) input: Option<Input>,
+    /// Rows done.
+    pub(crate) next: usize,
+    /// The row that was just written and must be checked against unique keys, and the first index not yet checked.
+    pub(crate) probing: Option<(RowRef, usize)>,
+    /// Foreign keys to see to, those from `after_next` on not yet.
+    pub(crate) after: Vec<After>,
+    pub(crate) after_next: usize,
+    /// What it will return.
+    pub(crate) output: Vec<Row>,
+    /// Rows changed or locked.
+    pub(crate) count: u64,
+    /// CALL: the arguments are evaluated and the procedure runs.
+    pub(crate) entered: bool,
+}
+
+/// What the row phase goes through.
+#[derive(Clone, Debug)]
+pub(crate) enum Input {
+    /// Rows to insert.
+    Rows(Arc<[Row]>),
+    /// Joined rows to update, delete or lock.
+    Candidates(Arc<[Candidate]>),
+    /// The same for a locking SELECT, with its LIMIT and OFFSET.
+    Limited(Arc<[Candidate]>, Option<u64>, u64),
+}
+
+/// What a finished statement produced.
+#[derive(Clone, Debug)]
+pub(crate) struct Produced {
+    pub(crate) verb: &'static str,
+    pub(crate) columns: Arc<[OutputColumn]>,
+    pub(crate) rows: Vec<Row>,
+    pub(crate) count: u64,
+}
+
+/// Why a statement stopped before its end.
+#[derive(Clone, Debug)]
+pub(crate) enum Stop {
+    /// It failed.
+    Error(SqlError),
+    /// Somebody else has this row.
+    Wait(RowRef, Wants),
+    /// It needs the result of a routine.
+    Call(RoutineId, Vec<Value>),
+}
+
+impl From<SqlError> for Stop {
+    fn from(error: SqlError) -> Self {
+        Stop::Error(error)
+    }
+}
+
+impl From<Interrupt> for Stop {
+    fn from(interrupt: Interrupt) -> Self {
+        match interrupt {
+            Interrupt::Error(error) => Stop::Error(error),
+            Interrupt::Call(routine, args) => Stop::Call(routine, args),
+        }
+    }
+}
+
+impl Running {
+    /// A statement that begins now.
+    pub(crate) fn new(view: Snapshot, start: u64) -> Self {
+        Running {
+            view,
+            start,
+            calls: Calls::default(),
+            input: None,
+            next: 0,
+            probing: None,
+            after: Vec::new(),
+            after_next: 0,
+            output: Vec::new(),
+            count: 0,
+            entered: false,
+        }
+    }
+
+    /// The row at hand is done.
+    fn row_done(&mut self) {
+        self.next += 1;
+        self.calls.clear();
+        self.probing = None;
+    }
+}
+
+impl Machine<'_> {
+    /// Runs a statement on from where it stands, to its end or its next stop.
+    pub(crate) fn run_statement(
+        &mut self,
+        prepared: &Prepared,
+        params: &[Value],
+        run: &mut Running,
+    ) -> Result<Produced, Stop> {
+        run.calls.rewind();
+        match &prepared.plan {
+            Plan::Query(plan) if plan.locking.is_empty() => {
+                let rows = self.with_context(&run.view.tables, params, &mut run.calls, |ctx| {
+                    crate::query::run(ctx, &plan.query, None)
+                })?;
+                let count = rows.len() as u64;
+                return Ok(Produced { verb: "SELECT", columns: plan.columns.clone(), rows, count });
+            }
+            Plan::Query(plan) => self.lock_rows(plan, params, run)?,
+            Plan::Insert(plan) => self.insert(plan, params, run)?,
+            Plan::Update(plan) => self.update(plan, params, run)?,
+            Plan::Delete(plan) => self.delete(plan, params, run)?,
+            Plan::Call(_) | Plan::Other => unreachable!("only queries and changes of rows are run as statements"),
+        }
+        while run.after_next < run.after.len() {
+            self.after(run)?;
+            run.after_next += 1;
+        }
+        let (verb, columns) = prepared.plan.result();
+        Ok(Produced { verb, columns, rows: std::mem::take(&mut run.output), count: run.count })
+    }
+}

@@ -1,0 +1,390 @@
+//! INSERT, UPDATE and DELETE: what happens to one row.
+//!
+//! The heart of READ COMMITTED is in [`Machine::lock_target`]: the row was found in the statement's snapshot, but it is the newest
+//! version that is changed. If somebody changed it in between, the conditions are evaluated again on the
+//! newest version (EvalPlanQual), with every other row of the join as it was. Rows that match only now are not found.
+//! REPEATABLE READ refuses instead.
+
+use std::sync::Arc;
+
+use isolde_sql::ast::LockStrength;
+use isolde_sql::catalog::TableId;
+use isolde_sql::{Row, SqlError, SqlState, Value};
+
+use super::select::{concurrent_delete, concurrent_update};
+use super::{Input, Running, Stop};
+use crate::eval::{self, Env, RelRow};
+use crate::footprint::{ColumnSet, Write};
+use crate::lock::RowRef;
+use crate::machine::Machine;
+use crate::plan::Expr;
+use crate::prepare::{ConflictPlan, DeletePlan, InsertPlan, UpdatePlan};
+use crate::query::{self, Candidate};
+use crate::storage::{RowId, Tuple};
+
+/// How the version of a row that was seen relates to its newest.
+pub(super) enum Version {
+    /// It is the newest.
+    Same,
+    /// There is a newer one, committed.
+    Newer(Tuple),
+    /// The row was deleted, and that is committed.
+    Gone,
+    /// This very statement has changed or deleted it already.
+    OwnCommand,
+}
+
+impl Machine<'_> {
+    /// INSERT.
+    pub(super) fn insert(&mut self, plan: &InsertPlan, params: &[Value], run: &mut Running) -> Result<(), Stop> {
+        if run.input.is_none() {
+            let rows =
+                self.with_context(&run.view.tables, params, &mut run.calls, |ctx| query::run(ctx, &plan.source, None))?;
+            run.calls.clear();
+            run.input = Some(Input::Rows(rows.into()));
+        }
+        let Some(Input::Rows(rows)) = run.input.clone() else { unreachable!("an INSERT goes through rows") };
+        while run.next < rows.len() {
+            run.calls.rewind();
+            self.insert_row(plan, params, run, &rows[run.next])?;
+            run.row_done();
+        }
+        Ok(())
+    }
+
+    fn insert_row(&mut self, plan: &InsertPlan, params: &[Value], run: &mut Running, source: &Row) -> Result<(), Stop> {
+        if run.probing.is_none() {
+            let source = [RelRow::new(source.clone())];
+            let values: Row = self.eval_all(&plan.values, &source, params, run)?.into();
+            self.check_row(plan.table, &values, &plan.checks)?;
+            if let Some(conflict) = &plan.conflict {
+                if self.resolve_conflict(plan, conflict, params, run, &values)? {
+                    return Ok(());
+                }
+            }
+            let row = (plan.table, RowId(self.db.next_position));
+            self.write_row(row, None, Some(values));
+            self.queue_child_checks(run, row, None);
+            run.probing = Some((row, 0));
+        }
+        self.finish_insert(plan, params, run)
+    }
+
+    /// The row at hand is written: checks its unique keys and returns it.
+    fn finish_insert(&mut self, plan: &InsertPlan, params: &[Value], run: &mut Running) -> Result<(), Stop> {
+        self.probe_unique(run, ColumnSet::ALL)?;
+        if let Some((row, _)) = run.probing.filter(|_| !plan.returning.is_empty()) {
+            let written = self.own_version(row);
+            self.return_row(&plan.returning, &[written], params, run)?;
+        }
+        run.count += 1;
+        Ok(())
+    }
+
+    /// ON CONFLICT: whether the row at hand is done with, because another has its key.
+    fn resolve_conflict(
+        &mut self,
+        plan: &InsertPlan,
+        conflict: &ConflictPlan,
+        params: &[Value],
+        run: &mut Running,
+        values: &Row,
+    ) -> Result<bool, Stop> {
+        let Some(existing) = self.find_conflict(plan.table, &conflict.arbiters, values)? else { return Ok(false) };
+        let row = (plan.table, existing);
+        let visible = self.is_visible(row);
+        let Some((set, filter)) = &conflict.update else {
+            if self.keeps_snapshot() && !visible {
+                return Err(concurrent_update().into());
+            }
+            return Ok(true);
+        };
+        let key_changes = set.iter().any(|(c, _)| self.catalog().table(plan.table).is_key_column(*c));
+        let strength = if key_changes { LockStrength::Update } else { LockStrength::NoKeyUpdate };
+        self.acquire(row, strength, true).map_err(|wants| Stop::Wait(row, wants))?;
+        if self.keeps_snapshot() && !visible {
+            return Err(concurrent_update().into());
+        }
+        let Some(current) = self.newest(row) else { return self.resolve_conflict(plan, conflict, params, run, values) };
+        if current.position >= run.start {
+            let message = "ON CONFLICT DO UPDATE command cannot affect row a second time";
+            return Err(SqlError::new(SqlState::CARDINALITY_VIOLATION, message)
+                .hint("Ensure that no rows proposed for insertion within the same command have duplicate constrained values.")
+                .into());
+        }
+        let rows = [RelRow::of_table(existing, current.position, current.values.clone()), RelRow::new(values.clone())];
+        if let Some(filter) = filter {
+            if !self.eval_condition(filter, &rows, params, run)? {
+                return Ok(true);
+            }
+        }
+        let changed = self.apply_set(set, &current.values, &rows, params, run)?;
+        self.check_row(plan.table, &changed, &plan.checks)?;
+        self.write_row(row, Some(&current), Some(changed));
+        self.queue_child_checks(run, row, Some(&current.values));
+        self.queue_parent_checks(run, row.0, &current.values, Some(self.own_version(row).values));
+        run.probing = Some((row, 0));
+        self.finish_insert(plan, params, run)?;
+        Ok(true)
+    }
+
+    /// UPDATE.
+    pub(super) fn update(&mut self, plan: &UpdatePlan, params: &[Value], run: &mut Running) -> Result<(), Stop> {
+        let candidates = self.scan(&plan.select, params, run)?;
+        while run.next < candidates.len() {
+            run.calls.rewind();
+            self.update_row(plan, params, run, &candidates[run.next])?;
+            run.row_done();
+        }
+        Ok(())
+    }
+
+    fn update_row(
+        &mut self,
+        plan: &UpdatePlan,
+        params: &[Value],
+        run: &mut Running,
+        seen: &Candidate,
+    ) -> Result<(), Stop> {
+        let Some(id) = seen.rows[0].id else { return Ok(()) };
+        let row = (plan.table, id);
+        if run.probing.is_none() {
+            if matches!(self.version(row, seen.rows[0].position, run.start), Version::OwnCommand) {
+                return Ok(());
+            }
+            let wanted = self.apply_set(&plan.set, &seen.rows[0].values, &seen.rows, params, run)?;
+            let strength = self.update_strength(plan, &seen.rows[0].values, &wanted);
+            let Some(candidate) = self.lock_target(&plan.select, row, strength, params, run, seen)? else {
+                return Ok(());
+            };
+            let old = &candidate.rows[0];
+            let values = if old.position == seen.rows[0].position {
+                wanted
+            } else {
+                run.calls.clear();
+                let values = self.apply_set(&plan.set, &old.values, &candidate.rows, params, run)?;
+                let strength = self.update_strength(plan, &old.values, &values);
+                self.acquire(row, strength, true).map_err(|wants| Stop::Wait(row, wants))?;
+                values
+            };
+            self.check_row(plan.table, &values, &plan.checks)?;
+            let old = Tuple { position: old.position, values: old.values.clone() };
+            self.write_row(row, Some(&old), Some(values));
+            self.queue_child_checks(run, row, Some(&old.values));
+            self.queue_parent_checks(run, row.0, &old.values, Some(self.own_version(row).values));
+            run.probing = Some((row, 0));
+        }
+        self.probe_unique(run, plan.set_columns)?;
+        if !plan.returning.is_empty() {
+            let mut rows = seen.rows.clone();
+            rows[0] = self.own_version(row);
+            self.return_row(&plan.returning, &rows, params, run)?;
+        }
+        run.count += 1;
+        Ok(())
+    }
+
+    /// A changed key needs the strongest lock, any other update the one below it.
+    fn update_strength(&self, plan: &UpdatePlan, old: &Row, new: &Row) -> LockStrength {
+        if self.same_keys(plan.table, old, new) { LockStrength::NoKeyUpdate } else { LockStrength::Update }
+    }
+
+    /// DELETE.
+    pub(super) fn delete(&mut self, plan: &DeletePlan, params: &[Value], run: &mut Running) -> Result<(), Stop> {
+        let candidates = self.scan(&plan.select, params, run)?;
+        while run.next < candidates.len() {
+            run.calls.rewind();
+            let seen = &candidates[run.next];
+            if let Some(id) = seen.rows[0].id {
+                let row = (plan.table, id);
+                if let Some(found) = self.lock_target(&plan.select, row, LockStrength::Update, params, run, seen)? {
+                    let old = Tuple { position: found.rows[0].position, values: found.rows[0].values.clone() };
+                    self.return_row(&plan.returning, &found.rows, params, run)?;
+                    self.write_row(row, Some(&old), None);
+                    self.queue_parent_checks(run, row.0, &old.values, None);
+                    run.count += 1;
+                }
+            }
+            run.row_done();
+        }
+        Ok(())
+    }
+
+    fn scan(
+        &mut self,
+        select: &crate::plan::SelectPlan,
+        params: &[Value],
+        run: &mut Running,
+    ) -> Result<Arc<[Candidate]>, Stop> {
+        if run.input.is_none() {
+            let found =
+                self.with_context(&run.view.tables, params, &mut run.calls, |ctx| query::candidates(ctx, select))?;
+            self.footprint.reads.iter_mut().for_each(|r| r.current = true);
+            run.calls.clear();
+            run.input = Some(Input::Candidates(found.into()));
+        }
+        match &run.input {
+            Some(Input::Candidates(candidates)) => Ok(candidates.clone()),
+            _ => unreachable!("an UPDATE or DELETE goes through candidates"),
+        }
+    }
+
+    /// Locks the row that is to be changed, and finds the version that the change applies to: the one seen, or at READ
+    /// COMMITTED the newest if it still qualifies. `None`: the row is to be left alone.
+    fn lock_target(
+        &mut self,
+        select: &crate::plan::SelectPlan,
+        row: RowRef,
+        strength: LockStrength,
+        params: &[Value],
+        run: &mut Running,
+        seen: &Candidate,
+    ) -> Result<Option<Candidate>, Stop> {
+        let position = seen.rows[0].position;
+        if self.keeps_snapshot() {
+            // A committed change is refused at once, even if somebody else holds the row by now.
+            self.refuse_changed(self.version(row, position, run.start))?;
+        }
+        self.acquire(row, strength, true).map_err(|wants| Stop::Wait(row, wants))?;
+        let version = self.version(row, position, run.start);
+        if self.keeps_snapshot() {
+            self.refuse_changed(self.version(row, position, run.start))?;
+        }
+        match version {
+            Version::Same => Ok(Some(seen.clone())),
+            Version::OwnCommand | Version::Gone => Ok(None),
+            Version::Newer(tuple) => {
+                let mut newest = seen.clone();
+                newest.rows[0].position = tuple.position;
+                newest.rows[0].values = tuple.values;
+                run.calls.clear();
+                let holds = !self.rechecks()
+                    || self.with_context(&run.view.tables, params, &mut run.calls, |ctx| {
+                        query::recheck(ctx, select, &newest)
+                    })?;
+                Ok(holds.then_some(newest))
+            }
+        }
+    }
+
+    fn refuse_changed(&self, version: Version) -> Result<(), SqlError> {
+        match version {
+            Version::Gone => Err(concurrent_delete()),
+            Version::Newer(_) => Err(concurrent_update()),
+            Version::Same | Version::OwnCommand => Ok(()),
+        }
+    }
+
+    /// How a version that was seen relates to the newest one. Other sessions' uncommitted versions do not count.
+    pub(super) fn version(&self, row: RowRef, seen: u64, start: u64) -> Version {
+        if let Some(change) = self.transaction().writes.get(&row) {
+            return match &change.after {
+                Some(tuple) if tuple.position < start => Version::Same,
+                _ => Version::OwnCommand,
+            };
+        }
+        match self.db.committed.table(row.0).get(row.1) {
+            None if seen >= start => Version::OwnCommand,
+            None => Version::Gone,
+            Some(tuple) if tuple.position == seen => Version::Same,
+            Some(tuple) => Version::Newer(tuple.clone()),
+        }
+    }
+
+    /// The newest version that is committed or our own.
+    pub(super) fn newest(&self, row: RowRef) -> Option<Tuple> {
+        match self.transaction().writes.get(&row) {
+            Some(change) => change.after.clone(),
+            None => self.db.committed.table(row.0).get(row.1).cloned(),
+        }
+    }
+
+    /// Whether the transaction's own view has the row.
+    fn is_visible(&self, row: RowRef) -> bool {
+        self.transaction().view().table(row.0).get(row.1).is_some()
+    }
+
+    /// The version of a row that we have just written.
+    fn own_version(&self, row: RowRef) -> RelRow {
+        let tuple = self.transaction().view().table(row.0).get(row.1).expect("a row just written is in the view");
+        RelRow::of_table(row.1, tuple.position, tuple.values.clone())
+    }
+
+    /// Whether two versions agree in all columns of unique indexes.
+    pub(super) fn same_keys(&self, table: TableId, old: &Row, new: &Row) -> bool {
+        let table = self.catalog().table(table);
+        table.indexes.iter().filter(|i| i.unique).flat_map(|i| &i.columns).all(|&c| old[c] == new[c])
+    }
+
+    /// Writes a version and notes it in the footprint.
+    pub(crate) fn write_row(&mut self, row: RowRef, before: Option<&Tuple>, after: Option<Row>) {
+        let position = self.db.next_position;
+        self.db.next_position += 1;
+        let write = Write { table: row.0, row: row.1, before: before.map(|t| t.values.clone()), after: after.clone() };
+        self.footprint.writes.push(write);
+        let strength = if before.is_none() || after.is_none() { Some(LockStrength::Update) } else { None };
+        let schema = Arc::clone(&self.db.schema);
+        let transaction = self.transaction_mut();
+        if let Some(strength) = strength {
+            // A new row is ours alone until it is committed; the lock says so to those who find it by its key.
+            transaction.lock(row, strength);
+        }
+        transaction.write(&schema.catalog, row, before, after.map(|values| Tuple { position, values }));
+    }
+
+    fn apply_set(
+        &mut self,
+        set: &[(usize, Expr)],
+        old: &Row,
+        rows: &[RelRow],
+        params: &[Value],
+        run: &mut Running,
+    ) -> Result<Row, Stop> {
+        let mut values: smallvec::SmallVec<[Value; 8]> = old.iter().cloned().collect();
+        for (column, expr) in set {
+            values[*column] = self.eval_one(expr, rows, params, run)?;
+        }
+        Ok(values.into_iter().collect())
+    }
+
+    fn return_row(
+        &mut self,
+        returning: &[Expr],
+        rows: &[RelRow],
+        params: &[Value],
+        run: &mut Running,
+    ) -> Result<(), Stop> {
+        if !returning.is_empty() {
+            let row = self.eval_all(returning, rows, params, run)?.into();
+            run.output.push(row);
+        }
+        Ok(())
+    }
+
+    fn eval_one(&mut self, expr: &Expr, rows: &[RelRow], params: &[Value], run: &mut Running) -> Result<Value, Stop> {
+        Ok(self.with_context(&run.view.tables, params, &mut run.calls, |ctx| eval::eval(ctx, &Env::new(rows), expr))?)
+    }
+
+    fn eval_all(
+        &mut self,
+        exprs: &[Expr],
+        rows: &[RelRow],
+        params: &[Value],
+        run: &mut Running,
+    ) -> Result<Vec<Value>, Stop> {
+        let env = Env::new(rows);
+        Ok(self.with_context(&run.view.tables, params, &mut run.calls, |ctx| {
+            exprs.iter().map(|e| eval::eval(ctx, &env, e)).collect::<Result<Vec<_>, _>>()
+        })?)
+    }
+
+    fn eval_condition(
+        &mut self,
+        expr: &Expr,
+        rows: &[RelRow],
+        params: &[Value],
+        run: &mut Running,
+    ) -> Result<bool, Stop> {
+        Ok(matches!(self.eval_one(expr, rows, params, run)?, Value::Bool(true)))
+    }
+}

@@ -1,0 +1,118 @@
+//! `SELECT ... FOR UPDATE` and its family.
+//!
+//! The rows are those of the snapshot, in the order asked for; then each is locked in turn and looked at again. At READ
+//! COMMITTED a row that has changed meanwhile is taken in its newest version, if that still satisfies the query; the
+//! order is not made anew, and with LIMIT fewer rows may come back. OFFSET skips rows that are locked all the same.
+
+use isolde_sql::ast::{LockStrength, LockWait};
+use isolde_sql::typed::RowLocking;
+use isolde_sql::{SqlError, SqlState, Value};
+
+use super::modify::Version;
+use super::{Input, Running, Stop};
+use crate::lock::{RowRef, Wants};
+use crate::machine::Machine;
+use crate::prepare::LockingPlan;
+use crate::query::{self, Candidate};
+
+impl Machine<'_> {
+    /// The scan and the row phase of a locking query.
+    pub(super) fn lock_rows(&mut self, plan: &LockingPlan, params: &[Value], run: &mut Running) -> Result<(), Stop> {
+        if run.input.is_none() {
+            let (candidates, limit, offset) = self.with_context(&run.view.tables, params, &mut run.calls, |ctx| {
+                query::locking_candidates(ctx, &plan.query)
+            })?;
+            self.footprint.reads.iter_mut().for_each(|r| r.current = true);
+            run.calls.clear();
+            run.input = Some(Input::Limited(candidates.into(), limit, offset));
+        }
+        let Some(Input::Limited(candidates, limit, offset)) = run.input.clone() else {
+            unreachable!("a locking query goes through its candidates")
+        };
+        while run.next < candidates.len() && limit.is_none_or(|limit| run.count < limit + offset) {
+            if let Some(candidate) = self.lock_candidate(plan, params, run, &candidates[run.next])? {
+                if run.count >= offset {
+                    run.calls.rewind();
+                    let row = self.with_context(&run.view.tables, params, &mut run.calls, |ctx| {
+                        query::project(ctx, &plan.query, &candidate)
+                    })?;
+                    run.output.push(row);
+                }
+                run.count += 1;
+            }
+            run.row_done();
+        }
+        run.count = run.output.len() as u64;
+        Ok(())
+    }
+
+    /// Locks what the clauses ask for of one joined row; `None` if it is skipped.
+    fn lock_candidate(
+        &mut self,
+        plan: &LockingPlan,
+        params: &[Value],
+        run: &mut Running,
+        candidate: &Candidate,
+    ) -> Result<Option<Candidate>, Stop> {
+        let mut newest = candidate.clone();
+        let mut changed = false;
+        for clause in &plan.locking {
+            for &rel in &clause.rels {
+                let Some((table, row)) = plan.tables[rel].zip(candidate.rows[rel].id) else { continue };
+                if !self.lock_clause((table, row), clause)? {
+                    return Ok(None);
+                }
+                match self.version((table, row), candidate.rows[rel].position, run.start) {
+                    Version::Same | Version::OwnCommand => {}
+                    Version::Newer(tuple)
+                        if clause.strength == LockStrength::KeyShare
+                            && self.same_keys(table, &candidate.rows[rel].values, &tuple.values) => {}
+                    Version::Gone if self.keeps_snapshot() => return Err(concurrent_update().into()),
+                    Version::Newer(_) if self.keeps_snapshot() => return Err(concurrent_update().into()),
+                    Version::Gone => return Ok(None),
+                    Version::Newer(tuple) => {
+                        newest.rows[rel].position = tuple.position;
+                        newest.rows[rel].values = tuple.values;
+                        changed = true;
+                    }
+                }
+            }
+        }
+        if changed && self.rechecks() {
+            run.calls.rewind();
+            let Some(select) = plan.query.select() else { return Ok(Some(newest)) };
+            let holds = self
+                .with_context(&run.view.tables, params, &mut run.calls, |ctx| query::recheck(ctx, select, &newest))?;
+            if !holds {
+                return Ok(None);
+            }
+        }
+        Ok(Some(newest))
+    }
+
+    /// Takes one lock as a clause wants it; `false` if the row is to be skipped.
+    fn lock_clause(&mut self, row: RowRef, clause: &RowLocking) -> Result<bool, Stop> {
+        match self.acquire(row, clause.strength, clause.wait == LockWait::Block) {
+            Ok(()) => Ok(true),
+            Err(wants @ (Wants::Lock(_) | Wants::Upgrade(_) | Wants::Outcome)) => match clause.wait {
+                LockWait::Block => Err(Stop::Wait(row, wants)),
+                LockWait::SkipLocked => Ok(false),
+                LockWait::NoWait => {
+                    let table = &self.catalog().table(row.0).name;
+                    let message = format!("could not obtain lock on row in relation \"{table}\"");
+                    Err(SqlError::new(SqlState::LOCK_NOT_AVAILABLE, message).into())
+                }
+            },
+        }
+    }
+}
+
+/// What REPEATABLE READ says of a row that changed after its snapshot.
+pub(super) fn concurrent_update() -> SqlError {
+    SqlError::new(SqlState::SERIALIZATION_FAILURE, "could not serialize access due to concurrent update")
+}
+
+/// The same of a row that an UPDATE or DELETE finds gone.
+pub(super) fn concurrent_delete() -> SqlError {
+    SqlError::new(SqlState::SERIALIZATION_FAILURE, "could not serialize access due to concurrent delete")
+}

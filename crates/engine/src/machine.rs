@@ -1,0 +1,509 @@
+//! One session at work.
+//!
+//! A [`Machine`] is a session taken out of its database for the length of a step, with the footprint it leaves. It runs the
+//! top of the session's stack until the session comes to rest: before the next statement that others could notice, at a
+//! lock, or with an answer for the client.
+//!
+//! ```text
+//!   submit ─▶ advance ─▶ rest ─▶ step: run the top statement ─▶ advance ─▶ rest ─▶ ...
+//!                │                        │
+//!                └── answer               └── blocked: rest; the next step tries again
+//! ```
+
+use std::sync::Arc;
+
+use isolde_sql::ast::LockStrength;
+use isolde_sql::catalog::{Catalog, RoutineId};
+use isolde_sql::typed::{StatementKind, Transaction as Control};
+use isolde_sql::{SqlError, SqlState, Value};
+
+use crate::database::Database;
+use crate::eval::{self, CallResult, Calls, Context, Env, Interrupt};
+use crate::exec::{Produced, Running, Stop};
+use crate::footprint::{Footprint, LockEvent, LockEventKind, SnapshotTaken};
+use crate::host::SessionHost;
+use crate::lock::{self, RowRef, Wait, Wants};
+use crate::prepare::{Plan, Prepared};
+use crate::routine::{Code, RoutineFrame, Shape};
+use crate::session::{Frame, Notice, Outcome, Reply, Session, SessionId, StatementFrame, StatementResult};
+use crate::storage::Tables;
+use crate::transaction::{Snapshot, Transaction};
+
+/// A session taken out of its database, to run.
+pub(crate) struct Machine<'a> {
+    pub(crate) db: &'a mut Database,
+    pub(crate) me: SessionId,
+    pub(crate) session: Session,
+    pub(crate) footprint: Footprint,
+    pub(crate) notices: Vec<Notice>,
+    /// How the statement of this step ended, once it has.
+    pub(crate) outcome: Option<Outcome>,
+}
+
+/// What the client gets to know when a run ends: nothing yet, or the answer.
+type Answer = Option<Reply>;
+
+impl<'a> Machine<'a> {
+    /// Takes a session out; [`Machine::put_back`] must follow.
+    pub(crate) fn take(db: &'a mut Database, me: SessionId) -> Self {
+        let session = Arc::unwrap_or_clone(std::mem::take(&mut db.sessions[me.0]));
+        Machine { db, me, session, footprint: Footprint::default(), notices: Vec::new(), outcome: None }
+    }
+
+    /// Puts the session back; what it did stays with the caller.
+    pub(crate) fn put_back(mut self) -> (Footprint, Vec<Notice>, Option<Outcome>) {
+        self.session.digest = None;
+        self.db.sessions[self.me.0] = Arc::new(self.session);
+        (self.footprint, self.notices, self.outcome)
+    }
+
+    /// The client sends a statement.
+    pub(crate) fn submit(&mut self, prepared: &Arc<Prepared>, params: &[Value]) -> Answer {
+        let kind = &prepared.statement.kind;
+        let ends = matches!(
+            kind,
+            StatementKind::Transaction(Control::Commit { .. } | Control::Rollback { .. } | Control::RollbackTo(_))
+        );
+        if self.session.transaction.as_ref().is_some_and(|t| t.failed) && !ends {
+            return Some(Err(in_failed_transaction()));
+        }
+        if self.session.transaction.is_none() && !matches!(kind, StatementKind::Transaction(_)) {
+            self.begin_implicit();
+        }
+        self.push_statement(prepared.clone(), params.into());
+        self.advance()
+    }
+
+    /// Does one step: what the session rests before.
+    pub(crate) fn step(&mut self) -> Answer {
+        self.session.wait = None;
+        if let Some(result) = self.session.committing.take() {
+            self.outcome = Some(Outcome::Committed);
+            self.commit();
+            return Some(Ok(result));
+        }
+        match self.run_statement_frame() {
+            Ran::Blocked => None,
+            Ran::Answered(reply) => Some(reply),
+            Ran::On => self.advance(),
+        }
+    }
+
+    /// Ends the statement at the top with an error, as if it had met it: the deadlock check does that to its victim.
+    pub(crate) fn fail_with(&mut self, error: SqlError) -> Answer {
+        self.session.wait = None;
+        match self.fail(error) {
+            Ran::Answered(reply) => Some(reply),
+            _ => self.advance(),
+        }
+    }
+
+    /// Runs on until the session rests or answers.
+    fn advance(&mut self) -> Answer {
+        loop {
+            let ran = match self.session.frames.last() {
+                None => return None,
+                Some(Frame::Statement(frame)) if frame.running.is_none() && self.is_step(&frame.prepared) => {
+                    return None;
+                }
+                Some(Frame::Statement(_)) => self.run_statement_frame(),
+                Some(Frame::Routine(_)) => self.run_routine(),
+            };
+            match ran {
+                Ran::Answered(reply) => return Some(reply),
+                Ran::Blocked => return None,
+                Ran::On if self.session.committing.is_some() => return None,
+                Ran::On => {}
+            }
+        }
+    }
+
+    /// Whether others could notice when a statement runs, so that it must be a step of its own.
+    pub(crate) fn is_step(&self, prepared: &Prepared) -> bool {
+        is_step(&self.session, prepared)
+    }
+
+    /// Runs the statement at the top of the stack, from its start or from where it stopped.
+    fn run_statement_frame(&mut self) -> Ran {
+        let Some(Frame::Statement(frame)) = self.session.frames.last_mut() else {
+            unreachable!("a step begins with a statement at the top of the stack")
+        };
+        let (prepared, params) = (frame.prepared.clone(), frame.params.clone());
+        let begun = frame.running.take();
+        match &prepared.statement.kind {
+            StatementKind::Query(_)
+            | StatementKind::Insert(_)
+            | StatementKind::Update(_)
+            | StatementKind::Delete(_) => self.run_rows(&prepared, &params, begun),
+            StatementKind::Call(routine, _) => self.run_call(&prepared, *routine, &params, begun),
+            StatementKind::Do(routine) => {
+                let code = self.db.schema.inline(routine, &prepared.statement);
+                self.mark_entered(Running::new(Snapshot::empty(), 0));
+                self.enter(code, Vec::new())
+            }
+            StatementKind::Transaction(control) => self.control(control),
+            StatementKind::Define(define) => self.statement_done(|machine| machine.define(define)),
+            StatementKind::Truncate(tables) => self.statement_done(|machine| machine.truncate(tables)),
+            StatementKind::Set { local, name, value } => {
+                self.statement_done(|machine| machine.set(*local, name, value.as_deref()))
+            }
+        }
+    }
+
+    fn run_rows(&mut self, prepared: &Arc<Prepared>, params: &[Value], begun: Option<Box<Running>>) -> Ran {
+        let mut run = match begun {
+            Some(run) => run,
+            None => match self.begin_statement(prepared) {
+                Ok(run) => Box::new(run),
+                Err(error) => return self.fail(error),
+            },
+        };
+        match self.run_statement(prepared, params, &mut run) {
+            Ok(produced) => {
+                if prepared.visible {
+                    self.note_outcome(&produced);
+                }
+                self.session.frames.pop();
+                self.end_inner_statement(prepared);
+                self.deliver(produced)
+            }
+            Err(Stop::Error(error)) => self.fail(error),
+            Err(Stop::Wait(row, wants)) => {
+                let ticket = self.db.next_ticket;
+                self.db.next_ticket += 1;
+                self.session.wait = Some(Wait { row, wants, ticket });
+                self.mark_entered(*run);
+                Ran::Blocked
+            }
+            Err(Stop::Call(routine, args)) => {
+                self.mark_entered(*run);
+                self.enter_routine(routine, args)
+            }
+        }
+    }
+
+    /// CALL: the arguments, then the routine.
+    fn run_call(
+        &mut self,
+        prepared: &Arc<Prepared>,
+        routine: RoutineId,
+        params: &[Value],
+        begun: Option<Box<Running>>,
+    ) -> Ran {
+        let Plan::Call(args) = &prepared.plan else { unreachable!("CALL has arguments") };
+        let mut run = match begun {
+            Some(run) => run,
+            None => Box::new(Running::new(Snapshot::empty(), 0)),
+        };
+        run.calls.rewind();
+        let values = self.with_context(&run.view.tables, params, &mut run.calls, |ctx| {
+            args.iter().map(|a| eval::eval(ctx, &Env::new(&[]), a)).collect::<Result<Vec<Value>, _>>()
+        });
+        let (routine, values) = match values {
+            Ok(values) => {
+                run.entered = true;
+                (routine, values)
+            }
+            Err(Interrupt::Call(function, args)) => (function, args),
+            Err(Interrupt::Error(error)) => return self.fail(error),
+        };
+        self.mark_entered(*run);
+        self.enter_routine(routine, values)
+    }
+
+    fn enter_routine(&mut self, routine: RoutineId, args: Vec<Value>) -> Ran {
+        match self.db.schema.code(routine) {
+            Ok(code) => self.enter(code, args),
+            Err(error) => self.fail(error),
+        }
+    }
+
+    /// Puts how far the top statement has come back into its frame.
+    fn mark_entered(&mut self, run: Running) {
+        if let Some(Frame::Statement(frame)) = self.session.frames.last_mut() {
+            frame.running = Some(Box::new(run));
+        }
+    }
+
+    fn enter(&mut self, code: Arc<Code>, args: Vec<Value>) -> Ran {
+        const FRAMES_MAX: usize = 200;
+        if self.session.frames.len() >= FRAMES_MAX {
+            let message = "stack depth limit exceeded";
+            return self.fail(SqlError::new(SqlState::STATEMENT_TOO_COMPLEX, message));
+        }
+        self.session.frames.push(Frame::Routine(Box::new(RoutineFrame::new(code, args))));
+        Ran::On
+    }
+
+    fn statement_done(&mut self, act: impl FnOnce(&mut Self) -> Result<&'static str, SqlError>) -> Ran {
+        if let Some(t) = &mut self.session.transaction {
+            t.statements += 1;
+        }
+        match act(self) {
+            Ok(verb) => {
+                self.outcome.get_or_insert(Outcome::Done);
+                self.session.frames.pop();
+                self.deliver(Produced::nothing(verb))
+            }
+            Err(error) => self.fail(error),
+        }
+    }
+
+    /// Takes the snapshot a statement reads.
+    fn begin_statement(&mut self, prepared: &Prepared) -> Result<Running, SqlError> {
+        if self.session.transaction.is_none() {
+            self.begin_implicit();
+        }
+        let changes = !matches!(&prepared.statement.kind, StatementKind::Query(q) if q.locking.is_empty());
+        let transaction = self.session.transaction.as_mut().expect("a transaction was just begun");
+        if transaction.failed {
+            return Err(in_failed_transaction());
+        }
+        if transaction.read_only && changes {
+            let verb = prepared.plan.result().0;
+            let verb = if verb == "SELECT" { "SELECT FOR UPDATE" } else { verb };
+            let message = format!("cannot execute {verb} in a read-only transaction");
+            return Err(SqlError::new(SqlState::READ_ONLY_TRANSACTION, message));
+        }
+        if prepared.visible || transaction.keeps_snapshot() {
+            transaction.statements += 1;
+            if !transaction.keeps_snapshot() {
+                self.footprint.snapshot = Some(SnapshotTaken::Statement);
+            } else if transaction.snapshot.is_none() {
+                self.footprint.snapshot = Some(SnapshotTaken::Transaction);
+            }
+        }
+        if self.db.faults.stale_snapshot && transaction.statements > 1 {
+            transaction.pretend_fresh(self.db.epoch);
+        }
+        let schema = &self.db.schema;
+        let view =
+            transaction.begin_statement(&schema.catalog, &self.db.committed, self.db.committed_digest, self.db.epoch);
+        let snapshot = Snapshot { tables: view.clone(), digest: self.db.committed_digest, published_since: 0 };
+        Ok(Running::new(snapshot, self.db.next_position))
+    }
+
+    /// In autocommit, a statement of a routine is a transaction of its own.
+    fn end_inner_statement(&mut self, prepared: &Prepared) {
+        let inner = self.session.frames.iter().any(|f| matches!(f, Frame::Routine(_)));
+        let implicit = self.session.transaction.as_ref().is_some_and(|t| !t.explicit);
+        if self.session.options.autocommit && inner && implicit && prepared.visible {
+            self.commit();
+        }
+    }
+
+    /// A statement is done: its result goes to the routine that ran it, or to the client.
+    fn deliver(&mut self, produced: Produced) -> Ran {
+        match self.session.frames.last_mut() {
+            None => self.answer(produced),
+            Some(Frame::Routine(_)) => match self.take_result(produced) {
+                Ok(()) => Ran::On,
+                Err(error) => self.fail(error),
+            },
+            Some(Frame::Statement(_)) => unreachable!("a statement runs routines, not statements"),
+        }
+    }
+
+    /// A routine is done: its result goes to the statement that called it.
+    pub(crate) fn returned(&mut self, result: CallResult, outs: Produced) -> Ran {
+        self.session.frames.pop();
+        let Some(Frame::Statement(frame)) = self.session.frames.last_mut() else {
+            unreachable!("a routine is entered from a statement")
+        };
+        match &frame.prepared.statement.kind {
+            StatementKind::Call(..) if frame.running.as_ref().is_some_and(|r| r.entered) => {
+                self.session.frames.pop();
+                self.deliver(outs)
+            }
+            StatementKind::Do(_) => {
+                self.session.frames.pop();
+                self.deliver(Produced::nothing("DO"))
+            }
+            _ => {
+                if let Some(run) = &mut frame.running {
+                    run.calls.push(result);
+                }
+                Ran::On
+            }
+        }
+    }
+
+    /// The client's statement is done. What it opened by itself is committed: with it, or in a step of its own.
+    fn answer(&mut self, produced: Produced) -> Ran {
+        let result = produced.into_result();
+        match &self.session.transaction {
+            Some(t) if !t.explicit => {
+                if t.is_quiet() || t.statements <= 1 {
+                    self.commit();
+                    Ran::Answered(Ok(result))
+                } else {
+                    self.session.committing = Some(result);
+                    Ran::On
+                }
+            }
+            _ => Ran::Answered(Ok(result)),
+        }
+    }
+
+    /// An error: to the nearest handler that takes it, else to the client.
+    pub(crate) fn fail(&mut self, error: SqlError) -> Ran {
+        self.outcome.get_or_insert_with(|| Outcome::Error(error.clone()));
+        if self.session.options.autocommit && self.session.transaction.as_ref().is_some_and(|t| !t.explicit) {
+            self.abort();
+        }
+        while let Some(frame) = self.session.frames.pop() {
+            if let Frame::Routine(mut routine) = frame {
+                if let Some(savepoint) = routine.catch(&error) {
+                    if let Some(depth) = savepoint {
+                        self.rollback_to(depth);
+                        self.transaction_mut().release(depth);
+                    }
+                    self.session.frames.push(Frame::Routine(routine));
+                    return Ran::On;
+                }
+            }
+        }
+        match &mut self.session.transaction {
+            Some(t) if t.explicit => self.fail_transaction(),
+            _ => self.abort(),
+        }
+        Ran::Answered(Err(error))
+    }
+
+    fn note_outcome(&mut self, produced: &Produced) {
+        let Produced { verb, columns, rows, count } = produced;
+        self.outcome.get_or_insert_with(|| {
+            if columns.is_empty() && *verb != "SELECT" {
+                Outcome::Count { verb, rows: *count }
+            } else {
+                Outcome::Rows { columns: columns.clone(), rows: rows.clone() }
+            }
+        });
+    }
+
+    pub(crate) fn push_statement(&mut self, prepared: Arc<Prepared>, params: Arc<[Value]>) {
+        self.session.frames.push(Frame::Statement(StatementFrame { prepared, params, running: None }));
+    }
+
+    /// Evaluates with everything an expression of a statement may need.
+    pub(crate) fn with_context<R>(
+        &mut self,
+        view: &Tables,
+        params: &[Value],
+        calls: &mut Calls,
+        act: impl FnOnce(&mut Context<'_>) -> R,
+    ) -> R {
+        self.with_shapes(view, params, calls, None, act)
+    }
+
+    /// The same for a routine that is not on the stack just now: `shapes` are those of its records.
+    pub(crate) fn with_shapes<R>(
+        &mut self,
+        view: &Tables,
+        params: &[Value],
+        calls: &mut Calls,
+        shapes: Option<&[Shape]>,
+        act: impl FnOnce(&mut Context<'_>) -> R,
+    ) -> R {
+        let schema = Arc::clone(&self.db.schema);
+        let mut host = SessionHost {
+            catalog: &schema.catalog,
+            sequences: &mut self.db.sequences,
+            session: &mut self.session,
+            me: self.me,
+            drawn: &mut self.footprint.sequences,
+            shapes,
+        };
+        let reads = &mut self.footprint.reads;
+        act(&mut Context { catalog: &schema.catalog, view, params, host: &mut host, calls, reads })
+    }
+
+    /// Locks a row, or says what to wait for. A request that meets no conflicting holder overtakes those who wait.
+    pub(crate) fn acquire(&mut self, row: RowRef, strength: LockStrength, waits: bool) -> Result<(), Wants> {
+        let held = self.transaction().locks.get(&row).copied();
+        if held.is_some_and(|held| held >= strength) {
+            return Ok(());
+        }
+        let ignored = self.db.faults.no_write_lock;
+        let busy = !ignored && !lock::holders(self.others(), self.me, row, strength).is_empty();
+        let kind = match (busy, waits) {
+            (false, _) => LockEventKind::Taken,
+            (true, true) => LockEventKind::Queued,
+            (true, false) => LockEventKind::Refused,
+        };
+        self.footprint.locks.push(LockEvent { table: row.0, row: row.1, strength, kind });
+        if busy {
+            return Err(if held.is_some() { Wants::Upgrade(strength) } else { Wants::Lock(strength) });
+        }
+        self.transaction_mut().lock(row, strength);
+        Ok(())
+    }
+
+    /// The sessions other than this one.
+    pub(crate) fn others(&self) -> impl Iterator<Item = (SessionId, &Session)> + Clone {
+        self.db.sessions_except(self.me)
+    }
+
+    pub(crate) fn catalog(&self) -> &Catalog {
+        &self.db.schema.catalog
+    }
+
+    pub(crate) fn transaction(&self) -> &Transaction {
+        self.session.transaction.as_ref().expect("a running statement has a transaction")
+    }
+
+    pub(crate) fn transaction_mut(&mut self) -> &mut Transaction {
+        self.session.transaction.as_mut().expect("a running statement has a transaction")
+    }
+
+    /// REPEATABLE READ or above.
+    pub(crate) fn keeps_snapshot(&self) -> bool {
+        self.transaction().keeps_snapshot()
+    }
+
+    /// Whether conditions are looked at again on a newer version; only a broken engine in a test does not.
+    pub(crate) fn rechecks(&self) -> bool {
+        !self.db.faults.no_recheck
+    }
+}
+
+/// How a run of the top frame ended.
+pub(crate) enum Ran {
+    /// There is more to do.
+    On,
+    /// It waits for a lock.
+    Blocked,
+    /// The client's statement is complete.
+    Answered(Reply),
+}
+
+impl Produced {
+    pub(crate) fn into_result(self) -> StatementResult {
+        let tag: Arc<str> = match self.verb {
+            "INSERT" => format!("INSERT 0 {}", self.count).into(),
+            "SELECT" | "UPDATE" | "DELETE" => format!("{} {}", self.verb, self.count).into(),
+            verb => verb.into(),
+        };
+        StatementResult { tag, columns: self.columns, rows: self.rows }
+    }
+}
+
+/// Whether others could notice when a session runs a statement.
+pub(crate) fn is_step(session: &Session, prepared: &Prepared) -> bool {
+    let transaction = session.transaction.as_ref();
+    match &prepared.statement.kind {
+        StatementKind::Transaction(Control::Commit { .. } | Control::Rollback { .. } | Control::RollbackTo(_)) => {
+            transaction.is_some_and(|t| !t.failed && !t.is_quiet())
+        }
+        // The first query of a transaction that keeps its snapshot takes it, whatever it reads.
+        StatementKind::Query(_) => {
+            prepared.visible || transaction.is_some_and(|t| t.explicit && t.keeps_snapshot() && t.snapshot.is_none())
+        }
+        _ => prepared.visible,
+    }
+}
+
+pub(crate) fn in_failed_transaction() -> SqlError {
+    let message = "current transaction is aborted, commands ignored until end of transaction block";
+    SqlError::new(SqlState::IN_FAILED_TRANSACTION, message)
+}

@@ -1,0 +1,216 @@
+//! Statements, bound and planned: compiled once, run many times.
+
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use isolde_sql::ast;
+use isolde_sql::catalog::{Catalog, TableId};
+use isolde_sql::typed::{self, OutputColumn, QueryBody, Rel, RelSource, RowLocking, StatementKind};
+use isolde_sql::{Diagnostic, Type};
+
+use crate::footprint::ColumnSet;
+use crate::plan::{self, Expr, QueryPlan, SelectPlan};
+
+/// A statement, ready to run against the catalog it was prepared for.
+#[derive(Debug)]
+pub struct Prepared {
+    /// What it means.
+    pub statement: Arc<typed::Statement>,
+    pub(crate) plan: Plan,
+    /// Whether running it may see or change what others see or change: only then is it a step of its own.
+    pub(crate) visible: bool,
+    /// Tells statements apart in digests.
+    pub(crate) id: u64,
+}
+
+/// How a statement is run.
+#[derive(Debug)]
+pub(crate) enum Plan {
+    Query(LockingPlan),
+    Insert(InsertPlan),
+    Update(UpdatePlan),
+    Delete(DeletePlan),
+    /// The arguments.
+    Call(Vec<Expr>),
+    /// Everything else: transaction control, DDL, DO, SET.
+    Other,
+}
+
+#[derive(Debug)]
+pub(crate) struct LockingPlan {
+    pub(crate) query: QueryPlan,
+    pub(crate) locking: Vec<RowLocking>,
+    /// Per relation, the table it is.
+    pub(crate) tables: Vec<Option<TableId>>,
+    pub(crate) columns: Arc<[OutputColumn]>,
+}
+
+#[derive(Debug)]
+pub(crate) struct InsertPlan {
+    pub(crate) table: TableId,
+    pub(crate) source: QueryPlan,
+    /// One per column of the table, over the source row.
+    pub(crate) values: Vec<Expr>,
+    pub(crate) checks: Vec<CheckPlan>,
+    pub(crate) conflict: Option<ConflictPlan>,
+    pub(crate) returning: Vec<Expr>,
+    pub(crate) columns: Arc<[OutputColumn]>,
+}
+
+#[derive(Debug)]
+pub(crate) struct ConflictPlan {
+    pub(crate) arbiters: Vec<usize>,
+    /// DO UPDATE: column and value, over the existing row (rel 0) and EXCLUDED (rel 1).
+    pub(crate) update: Option<(Vec<(usize, Expr)>, Option<Expr>)>,
+}
+
+#[derive(Debug)]
+pub(crate) struct UpdatePlan {
+    pub(crate) table: TableId,
+    pub(crate) select: SelectPlan,
+    pub(crate) set: Vec<(usize, Expr)>,
+    /// The columns of `set`.
+    pub(crate) set_columns: ColumnSet,
+    pub(crate) checks: Vec<CheckPlan>,
+    pub(crate) returning: Vec<Expr>,
+    pub(crate) columns: Arc<[OutputColumn]>,
+}
+
+#[derive(Debug)]
+pub(crate) struct DeletePlan {
+    pub(crate) table: TableId,
+    pub(crate) select: SelectPlan,
+    pub(crate) returning: Vec<Expr>,
+    pub(crate) columns: Arc<[OutputColumn]>,
+}
+
+/// A CHECK, compiled.
+#[derive(Debug)]
+pub(crate) struct CheckPlan {
+    pub(crate) name: Arc<str>,
+    pub(crate) expr: Expr,
+}
+
+impl Prepared {
+    /// Binds and plans a client's statement. `source` is the text its spans refer to.
+    pub(crate) fn new(
+        catalog: &Catalog,
+        statement: &ast::Statement,
+        source: &str,
+        params: &[Type],
+    ) -> Result<Self, Diagnostic> {
+        Ok(Self::plan(catalog, Arc::new(isolde_sql::bind::statement(catalog, statement, source, params)?)))
+    }
+
+    /// Plans a bound statement.
+    pub(crate) fn plan(catalog: &Catalog, statement: Arc<typed::Statement>) -> Self {
+        let plan = Plan::new(catalog, &statement.kind);
+        let mut hasher = rustc_hash::FxHasher::default();
+        (&statement.text, statement.span).hash(&mut hasher);
+        Prepared { plan, visible: is_visible(&statement.kind), id: hasher.finish(), statement }
+    }
+}
+
+/// Whether a statement may see or change what others see or change. CALL and DO are not visible themselves: the
+/// statements inside them are.
+fn is_visible(statement: &StatementKind) -> bool {
+    match statement {
+        StatementKind::Query(query) => {
+            let mut drawing = false;
+            query.walk(0, &mut |e, _| drawing |= crate::routine::draws(e));
+            drawing || !query.locking.is_empty() || !query.tables().is_empty()
+        }
+        StatementKind::Insert(_) | StatementKind::Update(_) | StatementKind::Delete(_) => true,
+        StatementKind::Define(_) | StatementKind::Truncate(_) => true,
+        StatementKind::Transaction(_) | StatementKind::Set { .. } => false,
+        StatementKind::Call(..) | StatementKind::Do(_) => false,
+    }
+}
+
+impl Plan {
+    fn new(catalog: &Catalog, statement: &StatementKind) -> Plan {
+        let compile = |exprs: &[typed::Expr]| exprs.iter().map(|e| plan::expr(catalog, e)).collect::<Vec<_>>();
+        match statement {
+            StatementKind::Query(q) => Plan::Query(LockingPlan {
+                query: plan::query(catalog, q),
+                locking: q.locking.clone(),
+                tables: tables_of(q),
+                columns: q.columns.clone().into(),
+            }),
+            StatementKind::Insert(insert) => {
+                let (returning, columns) = returning(catalog, insert.returning.as_ref());
+                Plan::Insert(InsertPlan {
+                    table: insert.table,
+                    source: plan::query(catalog, &insert.source),
+                    values: compile(&insert.values),
+                    checks: checks(catalog, insert.table),
+                    conflict: insert.on_conflict.as_ref().map(|c| ConflictPlan {
+                        arbiters: c.arbiters.clone(),
+                        update: c.update.as_ref().map(|u| {
+                            let filter = u.filter.as_ref().map(|f| plan::expr(catalog, f));
+                            (assignments(catalog, &u.set), filter)
+                        }),
+                    }),
+                    returning,
+                    columns,
+                })
+            }
+            StatementKind::Update(update) => {
+                let mut used: Vec<&typed::Expr> = update.set.iter().map(|(_, e)| e).collect();
+                used.extend(update.returning.iter().flat_map(|r| &r.exprs));
+                let (returning, columns) = returning(catalog, update.returning.as_ref());
+                Plan::Update(UpdatePlan {
+                    table: update.table,
+                    select: plan::select(catalog, &update.select, &used),
+                    set: assignments(catalog, &update.set),
+                    set_columns: update.set.iter().map(|(c, _)| *c).collect(),
+                    checks: checks(catalog, update.table),
+                    returning,
+                    columns,
+                })
+            }
+            StatementKind::Delete(delete) => {
+                let used: Vec<&typed::Expr> = delete.returning.iter().flat_map(|r| &r.exprs).collect();
+                let (returning, columns) = returning(catalog, delete.returning.as_ref());
+                let select = plan::select(catalog, &delete.select, &used);
+                Plan::Delete(DeletePlan { table: delete.table, select, returning, columns })
+            }
+            StatementKind::Call(_, args) => Plan::Call(compile(args)),
+            _ => Plan::Other,
+        }
+    }
+
+    /// The verb of the command tag, and the columns of the result.
+    pub(crate) fn result(&self) -> (&'static str, Arc<[OutputColumn]>) {
+        match self {
+            Plan::Query(plan) => ("SELECT", plan.columns.clone()),
+            Plan::Insert(plan) => ("INSERT", plan.columns.clone()),
+            Plan::Update(plan) => ("UPDATE", plan.columns.clone()),
+            Plan::Delete(plan) => ("DELETE", plan.columns.clone()),
+            Plan::Call(_) => ("CALL", Arc::default()),
+            Plan::Other => ("", Arc::default()),
+        }
+    }
+}
+
+fn tables_of(query: &typed::Query) -> Vec<Option<TableId>> {
+    let QueryBody::Select(select) = &query.body else { return Vec::new() };
+    let table = |rel: &Rel| if let RelSource::Table(table) = rel.source { Some(table) } else { None };
+    select.rels.iter().map(table).collect()
+}
+
+fn assignments(catalog: &Catalog, set: &[(usize, typed::Expr)]) -> Vec<(usize, Expr)> {
+    set.iter().map(|(column, e)| (*column, plan::expr(catalog, e))).collect()
+}
+
+pub(crate) fn checks(catalog: &Catalog, table: TableId) -> Vec<CheckPlan> {
+    let checks = catalog.table(table).checks.iter();
+    checks.map(|c| CheckPlan { name: c.name.clone(), expr: plan::expr(catalog, &c.expr) }).collect()
+}
+
+fn returning(catalog: &Catalog, returning: Option<&typed::Returning>) -> (Vec<Expr>, Arc<[OutputColumn]>) {
+    match returning {
+        Some(r) => (r.exprs.iter().map(|e| plan::expr(catalog, e)).collect(), r.columns.clone().into()),
+        None => (Vec::new(), Arc::default()),
+    }
+}

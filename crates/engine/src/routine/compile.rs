@@ -1,0 +1,415 @@
+//! Structured statements to jumps.
+
+use std::collections::HashMap;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use isolde_sql::builtin::{Eval, SessionFunction};
+use isolde_sql::catalog::Catalog;
+use isolde_sql::typed::{
+    self, ExprKind, OutputColumn, Query, QueryBody, Raise, RaiseMessage, Routine, Select, Statement, StatementKind,
+    Stmt, StmtKind, Variable,
+};
+use isolde_sql::{Span, Type, Value, builtin};
+
+use super::{Code, HandlerCode, Instruction, RaiseCode, RaiseText, Then, TrySlots};
+use crate::plan::{self, Expr};
+use crate::prepare::Prepared;
+
+impl Code {
+    /// Compiles a bound routine.
+    pub(crate) fn compile(catalog: &Catalog, routine: &Routine, text: Source<'_>) -> Code {
+        let mut compiler = Compiler {
+            catalog,
+            text,
+            instructions: Vec::new(),
+            variables: routine.variables.clone(),
+            loops: 0,
+            tries: 0,
+            handlers: 0,
+            labels: HashMap::new(),
+        };
+        compiler.block(&routine.body);
+        compiler.emit(Instruction::Return(None));
+        let mut hasher = rustc_hash::FxHasher::default();
+        (&routine.name, compiler.text.offset).hash(&mut hasher);
+        Code {
+            name: routine.name.clone(),
+            id: hasher.finish(),
+            instructions: compiler.instructions,
+            variables: compiler.variables,
+            params: routine.params,
+            found: routine.found,
+            returns: routine.returns.clone(),
+            loops: compiler.loops,
+        }
+    }
+}
+
+/// The text of a routine's body and where it stands in its file.
+#[derive(Clone, Copy)]
+pub(crate) struct Source<'a> {
+    pub(crate) text: &'a str,
+    pub(crate) offset: u32,
+}
+
+struct Compiler<'a> {
+    catalog: &'a Catalog,
+    text: Source<'a>,
+    instructions: Vec<Instruction>,
+    variables: Vec<Variable>,
+    loops: usize,
+    /// Blocks with handlers open at this point, and handlers.
+    tries: usize,
+    handlers: usize,
+    /// Where EXIT and CONTINUE go, by label.
+    labels: HashMap<usize, Target>,
+}
+
+/// A loop or labelled block that is being compiled.
+struct Target {
+    /// Where CONTINUE jumps; `None` for a block, or while not known yet.
+    again: Option<usize>,
+    /// Jumps to be pointed at the end, and at the next round, once these are known.
+    exits: Vec<usize>,
+    continues: Vec<usize>,
+    tries: usize,
+    handlers: usize,
+}
+
+/// A jump whose target is not known yet.
+const LATER: usize = usize::MAX;
+
+impl Compiler<'_> {
+    fn emit(&mut self, instruction: Instruction) -> usize {
+        self.instructions.push(instruction);
+        self.instructions.len() - 1
+    }
+
+    fn here(&self) -> usize {
+        self.instructions.len()
+    }
+
+    /// Points a jump at the present position.
+    fn land(&mut self, jump: usize) {
+        let here = self.here();
+        self.aim(jump, here);
+    }
+
+    fn aim(&mut self, jump: usize, target: usize) {
+        match &mut self.instructions[jump] {
+            Instruction::Jump(to) | Instruction::JumpUnless(_, to) | Instruction::NextRow { end: to, .. } => {
+                *to = target
+            }
+            other => unreachable!("{other:?} is not a jump"),
+        }
+    }
+
+    fn hidden(&mut self, ty: Type) -> usize {
+        self.variables.push(Variable { name: "".into(), ty, fields: None, not_null: false });
+        self.variables.len() - 1
+    }
+
+    fn block(&mut self, body: &[Stmt]) {
+        body.iter().for_each(|s| self.stmt(s));
+    }
+
+    /// An expression, evaluated in passing if it is local, else by a statement of its own just before.
+    fn expr(&mut self, e: &typed::Expr, at: &Stmt) -> Expr {
+        if e.is_local() && !draws(e) {
+            return plan::expr(self.catalog, e);
+        }
+        let slot = self.hidden(e.ty);
+        let prepared = Prepared::plan(self.catalog, Arc::new(self.select(e, at)));
+        self.emit(Instruction::Run(Arc::new(prepared), Then::Slot(slot)));
+        plan::expr(self.catalog, &typed::Expr { kind: ExprKind::Param(slot), ty: e.ty })
+    }
+
+    fn exprs(&mut self, exprs: &[typed::Expr], at: &Stmt) -> Vec<Expr> {
+        exprs.iter().map(|e| self.expr(e, at)).collect()
+    }
+
+    /// `SELECT e`, shown in traces as the statement it stands in.
+    fn select(&self, e: &typed::Expr, at: &Stmt) -> Statement {
+        let column = OutputColumn { name: "?column?".into(), ty: e.ty, origin: None };
+        let select = Select {
+            rels: Vec::new(),
+            from: None,
+            filter: None,
+            grouping: None,
+            projection: vec![e.clone()],
+            distinct: false,
+        };
+        let query = Query {
+            columns: vec![column],
+            body: QueryBody::Select(Box::new(select)),
+            order_by: Vec::new(),
+            limit: None,
+            offset: None,
+            locking: Vec::new(),
+        };
+        Statement { kind: StatementKind::Query(query), text: self.headline(at.span), span: at.span }
+    }
+
+    /// The beginning of a statement: up to THEN, LOOP or its end.
+    fn headline(&self, span: Span) -> Arc<str> {
+        let start = span.start.saturating_sub(self.text.offset) as usize;
+        let end = span.end.saturating_sub(self.text.offset) as usize;
+        let text = self.text.text.get(start..end).unwrap_or("");
+        let upper = text.to_uppercase();
+        let cut = ["THEN", "LOOP"].iter().filter_map(|word| find_word(&upper, word)).min().unwrap_or(text.len());
+        text.get(..cut).unwrap_or(text).split_whitespace().collect::<Vec<_>>().join(" ").into()
+    }
+
+    fn run(&mut self, statement: &Arc<Statement>, then: Then) {
+        let prepared = Prepared::plan(self.catalog, statement.clone());
+        self.emit(Instruction::Run(Arc::new(prepared), then));
+    }
+
+    fn stmt(&mut self, s: &Stmt) {
+        match &s.kind {
+            StmtKind::Assign(place, e) => {
+                let e = self.expr(e, s);
+                self.emit(Instruction::Assign(place.clone(), e));
+            }
+            StmtKind::Sql { statement, into: Some(into) } => {
+                self.run(statement, Then::Into { into: into.clone(), sets_found: true })
+            }
+            StmtKind::Sql { statement, into: None } => {
+                let rows = matches!(
+                    statement.kind,
+                    StatementKind::Query(_)
+                        | StatementKind::Insert(_)
+                        | StatementKind::Update(_)
+                        | StatementKind::Delete(_)
+                );
+                self.run(statement, if rows { Then::Found } else { Then::Nothing })
+            }
+            StmtKind::Perform(statement) => self.run(statement, Then::Found),
+            StmtKind::Execute { text, into, using } => {
+                let text = self.expr(text, s);
+                let using = using.iter().map(|e| (self.expr(e, s), e.ty)).collect();
+                let then = match into {
+                    Some(into) => Then::Into { into: into.clone(), sets_found: false },
+                    None => Then::Nothing,
+                };
+                self.emit(Instruction::Execute { text, using, then });
+            }
+            StmtKind::If { branches, otherwise } => self.branches(s, branches, otherwise),
+            StmtKind::Loop { label, body } => {
+                let start = self.here();
+                self.open(*label, Some(start));
+                self.block(body);
+                self.emit(Instruction::Jump(start));
+                self.close(*label, start);
+            }
+            StmtKind::While { label, condition, body } => {
+                let start = self.here();
+                self.open(*label, Some(start));
+                let condition = self.expr(condition, s);
+                let leave = self.emit(Instruction::JumpUnless(condition, LATER));
+                self.block(body);
+                self.emit(Instruction::Jump(start));
+                self.land(leave);
+                self.close(*label, start);
+            }
+            StmtKind::ForRange { label, variable, from, to, by, reverse, body } => {
+                self.for_range(s, *label, *variable, (from, to, by.as_ref(), *reverse), body)
+            }
+            StmtKind::ForQuery { label, into, query, body } => {
+                let rows = self.loops;
+                self.loops += 1;
+                self.run(query, Then::Rows(rows));
+                let start = self.emit(Instruction::NextRow { rows, into: into.clone(), end: LATER });
+                self.open(*label, Some(start));
+                self.block(body);
+                self.emit(Instruction::Jump(start));
+                self.land(start);
+                self.close(*label, start);
+                self.emit(Instruction::CloseLoop { rows });
+            }
+            StmtKind::Exit { label, when } => self.leave(s, *label, when.as_ref(), false),
+            StmtKind::Continue { label, when } => self.leave(s, *label, when.as_ref(), true),
+            StmtKind::Labelled { label, body } => {
+                self.open(*label, None);
+                self.block(body);
+                let end = self.here();
+                self.close(*label, end);
+            }
+            StmtKind::Try { body, handlers, state, message } => {
+                self.try_block(body, handlers, TrySlots { state: *state, message: *message })
+            }
+            StmtKind::Return(e) => {
+                let e = e.as_ref().map(|e| self.expr(e, s));
+                self.emit(Instruction::Return(e));
+            }
+            StmtKind::ReturnNext(exprs) => {
+                let exprs = self.exprs(exprs, s);
+                self.emit(Instruction::ReturnNext(exprs));
+            }
+            StmtKind::ReturnQuery(query) => self.run(query, Then::Return),
+            StmtKind::Raise(raise) => {
+                let raise = self.raise(raise, s);
+                self.emit(Instruction::Raise(Box::new(raise)));
+            }
+            StmtKind::Assert(condition, message) => {
+                let condition = self.expr(condition, s);
+                let message = message.as_ref().map(|m| self.expr(m, s));
+                self.emit(Instruction::Assert(condition, message));
+            }
+            StmtKind::RowCount(place) => drop(self.emit(Instruction::RowCount(place.clone()))),
+            StmtKind::StackedDiagnostics(items) => {
+                self.emit(Instruction::StackedDiagnostics(items.clone()));
+            }
+            StmtKind::CaseNotFound => drop(self.emit(Instruction::CaseNotFound)),
+        }
+    }
+
+    fn branches(&mut self, s: &Stmt, branches: &[(typed::Expr, Vec<Stmt>)], otherwise: &[Stmt]) {
+        let mut ends = Vec::new();
+        for (condition, body) in branches {
+            let condition = self.expr(condition, s);
+            let next = self.emit(Instruction::JumpUnless(condition, LATER));
+            self.block(body);
+            ends.push(self.emit(Instruction::Jump(LATER)));
+            self.land(next);
+        }
+        self.block(otherwise);
+        ends.into_iter().for_each(|end| self.land(end));
+    }
+
+    /// The bounds are evaluated once; the counter is a copy, so that assigning the loop variable does not change it.
+    fn for_range(
+        &mut self,
+        s: &Stmt,
+        label: usize,
+        variable: usize,
+        (from, to, by, reverse): (&typed::Expr, &typed::Expr, Option<&typed::Expr>, bool),
+        body: &[Stmt],
+    ) {
+        let [counter, last, step] = [(); 3].map(|()| self.hidden(Type::Int4));
+        for (slot, e) in [(counter, Some(from)), (last, Some(to)), (step, by)] {
+            let e = match e {
+                Some(e) => self.expr(e, s),
+                None => plan::expr(self.catalog, &int(1)),
+            };
+            self.emit(Instruction::Store(slot, e));
+        }
+        self.emit(Instruction::CheckRange { from: counter, to: last, by: step });
+        let (in_range, advance) = if reverse { (">=", "-") } else { ("<=", "+") };
+        let start = self.here();
+        let condition = self.call(in_range, counter, last);
+        let leave = self.emit(Instruction::JumpUnless(condition, LATER));
+        let value = plan::expr(self.catalog, &param(counter));
+        self.emit(Instruction::Store(variable, value));
+        self.open(label, None);
+        self.block(body);
+        let again = self.here();
+        let next = self.call(advance, counter, step);
+        self.emit(Instruction::Store(counter, next));
+        self.emit(Instruction::Jump(start));
+        self.land(leave);
+        self.close(label, again);
+    }
+
+    /// An integer operator on two variables of the compiler's own. Counters are computed as bigint: the last step of a
+    /// loop up to the largest integer must end it, not overflow.
+    fn call(&self, name: &str, a: usize, b: usize) -> Expr {
+        let int8 = [Type::Int8, Type::Int8];
+        let any = [Type::Unknown, Type::Unknown];
+        let function = builtin::find(name, &int8).or_else(|| builtin::find(name, &any));
+        let function = function.expect("integers can be added and compared");
+        let ty = if function.returns == Type::Bool { Type::Bool } else { Type::Int8 };
+        plan::expr(self.catalog, &typed::Expr { kind: ExprKind::Call(function, vec![param(a), param(b)]), ty })
+    }
+
+    fn try_block(&mut self, body: &[Stmt], handlers: &[typed::Handler], slots: TrySlots) {
+        let opened = self.emit(Instruction::Jump(LATER)); // Becomes the Try below, once the handlers' places are known.
+        self.tries += 1;
+        self.block(body);
+        self.tries -= 1;
+        self.emit(Instruction::EndTry);
+        let mut ends = vec![self.emit(Instruction::Jump(LATER))];
+        let mut codes = Vec::new();
+        self.handlers += 1;
+        for handler in handlers {
+            codes.push(HandlerCode { catches: handler.catches.clone(), target: self.here() });
+            self.block(&handler.body);
+            self.emit(Instruction::EndHandler);
+            ends.push(self.emit(Instruction::Jump(LATER)));
+        }
+        self.handlers -= 1;
+        self.instructions[opened] = Instruction::Try(codes.into(), slots);
+        ends.into_iter().for_each(|end| self.land(end));
+    }
+
+    fn open(&mut self, label: usize, again: Option<usize>) {
+        let (tries, handlers) = (self.tries, self.handlers);
+        self.labels.insert(label, Target { again, exits: Vec::new(), continues: Vec::new(), tries, handlers });
+    }
+
+    /// The end of a loop or block: its exits come here, what CONTINUEs goes to `again`.
+    fn close(&mut self, label: usize, again: usize) {
+        let Some(target) = self.labels.remove(&label) else { return };
+        target.exits.into_iter().for_each(|jump| self.land(jump));
+        target.continues.into_iter().for_each(|jump| self.aim(jump, again));
+    }
+
+    /// EXIT and CONTINUE: out of the blocks with handlers between here and there first.
+    fn leave(&mut self, s: &Stmt, label: usize, when: Option<&typed::Expr>, again: bool) {
+        let skip = when.map(|when| {
+            let condition = self.expr(when, s);
+            self.emit(Instruction::JumpUnless(condition, LATER))
+        });
+        let Some((tries, handlers)) = self.labels.get(&label).map(|t| (t.tries, t.handlers)) else { return };
+        (tries..self.tries).for_each(|_| drop(self.emit(Instruction::EndTry)));
+        (handlers..self.handlers).for_each(|_| drop(self.emit(Instruction::EndHandler)));
+        let jump = self.emit(Instruction::Jump(LATER));
+        let target = self.labels.get_mut(&label).expect("the label was just found");
+        match (again, target.again) {
+            (false, _) => target.exits.push(jump),
+            (true, Some(start)) => self.aim(jump, start),
+            (true, None) => target.continues.push(jump),
+        }
+        if let Some(skip) = skip {
+            self.land(skip);
+        }
+    }
+
+    fn raise(&mut self, raise: &Raise, s: &Stmt) -> RaiseCode {
+        let message = match &raise.message {
+            RaiseMessage::Format(format, args) => RaiseText::Format(format.clone(), self.exprs(args, s)),
+            RaiseMessage::Expr(e) => RaiseText::Expr(self.expr(e, s)),
+            RaiseMessage::Again => RaiseText::Again,
+        };
+        let mut optional = |e: &Option<typed::Expr>| e.as_ref().map(|e| self.expr(e, s));
+        let (detail, hint, code) = (optional(&raise.detail), optional(&raise.hint), optional(&raise.code));
+        RaiseCode { level: raise.level, state: raise.state, message, detail, hint, code }
+    }
+}
+
+fn param(slot: usize) -> typed::Expr {
+    typed::Expr { kind: ExprKind::Param(slot), ty: Type::Int8 }
+}
+
+fn int(value: i64) -> typed::Expr {
+    typed::Expr { kind: ExprKind::Const(Value::Int(value)), ty: Type::Int4 }
+}
+
+/// Whether it draws from a sequence, which everybody shares.
+pub(crate) fn draws(e: &typed::Expr) -> bool {
+    let mut found = false;
+    e.walk(0, &mut |e, _| {
+        if let ExprKind::Call(function, _) = &e.kind {
+            found |= matches!(function.eval, Eval::Session(SessionFunction::NextVal | SessionFunction::SetVal));
+        }
+    });
+    found
+}
+
+fn find_word(text: &str, word: &str) -> Option<usize> {
+    let boundary = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric() && c != '_');
+    text.match_indices(word)
+        .map(|(at, _)| at)
+        .find(|&at| boundary(text[..at].chars().next_back()) && boundary(text[at + word.len()..].chars().next()))
+}

@@ -1,0 +1,434 @@
+//! Running a routine's code between its statements.
+
+use std::sync::Arc;
+
+use isolde_sql::ast::plpgsql::RaiseLevel;
+use isolde_sql::typed::{FieldRef, OutputColumn, Place, RoutineReturns};
+use isolde_sql::{Row, SqlError, SqlState, Type, Value, value};
+
+use super::{Instruction, OpenTry, QueryLoop, RaiseCode, RaiseText, RoutineFrame, Shape, Then};
+use crate::eval::{self, CallResult, Calls, Env, Interrupt};
+use crate::exec::Produced;
+use crate::machine::{Machine, Ran};
+use crate::plan::Expr;
+use crate::prepare::Prepared;
+use crate::session::{Frame, Notice};
+use crate::storage::Tables;
+
+impl Machine<'_> {
+    /// Runs the routine at the top of the stack up to its next statement, or its end.
+    pub(crate) fn run_routine(&mut self) -> Ran {
+        let Some(Frame::Routine(mut frame)) = self.session.frames.pop() else {
+            unreachable!("a routine is at the top of the stack")
+        };
+        let code = frame.code.clone();
+        // A loop that runs no statement at all would never come to rest.
+        let mut fuel: u32 = 10_000_000;
+        loop {
+            fuel -= 1;
+            if fuel == 0 {
+                self.session.frames.push(Frame::Routine(frame));
+                let message = format!("routine \"{}\" runs without end between two statements", code.name);
+                return self.fail(SqlError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, message));
+            }
+            let instruction = &code.instructions[frame.at];
+            frame.at += 1;
+            let done = match instruction {
+                Instruction::Run(prepared, then) => {
+                    frame.then = Some(then.clone());
+                    let params = frame.locals.as_slice().into();
+                    self.session.frames.push(Frame::Routine(frame));
+                    self.push_statement(prepared.clone(), params);
+                    return Ran::On;
+                }
+                Instruction::Execute { text, using, then } => match self.dynamic(&mut frame, text, using) {
+                    Ok((prepared, params)) => {
+                        frame.then = Some(then.clone());
+                        self.session.frames.push(Frame::Routine(frame));
+                        self.push_statement(prepared, params);
+                        return Ran::On;
+                    }
+                    Err(error) => Err(error),
+                },
+                Instruction::Return(value) => match value.as_ref().map(|e| self.value(&frame, e)).transpose() {
+                    Ok(value) => return self.leave_routine(frame, value),
+                    Err(error) => Err(error),
+                },
+                local => self.local(&mut frame, local),
+            };
+            if let Err(error) = done {
+                self.session.frames.push(Frame::Routine(frame));
+                return self.fail(error);
+            }
+        }
+    }
+
+    fn local(&mut self, frame: &mut RoutineFrame, instruction: &Instruction) -> Result<(), SqlError> {
+        match instruction {
+            Instruction::Assign(place, e) => {
+                let value = self.value(frame, e)?;
+                frame.assign(place, value, None)
+            }
+            Instruction::Store(slot, e) => {
+                frame.locals[*slot] = self.value(frame, e)?;
+                Ok(())
+            }
+            Instruction::Jump(target) => {
+                frame.at = *target;
+                Ok(())
+            }
+            Instruction::JumpUnless(condition, target) => {
+                if !matches!(self.value(frame, condition)?, Value::Bool(true)) {
+                    frame.at = *target;
+                }
+                Ok(())
+            }
+            Instruction::NextRow { rows, into, end } => frame.next_row(*rows, into, *end),
+            Instruction::CloseLoop { rows } => {
+                let had_rows = frame.loops[*rows].take().is_some_and(|l| !l.rows.is_empty());
+                frame.set_found(had_rows);
+                Ok(())
+            }
+            Instruction::Try(handlers, slots) => {
+                // In autocommit there is nothing to roll back to: every statement stands for itself.
+                let savepoint = match &mut self.session.transaction {
+                    Some(t) if !self.session.options.autocommit => {
+                        t.save(None);
+                        Some(t.savepoints.len() - 1)
+                    }
+                    _ => None,
+                };
+                frame.tries.push(OpenTry { handlers: handlers.clone(), slots: *slots, savepoint });
+                Ok(())
+            }
+            Instruction::EndTry => {
+                self.end_try(frame);
+                Ok(())
+            }
+            Instruction::EndHandler => {
+                frame.caught.pop();
+                Ok(())
+            }
+            Instruction::ReturnNext(exprs) => {
+                let row: Vec<Value> = exprs.iter().map(|e| self.value(frame, e)).collect::<Result<_, _>>()?;
+                let row = match row.as_slice() {
+                    [Value::Record(fields)] if frame.returns_columns() > 1 => fields.clone(),
+                    _ => row.into(),
+                };
+                frame.returned.push(row);
+                Ok(())
+            }
+            Instruction::Raise(raise) => self.raise(frame, raise),
+            Instruction::Assert(condition, message) => {
+                if matches!(self.value(frame, condition)?, Value::Bool(true)) {
+                    return Ok(());
+                }
+                let message = match message.as_ref().map(|m| self.value(frame, m)).transpose()? {
+                    Some(message) if !message.is_null() => message.to_string(),
+                    _ => "assertion failed".into(),
+                };
+                Err(SqlError::new(SqlState::ASSERT_FAILURE, message))
+            }
+            Instruction::RowCount(place) => frame.assign(place, Value::Int(frame.row_count as i64), None),
+            Instruction::StackedDiagnostics(items) => frame.stacked_diagnostics(items),
+            Instruction::CaseNotFound => {
+                Err(SqlError::new(SqlState::CASE_NOT_FOUND, "case not found")
+                    .hint("CASE statement is missing ELSE part."))
+            }
+            Instruction::CheckRange { from, to, by } => frame.check_range(*from, *to, *by),
+            Instruction::Run(..) | Instruction::Execute { .. } | Instruction::Return(_) => {
+                unreachable!("not a local instruction")
+            }
+        }
+    }
+
+    /// The value of a local expression.
+    fn value(&mut self, frame: &RoutineFrame, e: &Expr) -> Result<Value, SqlError> {
+        let tables = Tables::default();
+        let mut calls = Calls::default();
+        let shapes = &frame.shapes;
+        let result =
+            self.with_shapes(&tables, &frame.locals, &mut calls, Some(shapes), |ctx| eval::eval(ctx, &Env::EMPTY, e));
+        result.map_err(|interrupt| match interrupt {
+            Interrupt::Error(error) => error,
+            Interrupt::Call(..) => unreachable!("a local expression calls no routine"),
+        })
+    }
+
+    fn end_try(&mut self, frame: &mut RoutineFrame) {
+        if let Some(OpenTry { savepoint: Some(depth), .. }) = frame.tries.pop() {
+            if let Some(t) = &mut self.session.transaction {
+                t.release(depth);
+            }
+        }
+    }
+
+    /// Binds a text made at run time.
+    fn dynamic(
+        &mut self,
+        frame: &mut RoutineFrame,
+        text: &Expr,
+        using: &[(Expr, Type)],
+    ) -> Result<(Arc<Prepared>, Arc<[Value]>), SqlError> {
+        let text = match self.value(frame, text)? {
+            Value::Null => {
+                let message = "query string argument of EXECUTE is null";
+                return Err(SqlError::new(SqlState::NULL_VALUE_NOT_ALLOWED, message));
+            }
+            text => text.to_string(),
+        };
+        let params: Vec<Value> = using.iter().map(|(e, _)| self.value(frame, e)).collect::<Result<_, _>>()?;
+        let types: Vec<Type> = using.iter().map(|(_, ty)| *ty).collect();
+        let fragment = isolde_sql::parse::Fragment { text: &text, offset: 0 };
+        let statement = isolde_sql::parse::statement(fragment)?;
+        let prepared = Prepared::new(self.catalog(), &statement, &text, &types)?;
+        Ok((Arc::new(prepared), params.into()))
+    }
+
+    /// RAISE: an error, or a message to the client.
+    fn raise(&mut self, frame: &RoutineFrame, raise: &RaiseCode) -> Result<(), SqlError> {
+        let message = match &raise.message {
+            RaiseText::Again => {
+                return Err(frame.caught.last().cloned().unwrap_or_else(|| {
+                    let message = "RAISE without parameters cannot be used outside an exception handler";
+                    SqlError::new(SqlState::parse("0Z002").unwrap_or(SqlState::INTERNAL_ERROR), message)
+                }));
+            }
+            RaiseText::Expr(e) => self.value(frame, e)?.to_string(),
+            RaiseText::Format(format, args) => {
+                let args: Vec<Value> = args.iter().map(|a| self.value(frame, a)).collect::<Result<_, _>>()?;
+                fill(format, &args)
+            }
+        };
+        let mut option = |e: &Option<Expr>| e.as_ref().map(|e| self.value(frame, e)).transpose();
+        let (detail, hint, code) = (option(&raise.detail)?, option(&raise.hint)?, option(&raise.code)?);
+        if raise.level != RaiseLevel::Exception {
+            self.notices.push(Notice { level: raise.level, message: message.into() });
+            return Ok(());
+        }
+        let named = code.map(|c| c.to_string());
+        let named = named.and_then(|c| SqlState::parse(&c).or_else(|| SqlState::by_condition(&c)));
+        let mut error = SqlError::new(named.unwrap_or(raise.state), message);
+        if let Some(detail) = detail {
+            error = error.detail(detail.to_string());
+        }
+        if let Some(hint) = hint {
+            error = error.hint(hint.to_string());
+        }
+        Err(error)
+    }
+
+    /// RETURN: the result goes to the caller.
+    fn leave_routine(&mut self, mut frame: Box<RoutineFrame>, value: Option<Value>) -> Ran {
+        while frame.is_trying() {
+            self.end_try(&mut frame);
+        }
+        let code = frame.code.clone();
+        let mut outs = Produced::nothing("CALL");
+        let result = match &code.returns {
+            RoutineReturns::Void => CallResult::Value(value.unwrap_or(Value::Null)),
+            RoutineReturns::Value(_) if value.is_none() => {
+                self.session.frames.push(Frame::Routine(frame));
+                let message = "control reached end of function without RETURN";
+                return self.fail(SqlError::new(SqlState::parse("2F005").unwrap_or(SqlState::INTERNAL_ERROR), message));
+            }
+            RoutineReturns::Value(_) => CallResult::Value(value.unwrap_or(Value::Null)),
+            RoutineReturns::Outs(slots) => {
+                let row: Row = slots.iter().map(|&s| frame.locals[s].clone()).collect();
+                let columns = slots.iter().map(|&s| &code.variables[s]);
+                outs.columns = columns.map(|v| OutputColumn { name: v.name.clone(), ty: v.ty, origin: None }).collect();
+                outs.rows.push(row.clone());
+                CallResult::Value(if let [single] = &*row { single.clone() } else { Value::Record(row) })
+            }
+            RoutineReturns::Set(_) => CallResult::Rows(std::mem::take(&mut frame.returned)),
+        };
+        self.session.frames.push(Frame::Routine(frame));
+        self.returned(result, outs)
+    }
+
+    /// The statement that the routine at the top of the stack ran is done.
+    pub(crate) fn take_result(&mut self, produced: Produced) -> Result<(), SqlError> {
+        let Some(Frame::Routine(frame)) = self.session.frames.last_mut() else {
+            unreachable!("the routine that ran the statement is at the top")
+        };
+        frame.row_count = produced.count;
+        let found = produced.count > 0;
+        match frame.then.take() {
+            None | Some(Then::Nothing) => {}
+            Some(Then::Found) => frame.set_found(found),
+            Some(Then::Slot(slot)) => {
+                frame.locals[slot] = produced.rows.first().and_then(|r| r.first()).cloned().unwrap_or(Value::Null);
+            }
+            Some(Then::Rows(rows)) => {
+                let columns = produced.columns;
+                frame.loops[rows] = Some(QueryLoop { columns, rows: produced.rows.into(), next: 0 });
+            }
+            Some(Then::Return) => {
+                frame.returned.extend(produced.rows);
+                frame.set_found(found);
+            }
+            Some(Then::Into { into, sets_found }) => {
+                if sets_found {
+                    frame.set_found(!produced.rows.is_empty());
+                }
+                if into.strict && produced.rows.is_empty() {
+                    return Err(SqlError::new(SqlState::NO_DATA_FOUND, "query returned no rows"));
+                }
+                let modifies = produced.verb != "SELECT";
+                if (into.strict || modifies) && produced.rows.len() > 1 {
+                    return Err(SqlError::new(SqlState::TOO_MANY_ROWS, "query returned more than one row")
+                        .hint("Make sure the query returns a single row, or use LIMIT 1."));
+                }
+                let row = produced.rows.into_iter().next();
+                frame.store(&into.places, row.as_ref(), &produced.columns)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl RoutineFrame {
+    fn set_found(&mut self, found: bool) {
+        let slot = self.code.found;
+        if let Some(local) = self.locals.get_mut(slot) {
+            *local = Value::Bool(found);
+        }
+    }
+
+    fn returns_columns(&self) -> usize {
+        if let RoutineReturns::Set(columns) = &self.code.returns { columns.len() } else { 1 }
+    }
+
+    /// Stores a row into places: whole into one record, else column by column; no row is all NULLs.
+    fn store(&mut self, places: &[Place], row: Option<&Row>, columns: &Arc<[OutputColumn]>) -> Result<(), SqlError> {
+        if let [place] = places {
+            if place.ty == Type::Record && place.field.is_none() {
+                let value = row.map_or(Value::Null, |row| Value::Record(row.clone()));
+                return self.assign(place, value, Some(columns.clone()));
+            }
+        }
+        for (i, place) in places.iter().enumerate() {
+            let value = row.and_then(|row| row.get(i)).cloned().unwrap_or(Value::Null);
+            let value = match columns.get(i) {
+                Some(column) if column.ty.base() != place.ty.base() => value::cast(&value, column.ty, place.ty, false)?,
+                _ => value,
+            };
+            self.assign(place, value, None)?;
+        }
+        Ok(())
+    }
+
+    fn assign(&mut self, place: &Place, value: Value, shape: Shape) -> Result<(), SqlError> {
+        let variable = &self.code.variables[place.slot];
+        let Some(field) = &place.field else {
+            if variable.not_null && value.is_null() {
+                let message =
+                    format!("null value cannot be assigned to variable \"{}\" declared NOT NULL", variable.name);
+                return Err(SqlError::new(SqlState::NULL_VALUE_NOT_ALLOWED, message));
+            }
+            if shape.is_some() {
+                self.shapes[place.slot] = shape;
+            }
+            self.locals[place.slot] = value;
+            return Ok(());
+        };
+        let at = match field {
+            FieldRef::At(at) => *at,
+            FieldRef::Named(name) => field_of(&self.shapes[place.slot], name, &variable.name)?,
+        };
+        let width = variable.fields.as_ref().map_or(at + 1, |f| f.len());
+        let mut fields = match &self.locals[place.slot] {
+            Value::Record(row) => row.to_vec(),
+            _ => vec![Value::Null; width],
+        };
+        if at < fields.len() {
+            fields[at] = value;
+        }
+        self.locals[place.slot] = Value::Record(fields.into());
+        Ok(())
+    }
+
+    fn next_row(&mut self, rows: usize, into: &[Place], end: usize) -> Result<(), SqlError> {
+        let Some(open) = &mut self.loops[rows] else { unreachable!("the loop's query has run") };
+        let columns = open.columns.clone();
+        match open.rows.get(open.next).cloned() {
+            Some(row) => {
+                open.next += 1;
+                self.store(into, Some(&row), &columns)
+            }
+            None => {
+                self.at = end;
+                Ok(())
+            }
+        }
+    }
+
+    fn check_range(&self, from: usize, to: usize, by: usize) -> Result<(), SqlError> {
+        for (slot, what) in [(from, "lower bound"), (to, "upper bound"), (by, "BY value")] {
+            if self.locals[slot].is_null() {
+                let message = format!("{what} of FOR loop cannot be null");
+                return Err(SqlError::new(SqlState::NULL_VALUE_NOT_ALLOWED, message));
+            }
+        }
+        match self.locals[by] {
+            Value::Int(step) if step <= 0 => {
+                Err(SqlError::new(SqlState::INVALID_PARAMETER_VALUE, "BY value of FOR loop must be greater than zero"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn stacked_diagnostics(&mut self, items: &[(Place, Arc<str>)]) -> Result<(), SqlError> {
+        let Some(error) = self.caught.last().cloned() else {
+            let message = "GET STACKED DIAGNOSTICS cannot be used outside an exception handler";
+            return Err(SqlError::new(SqlState::parse("0Z002").unwrap_or(SqlState::INTERNAL_ERROR), message));
+        };
+        for (place, item) in items {
+            let text = match &**item {
+                "RETURNED_SQLSTATE" => Some(error.state.code()),
+                "MESSAGE_TEXT" => Some(&*error.message),
+                "PG_EXCEPTION_DETAIL" => error.detail.as_deref(),
+                "PG_EXCEPTION_HINT" => error.hint.as_deref(),
+                "CONSTRAINT_NAME" => error.constraint.as_deref(),
+                _ => None,
+            };
+            self.assign(place, Value::text(text.unwrap_or("")), None)?;
+        }
+        Ok(())
+    }
+}
+
+/// The position of a field in a record of this shape.
+pub(crate) fn field_of(shape: &Shape, field: &str, variable: &str) -> Result<usize, SqlError> {
+    let Some(columns) = shape else {
+        let message = format!("record \"{variable}\" is not assigned yet");
+        return Err(SqlError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+            .detail("The tuple structure of a not-yet-assigned record is indeterminate."));
+    };
+    columns.iter().position(|c| &*c.name == field).ok_or_else(|| {
+        let message = format!("record \"{variable}\" has no field \"{field}\"");
+        SqlError::new(SqlState::UNDEFINED_COLUMN, message)
+    })
+}
+
+/// Puts the arguments in place of `%`; `%%` is a percent sign.
+fn fill(format: &str, args: &[Value]) -> String {
+    let mut args = args.iter();
+    let mut out = String::with_capacity(format.len());
+    let mut chars = format.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '%' if chars.peek() == Some(&'%') => {
+                chars.next();
+                out.push('%');
+            }
+            '%' => match args.next() {
+                Some(Value::Null) => out.push_str("<NULL>"),
+                Some(value) => out.push_str(&value.to_string()),
+                None => out.push('%'),
+            },
+            c => out.push(c),
+        }
+    }
+    out
+}

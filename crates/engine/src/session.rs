@@ -1,0 +1,203 @@
+//! Sessions: what a client's connection is doing.
+//!
+//! A session runs a stack of [`Frame`]s. At the bottom is the statement its client sent; a CALL or a function puts the
+//! routine's frame on top, that routine's SQL the next, and so on. Positions in frames are numbers, so a session at rest is a value.
+//!
+//! Between steps a session rests in one of four ways, its [`Activity`]. It never rests before work that nobody else could
+//! see: local computation is done at once, as part of the step before it.
+
+use std::sync::Arc;
+
+use isolde_sql::ast::{Isolation, LockStrength, plpgsql::RaiseLevel};
+use isolde_sql::typed::OutputColumn;
+use isolde_sql::{Row, Span, SqlError, Value};
+
+use crate::exec::Running;
+use crate::footprint::Footprint;
+use crate::lock::{RowRef, Wait};
+use crate::prepare::Prepared;
+use crate::routine::RoutineFrame;
+use crate::transaction::Transaction;
+
+/// A session's number, in order of opening.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SessionId(pub usize);
+
+/// What a client can set before it starts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct SessionOptions {
+    /// The level of transactions that name none.
+    pub isolation: Isolation,
+    /// Transactions may not write unless they say READ WRITE.
+    pub read_only: bool,
+    /// Each statement inside a routine is a transaction of its own: the routine stands for application code that opens none.
+    pub autocommit: bool,
+}
+
+/// What a session is doing while nobody runs it.
+#[derive(Clone, Debug)]
+pub enum Activity {
+    /// Nothing: its client may send a statement.
+    Idle,
+    /// About to do this.
+    Ready(Pending),
+    /// It waited for a lock, and the wait is over.
+    Resumable(Pending),
+    /// It waits.
+    Blocked(Blocked),
+}
+
+/// The next thing a session does.
+#[derive(Clone, Debug)]
+pub struct Pending {
+    /// The statement, on one line.
+    pub text: Arc<str>,
+    /// Where it stands in the source.
+    pub span: Span,
+    /// What kind of step it is.
+    pub kind: PendingKind,
+}
+
+/// Kinds of steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PendingKind {
+    /// A SQL statement is executed.
+    Statement,
+    /// COMMIT or ROLLBACK, as written.
+    End,
+    /// The transaction that a statement opened by itself is committed.
+    ImplicitCommit,
+}
+
+/// Whom a statement waits for.
+#[derive(Clone, Debug)]
+pub struct Blocked {
+    /// The statement.
+    pub pending: Pending,
+    /// The row it wants.
+    pub row: RowRef,
+    /// The lock it wants on that row; `None` where it wants to know whether a unique key is taken.
+    pub strength: Option<LockStrength>,
+    /// Who is in the way.
+    pub on: Vec<SessionId>,
+}
+
+/// What a step did.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// What was to be done.
+    pub pending: Pending,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// What it touched.
+    pub footprint: Footprint,
+    /// What RAISE had to say.
+    pub notices: Vec<Notice>,
+    /// The answer to the client, if its statement is complete.
+    pub reply: Option<Reply>,
+}
+
+/// How a step ended.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    /// Rows came back.
+    Rows {
+        /// Their columns.
+        columns: Arc<[OutputColumn]>,
+        /// The rows.
+        rows: Vec<Row>,
+    },
+    /// Rows were changed.
+    Count {
+        /// `INSERT`, `UPDATE`, ...
+        verb: &'static str,
+        /// How many.
+        rows: u64,
+    },
+    /// It met a lock, and waits.
+    Blocked(Blocked),
+    /// It failed.
+    Error(SqlError),
+    /// The transaction was committed.
+    Committed,
+    /// The transaction was rolled back.
+    RolledBack,
+    /// Anything else.
+    Done,
+}
+
+/// A message to the client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Notice {
+    /// NOTICE, WARNING, ...
+    pub level: RaiseLevel,
+    /// The text.
+    pub message: Arc<str>,
+}
+
+/// The answer to a client's statement.
+pub type Reply = Result<StatementResult, SqlError>;
+
+/// A statement's result.
+#[derive(Clone, Debug)]
+pub struct StatementResult {
+    /// The command tag: `UPDATE 1`.
+    pub tag: Arc<str>,
+    /// The columns; none for statements that return no rows.
+    pub columns: Arc<[OutputColumn]>,
+    /// The rows.
+    pub rows: Vec<Row>,
+}
+
+/// One connection.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Session {
+    pub(crate) options: SessionOptions,
+    pub(crate) transaction: Option<Transaction>,
+    pub(crate) frames: Vec<Frame>,
+    /// Set while the top frame's statement waits for a lock.
+    pub(crate) wait: Option<Wait>,
+    /// The reply that waits for the implicit transaction to be committed.
+    pub(crate) committing: Option<StatementResult>,
+    /// Values this session last drew, by sequence, for `currval`; the last one is `lastval`'s.
+    pub(crate) drawn: Arc<Vec<(Arc<str>, i64)>>,
+    /// How many pseudo-random values it has drawn.
+    pub(crate) randoms: u64,
+    /// The digest of all the above, until it changes.
+    pub(crate) digest: Option<u128>,
+}
+
+/// An activation on a session's stack.
+#[derive(Clone, Debug)]
+pub(crate) enum Frame {
+    /// A statement.
+    Statement(StatementFrame),
+    /// A routine's code.
+    Routine(Box<RoutineFrame>),
+}
+
+/// A statement that is about to run, or runs.
+#[derive(Clone, Debug)]
+pub(crate) struct StatementFrame {
+    pub(crate) prepared: Arc<Prepared>,
+    pub(crate) params: Arc<[Value]>,
+    /// `None` before it has begun.
+    pub(crate) running: Option<Box<Running>>,
+}
+
+impl Session {
+    /// The lock it holds on a row.
+    pub(crate) fn lock_on(&self, row: RowRef) -> Option<LockStrength> {
+        self.transaction.as_ref()?.locks.get(&row).copied()
+    }
+
+    /// Whether it has changed a row and not committed.
+    pub(crate) fn has_written(&self, row: RowRef) -> bool {
+        self.transaction.as_ref().is_some_and(|t| t.writes.contains_key(&row))
+    }
+
+    /// Whether its client may send a statement.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.frames.is_empty() && self.committing.is_none()
+    }
+}

@@ -1,0 +1,172 @@
+//! The digest of a whole database: equal exactly when nobody could tell two databases apart.
+//!
+//! Rows count by content, never by [`RowId`](crate::RowId) or position, so that two orders of the same inserts lead to one state. What hangs on a
+//! row (a lock, an uncommitted change, a wait) is hashed with the row's committed values. Waits count by the order in which they began,
+//! snapshots by their content and by what has been published since. The committed rows' part is kept up to date
+//! row by row; a session's part is remembered until the session acts.
+
+use std::hash::{Hash, Hasher};
+
+use crate::database::{Database, row_digest};
+use crate::digest::Hash128;
+use crate::exec::{Input, Running};
+use crate::lock::RowRef;
+use crate::routine::RoutineFrame;
+use crate::session::{Frame, Session};
+use crate::transaction::{Snapshot, Transaction};
+
+impl Database {
+    /// A 128-bit digest of the logical content: committed rows, sequences, open transactions with their locks and
+    /// waits, the position and variables of everything that runs.
+    pub fn digest(&self) -> u128 {
+        let mut h = Hash128::tagged(0xdb);
+        self.committed_digest.hash(&mut h);
+        self.sequences.hash(&mut h);
+        for session in &self.sessions {
+            self.session_digest(session).hash(&mut h);
+        }
+        self.hash_waits(&mut h);
+        h.finish128()
+    }
+
+    /// Fills in the sessions' remembered digests, so that copies of this database share them.
+    pub fn remember_digests(&mut self) {
+        for i in 0..self.sessions.len() {
+            if self.sessions[i].digest.is_none() {
+                let digest = self.fresh_digest(&self.sessions[i]);
+                if let Some(session) = std::sync::Arc::get_mut(&mut self.sessions[i]) {
+                    session.digest = Some(digest);
+                }
+            }
+        }
+    }
+
+    fn session_digest(&self, session: &Session) -> u128 {
+        session.digest.unwrap_or_else(|| self.fresh_digest(session)).wrapping_add(self.locks_digest(session))
+    }
+
+    fn fresh_digest(&self, session: &Session) -> u128 {
+        let mut h = Hash128::tagged(0x5e);
+        session.options.hash(&mut h);
+        session.drawn.hash(&mut h);
+        session.randoms.hash(&mut h);
+        session.committing.is_some().hash(&mut h);
+        session.frames.len().hash(&mut h);
+        for frame in &session.frames {
+            self.hash_frame(frame, &mut h);
+        }
+        session.transaction.is_some().hash(&mut h);
+        if let Some(t) = &session.transaction {
+            self.hash_transaction(t, &mut h);
+        }
+        h.finish128()
+    }
+
+    fn hash_transaction(&self, t: &Transaction, h: &mut Hash128) {
+        (t.isolation, t.read_only, t.explicit, t.failed).hash(h);
+        // Whether it has run one statement or more decides how it is committed, and whether modes may be set.
+        t.statements.min(2).hash(h);
+        if let Some(snapshot) = &t.snapshot {
+            hash_snapshot(snapshot, h);
+        }
+        let mut writes: u128 = 0;
+        for ((table, _), change) in &t.writes {
+            let after = change.after.as_ref().map(|tuple| &tuple.values);
+            writes = writes.wrapping_add(Hash128::of(0x77, (table, &change.before, after)));
+        }
+        writes.hash(h);
+        t.savepoints.len().hash(h);
+        for savepoint in &t.savepoints {
+            savepoint.name.hash(h);
+            let mut saved: u128 = 0;
+            for ((table, _), change) in savepoint.writes() {
+                let after = change.after.as_ref().map(|tuple| &tuple.values);
+                saved = saved.wrapping_add(Hash128::of(0x73, (table, &change.before, after)));
+            }
+            for (row, strength) in savepoint.locks() {
+                saved = saved.wrapping_add(Hash128::of(0x6c, (self.content(*row), strength)));
+            }
+            saved.hash(h);
+        }
+    }
+
+    /// Locks are hashed with the rows they are on, which others may change under a weak lock; so never remembered.
+    fn locks_digest(&self, session: &Session) -> u128 {
+        let Some(t) = &session.transaction else { return 0 };
+        t.locks.iter().fold(0u128, |sum, (row, strength)| {
+            let own = t.writes.get(row).and_then(|c| c.after.as_ref()).map(|tuple| row_digest(row.0, &tuple.values));
+            sum.wrapping_add(Hash128::of(0x4c, (self.content(*row).or(own), strength)))
+        })
+    }
+
+    /// The committed content of a row; `None` for one that is nobody's but its inserter's.
+    fn content(&self, row: RowRef) -> Option<u128> {
+        let tables = self.committed();
+        tables.table(row.0).get(row.1).map(|tuple| row_digest(row.0, &tuple.values))
+    }
+
+    /// Waits, in the order in which they began.
+    fn hash_waits(&self, h: &mut Hash128) {
+        let mut waits: Vec<_> = self.all_sessions().filter_map(|(id, s)| Some((s.wait.as_ref()?, id))).collect();
+        waits.sort_by_key(|(wait, _)| wait.ticket);
+        for (wait, id) in waits {
+            let pending = self.all_sessions().find_map(|(_, s)| {
+                let change = s.transaction.as_ref()?.writes.get(&wait.row)?;
+                Some(Hash128::of(0x70, change.after.as_ref().map(|t| &t.values)))
+            });
+            (id, self.content(wait.row), pending, wait.wants).hash(h);
+        }
+    }
+
+    fn hash_frame(&self, frame: &Frame, h: &mut Hash128) {
+        match frame {
+            Frame::Statement(frame) => {
+                (0u8, frame.prepared.id).hash(h);
+                frame.params.hash(h);
+                frame.running.is_some().hash(h);
+                if let Some(run) = &frame.running {
+                    self.hash_running(run, h);
+                }
+            }
+            Frame::Routine(frame) => hash_routine(frame, h),
+        }
+    }
+
+    fn hash_running(&self, run: &Running, h: &mut Hash128) {
+        hash_snapshot(&run.view, h);
+        run.calls.iter().for_each(|result| result.hash(h));
+        (run.next, run.after_next, run.after.len(), run.count, run.entered).hash(h);
+        run.output.hash(h);
+        if let Some((row, next)) = run.probing {
+            (self.content(row), next).hash(h);
+        }
+        let rest = run.next;
+        match &run.input {
+            None => 0u8.hash(h),
+            Some(Input::Rows(rows)) => rows.get(rest..).hash(h),
+            Some(Input::Candidates(candidates) | Input::Limited(candidates, ..)) => {
+                for candidate in candidates.get(rest..).unwrap_or_default() {
+                    candidate.rows.iter().for_each(|r| r.values.hash(h));
+                }
+            }
+        }
+    }
+}
+
+fn hash_snapshot(snapshot: &Snapshot, h: &mut Hash128) {
+    (snapshot.digest, snapshot.published_since).hash(h);
+}
+
+fn hash_routine(frame: &RoutineFrame, h: &mut Hash128) {
+    (1u8, frame.code.id, frame.at).hash(h);
+    frame.locals.hash(h);
+    frame.returned.hash(h);
+    frame.row_count.hash(h);
+    for open in frame.loops.iter().flatten() {
+        open.rows.get(open.next..).hash(h);
+    }
+    for error in &frame.caught {
+        (error.state, &error.message).hash(h);
+    }
+    h.write_u8(2);
+}

@@ -1,0 +1,243 @@
+//! Transactions: a view, a write set, and the locks held.
+//!
+//! The *view* is what the transaction's statements read: a snapshot of the committed tables with the transaction's own
+//! writes on top. The *write set* is what COMMIT will put into the committed tables; the writer holds an exclusive lock on each of
+//! these rows, so nobody can have changed them in between. A savepoint is a copy of all three, O(1) like everything
+//! else; rolling back to it is putting the copy back.
+
+use imbl::OrdMap;
+use isolde_sql::Row;
+use isolde_sql::ast::{Isolation, LockStrength};
+use isolde_sql::catalog::Catalog;
+use std::sync::Arc;
+
+use crate::define::Before;
+use crate::footprint;
+use crate::lock::RowRef;
+use crate::storage::{Tables, Tuple};
+
+/// An open transaction.
+#[derive(Clone, Debug)]
+pub(crate) struct Transaction {
+    pub(crate) isolation: Isolation,
+    pub(crate) read_only: bool,
+    /// Opened by BEGIN, so that only COMMIT or ROLLBACK ends it.
+    pub(crate) explicit: bool,
+    /// A statement failed: nothing but ROLLBACK is heard any more.
+    pub(crate) failed: bool,
+    /// REPEATABLE READ: what was committed when the first statement began.
+    pub(crate) snapshot: Option<Snapshot>,
+    /// What statements read. Valid at READ COMMITTED only while `view_epoch` is the database's epoch.
+    view: Tables,
+    view_epoch: Option<u64>,
+    /// Rows changed, with what COMMIT makes of them.
+    pub(crate) writes: OrdMap<RowRef, Change>,
+    /// Row locks held, the strongest per row.
+    pub(crate) locks: OrdMap<RowRef, LockStrength>,
+    pub(crate) savepoints: Vec<Savepoint>,
+    /// What there was before its first definition, if it made any.
+    pub(crate) before: Option<Before>,
+    /// SQL statements run so far: an implicit transaction of one statement commits with it.
+    pub(crate) statements: u32,
+}
+
+/// What a transaction did to a row.
+#[derive(Clone, Debug)]
+pub(crate) struct Change {
+    /// The committed values it started from; `None` if the row is new.
+    pub(crate) before: Option<Row>,
+    /// The version to be; `None` if the row is to go.
+    pub(crate) after: Option<Tuple>,
+}
+
+/// A snapshot that is held open, with what canonical comparison needs to know about it.
+#[derive(Clone, Debug)]
+pub(crate) struct Snapshot {
+    pub(crate) tables: Tables,
+    /// Digest of its content.
+    pub(crate) digest: u128,
+    /// Sum over the rows published since: which of its rows are out of date is part of the state.
+    pub(crate) published_since: u128,
+}
+
+impl Savepoint {
+    pub(crate) fn writes(&self) -> &OrdMap<RowRef, Change> {
+        &self.writes
+    }
+
+    pub(crate) fn locks(&self) -> &OrdMap<RowRef, LockStrength> {
+        &self.locks
+    }
+}
+
+impl Snapshot {
+    /// Of a database without tables, for statements that read none.
+    pub(crate) fn empty() -> Self {
+        Snapshot { tables: Tables::default(), digest: 0, published_since: 0 }
+    }
+}
+
+/// A point to roll back to.
+#[derive(Clone, Debug)]
+pub(crate) struct Savepoint {
+    /// Its name; `None` for the subtransaction of a PL/pgSQL block.
+    pub(crate) name: Option<Arc<str>>,
+    view: Tables,
+    view_epoch: Option<u64>,
+    writes: OrdMap<RowRef, Change>,
+    locks: OrdMap<RowRef, LockStrength>,
+}
+
+impl Transaction {
+    pub(crate) fn new(isolation: Isolation, read_only: bool, explicit: bool) -> Self {
+        Transaction {
+            isolation,
+            read_only,
+            explicit,
+            failed: false,
+            snapshot: None,
+            view: Tables::default(),
+            view_epoch: None,
+            writes: OrdMap::new(),
+            locks: OrdMap::new(),
+            savepoints: Vec::new(),
+            before: None,
+            statements: 0,
+        }
+    }
+
+    /// Whether nobody else could tell if it ended now.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.writes.is_empty() && self.locks.is_empty()
+    }
+
+    /// Whether this level keeps one snapshot for the whole transaction.
+    pub(crate) fn keeps_snapshot(&self) -> bool {
+        self.isolation != Isolation::ReadCommitted
+    }
+
+    /// What a statement that begins now reads. At REPEATABLE READ the first call decides for all.
+    pub(crate) fn begin_statement(
+        &mut self,
+        catalog: &Catalog,
+        committed: &Tables,
+        digest: u128,
+        epoch: u64,
+    ) -> &Tables {
+        if self.keeps_snapshot() {
+            if self.snapshot.is_none() {
+                self.snapshot = Some(Snapshot { tables: committed.clone(), digest, published_since: 0 });
+                self.rebase(catalog, &committed.clone());
+                self.view_epoch = Some(epoch);
+            } else if self.view_epoch.is_none() {
+                let base = self.snapshot.as_ref().map(|s| s.tables.clone()).unwrap_or_default();
+                self.rebase(catalog, &base);
+                self.view_epoch = Some(epoch);
+            }
+        } else if self.view_epoch != Some(epoch) {
+            self.rebase(catalog, committed);
+            self.view_epoch = Some(epoch);
+        }
+        &self.view
+    }
+
+    fn rebase(&mut self, catalog: &Catalog, base: &Tables) {
+        self.view = base.clone();
+        for ((table, row), change) in &self.writes {
+            let data = self.view.table_mut(*table);
+            match &change.after {
+                Some(tuple) => data.put(catalog.table(*table), *row, tuple.clone()),
+                None => data.remove(catalog.table(*table), *row),
+            }
+        }
+    }
+
+    /// What its statements read, own writes of this very moment included.
+    pub(crate) fn view(&self) -> &Tables {
+        &self.view
+    }
+
+    /// The view must be made anew before it is read again: tables were added or dropped, or writes taken back.
+    pub(crate) fn invalidate_view(&mut self) {
+        self.view_epoch = None;
+    }
+
+    /// A broken engine, for tests: takes an old view for a new one.
+    pub(crate) fn pretend_fresh(&mut self, epoch: u64) {
+        self.view_epoch = self.view_epoch.map(|_| epoch);
+    }
+
+    /// Changes a row: `after` is its new version, `None` deletes it.
+    pub(crate) fn write(&mut self, catalog: &Catalog, row: RowRef, before: Option<&Tuple>, after: Option<Tuple>) {
+        let table = catalog.table(row.0);
+        let data = self.view.table_mut(row.0);
+        match &after {
+            Some(tuple) => data.put(table, row.1, tuple.clone()),
+            None => data.remove(table, row.1),
+        }
+        let first =
+            self.writes.get(&row).map_or_else(|| before.map(|t| t.values.clone()), |change| change.before.clone());
+        if first.is_none() && after.is_none() {
+            // Inserted and deleted again: nobody will ever see it.
+            self.writes.remove(&row);
+        } else {
+            self.writes.insert(row, Change { before: first, after });
+        }
+    }
+
+    /// Remembers a lock; a weaker one than is held changes nothing.
+    pub(crate) fn lock(&mut self, row: RowRef, strength: LockStrength) {
+        let held = self.locks.get(&row).copied();
+        if held.is_none_or(|held| held < strength) {
+            self.locks.insert(row, strength);
+        }
+    }
+
+    /// Sets a savepoint.
+    pub(crate) fn save(&mut self, name: Option<Arc<str>>) {
+        self.savepoints.push(Savepoint {
+            name,
+            view: self.view.clone(),
+            view_epoch: self.view_epoch,
+            writes: self.writes.clone(),
+            locks: self.locks.clone(),
+        });
+    }
+
+    /// The depth of the youngest savepoint with this name.
+    pub(crate) fn find_savepoint(&self, name: &str) -> Option<usize> {
+        self.savepoints.iter().rposition(|s| s.name.as_deref() == Some(name))
+    }
+
+    /// Puts everything back to where it was at a savepoint, which stays. Says which locks that gave up.
+    pub(crate) fn rollback_to(&mut self, depth: usize) -> Vec<footprint::LockEvent> {
+        self.savepoints.truncate(depth + 1);
+        let Some(savepoint) = self.savepoints.last().cloned() else { return Vec::new() };
+        let held = std::mem::replace(&mut self.locks, savepoint.locks);
+        self.view = savepoint.view;
+        // A commit since then is not in the saved view; at REPEATABLE READ that is as it should be.
+        self.view_epoch = savepoint.view_epoch;
+        self.writes = savepoint.writes;
+        self.failed = false;
+        let lost = held.iter().filter(|&(row, strength)| self.locks.get(row) != Some(strength));
+        lost.map(|(row, strength)| released(*row, *strength)).collect()
+    }
+
+    /// Holds the locks and writes of a savepoint, and no more.
+    pub(crate) fn keep(&mut self, savepoint: &Savepoint) {
+        self.locks = savepoint.locks.clone();
+        self.writes = savepoint.writes.clone();
+        self.view = savepoint.view.clone();
+        self.view_epoch = savepoint.view_epoch;
+    }
+
+    /// Forgets a savepoint and all set since; what was done stays done.
+    pub(crate) fn release(&mut self, depth: usize) {
+        self.savepoints.truncate(depth);
+    }
+}
+
+/// The footprint's entry for a lock that is given up.
+pub(crate) fn released(row: RowRef, strength: LockStrength) -> footprint::LockEvent {
+    footprint::LockEvent { table: row.0, row: row.1, strength, kind: footprint::LockEventKind::Released }
+}
