@@ -129,7 +129,7 @@ impl Machine<'_> {
             TableConstraintDef::Check(check) => {
                 let name = catalog.table(table).name.clone();
                 for (_, tuple) in self.db.committed.table(table).iter() {
-                    if matches!(eval::local_typed(&check.expr, &tuple.values, &[])?, Value::Bool(false)) {
+                    if matches!(eval::local(&check.expr, &tuple.values, &[])?, Value::Bool(false)) {
                         let message = format!(
                             "check constraint \"{}\" of relation \"{name}\" is violated by some row",
                             check.name

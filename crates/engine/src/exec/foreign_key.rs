@@ -201,10 +201,7 @@ impl Machine<'_> {
                         .columns
                         .iter()
                         .map(|&c| {
-                            child.columns[c]
-                                .default
-                                .as_ref()
-                                .map_or(Ok(Value::Null), |d| eval::local_typed(d, &[], &[]))
+                            child.columns[c].default.as_ref().map_or(Ok(Value::Null), |d| eval::local(d, &[], &[]))
                         })
                         .collect();
                     run.after.insert(next, After::CascadeSet { row, key, old: tuple.values, set: set_to(defaults?) });
