@@ -3,7 +3,6 @@
 use std::fmt::{self, Display, Formatter};
 
 use super::expr::{At, Level};
-use super::name::FunctionName;
 use super::{Clause, commas};
 use crate::ast::{
     ColumnConstraint, ColumnConstraintKind, ColumnDef, CreateIndex, CreateRoutine, CreateSequence, CreateTable, Drop,
@@ -147,7 +146,7 @@ impl Display for CreateRoutine {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let or_replace = if self.or_replace { "OR REPLACE " } else { "" };
         let what = if self.procedure { "PROCEDURE" } else { "FUNCTION" };
-        write!(f, "CREATE {or_replace}{what} {}({})", FunctionName(&self.name), commas(&self.params))?;
+        write!(f, "CREATE {or_replace}{what} {}({})", self.name, commas(&self.params))?;
         write!(f, "{} LANGUAGE ", self.returns)?;
         match &self.body {
             RoutineBody::PlPgSql(body) => write!(f, "plpgsql AS {}", DollarQuoted(body)),
@@ -167,7 +166,7 @@ impl Display for Param {
             ParamMode::InOut => "INOUT ",
         })?;
         if let Some(name) = &self.name {
-            write!(f, "{} ", FunctionName(&crate::ast::QualifiedName { schema: None, name: name.clone() }))?;
+            write!(f, "{name} ")?;
         }
         write!(f, "{}{}", self.ty, Clause("DEFAULT", self.default.as_ref()))
     }

@@ -11,10 +11,14 @@
 
 mod ddl;
 mod expr;
+#[cfg(test)]
+mod generate;
 mod name;
 mod plpgsql;
 mod query;
 mod statement;
+#[cfg(test)]
+mod tests;
 
 use std::fmt::{self, Display, Formatter};
 

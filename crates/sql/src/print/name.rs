@@ -1,15 +1,16 @@
 //! Names and types.
 //!
-//! A name goes without quotes if it comes back as it was: lower case, and no word that SQL or PL/pgSQL reserves. (The
-//! latter's words count everywhere, as any expression may end up in a procedure.)
+//! A name goes without quotes if it comes back as it was: lower case, and no keyword. Like PostgreSQL's `quote_ident` we
+//! quote every keyword that is reserved anywhere, so that one rule serves columns, functions and types. PL/pgSQL's
+//! reserved words count everywhere, as any expression may end up in a procedure.
 
 use std::fmt::{self, Display, Formatter};
 
 use super::Separated;
 use crate::ast::{Ident, QualifiedName, TypeName};
 
-/// Words that name nothing without quotes: reserved in SQL, reserved but for functions and types, reserved in PL/pgSQL.
-const RESERVED: &str = " all analyse analyze and any array as asc asymmetric both case cast check collate column \
+/// Reserved in SQL; reserved but for functions and types; reserved but for columns; reserved in PL/pgSQL.
+const RESERVED: &str = "all analyse analyze and any array as asc asymmetric both case cast check collate column \
     constraint create current_catalog current_date current_role current_time current_timestamp current_user default \
     deferrable desc distinct do else end except false fetch for foreign from grant group having in initially intersect \
     into lateral leading limit localtime localtimestamp not null offset on only or order placing primary references \
@@ -17,18 +18,15 @@ const RESERVED: &str = " all analyse analyze and any array as asc asymmetric bot
     variadic when where window with \
     authorization binary collation concurrently cross current_schema freeze full ilike inner is isnull join left like \
     natural notnull outer overlaps right similar tablesample verbose \
-    begin by declare execute foreach if loop strict while ";
+    between bigint bit boolean char character coalesce dec decimal exists extract float graph_table greatest grouping \
+    inout int integer interval json json_array json_arrayagg json_exists json_object json_objectagg json_query \
+    json_scalar json_serialize json_table json_value least merge_action national nchar none normalize nullif numeric \
+    out overlay position precision real row setof smallint substring time timestamp treat trim values varchar \
+    xmlattributes xmlconcat xmlelement xmlexists xmlforest xmlnamespaces xmlparse xmlpi xmlroot xmlserialize xmltable \
+    begin by declare execute foreach if loop strict while";
 
-/// Words that name a column or table, but no function or type: those have a syntax of their own.
-const NOT_A_FUNCTION: &str = " between bigint bit boolean char character coalesce dec decimal exists extract float \
-    greatest grouping inout int integer interval json json_array json_arrayagg json_exists json_object json_objectagg \
-    json_query json_scalar json_serialize json_table json_value least merge_action national nchar none normalize \
-    nullif numeric out overlay position precision real row setof smallint substring time timestamp treat trim values \
-    varchar xmlattributes xmlconcat xmlelement xmlexists xmlforest xmlnamespaces xmlparse xmlpi xmlroot xmlserialize \
-    xmltable ";
-
-fn contains(words: &str, name: &str) -> bool {
-    words.split(' ').any(|word| word == name)
+fn is_reserved(name: &str) -> bool {
+    RESERVED.split(' ').any(|word| word == name)
 }
 
 /// Would the lexer read this as one unquoted word, unchanged?
@@ -49,7 +47,7 @@ impl Display for Delimited<'_> {
 impl Display for Ident {
     /// The name, in quotes where it needs them.
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        match is_plain(&self.name) && !contains(RESERVED, &self.name) {
+        match is_plain(&self.name) && !is_reserved(&self.name) {
             true => f.write_str(&self.name),
             false => Delimited(&self.name).fmt(f),
         }
@@ -61,18 +59,6 @@ impl Display for QualifiedName {
         match &self.schema {
             Some(schema) => write!(f, "{schema}.{}", self.name),
             None => self.name.fmt(f),
-        }
-    }
-}
-
-/// A name where a function or type is expected.
-pub(super) struct FunctionName<'a>(pub(super) &'a QualifiedName);
-
-impl Display for FunctionName<'_> {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        match self.0.schema.is_none() && contains(NOT_A_FUNCTION, &self.0.name.name) {
-            true => Delimited(&self.0.name.name).fmt(f),
-            false => self.0.fmt(f),
         }
     }
 }
@@ -96,7 +82,7 @@ impl Display for TypeName {
             TypeName::Reference { path, row, .. } => {
                 write!(f, "{}%{}", Path(path), if *row { "ROWTYPE" } else { "TYPE" })
             }
-            TypeName::Named(name) => FunctionName(name).fmt(f),
+            TypeName::Named(name) => name.fmt(f),
         }
     }
 }

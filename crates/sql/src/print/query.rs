@@ -3,7 +3,6 @@
 use std::fmt::{self, Display, Formatter};
 
 use super::expr::Parenthesized;
-use super::name::FunctionName;
 use super::{Clause, ListClause, commas};
 use crate::ast::plpgsql::Into;
 use crate::ast::{
@@ -73,6 +72,10 @@ fn name_of(op: SetOperator) -> &'static str {
     }
 }
 
+fn tightness(op: SetOperator) -> u8 {
+    u8::from(op == SetOperator::Intersect)
+}
+
 /// An operand of a set operation. INTERSECT binds tighter than the others; all group to the left.
 struct Operand<'a>(&'a Query, SetOperator, bool);
 
@@ -85,7 +88,7 @@ impl Operand<'_> {
         }
         match &query.body {
             QueryBody::SetOperation { op, .. } => {
-                let (inner, outer) = (*op == SetOperator::Intersect, *outer == SetOperator::Intersect);
+                let (inner, outer) = (tightness(*op), tightness(*outer));
                 inner < outer || (*is_right && inner == outer)
             }
             _ => false,
@@ -142,7 +145,7 @@ impl Display for TableRef {
                 write!(f, "{lateral}({query}){}", Clause("AS", alias.as_ref()))
             }
             TableRef::Function { name, args, alias, .. } => {
-                write!(f, "{}({}){}", FunctionName(name), commas::<Expr>(args), Clause("AS", alias.as_ref()))
+                write!(f, "{}({}){}", name, commas::<Expr>(args), Clause("AS", alias.as_ref()))
             }
             TableRef::Join { kind, left, right, on, .. } => join(f, *kind, left, right, on),
         }

@@ -3,7 +3,6 @@
 use std::fmt::{self, Display, Formatter};
 
 use super::ddl::DollarQuoted;
-use super::name::FunctionName;
 use super::{Clause, ListClause, Quoted, commas, query};
 use crate::ast::plpgsql::Into;
 use crate::ast::{
@@ -48,7 +47,7 @@ pub(super) fn statement(f: &mut Formatter<'_>, kind: &StatementKind, into: Optio
             write!(f, "SET SESSION CHARACTERISTICS AS TRANSACTION {modes}")?;
         }
         StatementKind::Set(set) => set.fmt(f)?,
-        StatementKind::Call { name, args } => write!(f, "CALL {}({})", FunctionName(name), commas(args))?,
+        StatementKind::Call { name, args } => write!(f, "CALL {}({})", name, commas(args))?,
         StatementKind::Do(body) => write!(f, "DO {}", DollarQuoted(body))?,
     }
     match into {

@@ -4,7 +4,10 @@ use squawk_syntax::ast::{self as cst, AstNode};
 
 use super::{Lower, Result, child, children};
 use crate::ast::{Alias, ExprKind, Ident, JoinCondition, JoinKind, TableRef};
-use crate::error::Diagnostic;
+use crate::error::{Diagnostic, Span};
+
+/// What is to be done with the first table of an item.
+type First<'a> = Box<dyn FnOnce(TableRef) -> Result<TableRef> + 'a>;
 
 impl Lower {
     /// The comma-separated items of a FROM or USING clause.
@@ -78,8 +81,40 @@ impl Lower {
     }
 
     fn join(&self, expr: &cst::JoinExpr) -> Result<TableRef> {
+        self.join_after(expr, Box::new(Ok))
+    }
+
+    /// An item whose first table, at its far left, is put through `first`.
+    fn item_after(&self, item: &cst::FromListItem, first: First<'_>) -> Result<TableRef> {
+        match item {
+            cst::FromListItem::JoinExpr(join) => self.join_after(join, first),
+            item => first(self.from_item(item)?),
+        }
+    }
+
+    /// Joins group to the left. squawk takes all that follows a join without condition for its right side; of
+    /// `a CROSS JOIN b JOIN c ON ...`, however, only `b` is that, and what is joined to `c` is `a CROSS JOIN b`.
+    fn join_after(&self, expr: &cst::JoinExpr, first: First<'_>) -> Result<TableRef> {
         let join = self.need(expr.join(), expr)?;
-        let kind = match self.need(join.join_type(), &join)? {
+        let (kind, on) = self.join_condition(expr, &join)?;
+        let left = self.item_after(&self.need(expr.from_list_item(), expr)?, first)?;
+        let item = self.need(join.from_list_item(), &join)?;
+        let start = self.span(expr.syntax());
+        let together = move |right, end: Span| {
+            let span = Span { start: start.start, end: end.end };
+            Ok(TableRef::Join { kind, left: Box::new(left), right: Box::new(right), on, span })
+        };
+        match join.join_condition() {
+            None => {
+                let end = self.span(leftmost(item.clone()).syntax());
+                self.item_after(&item, Box::new(move |right| together(right, end)))
+            }
+            Some(_) => together(self.from_item(&item)?, start),
+        }
+    }
+
+    fn join_condition(&self, expr: &cst::JoinExpr, join: &cst::Join) -> Result<(JoinKind, JoinCondition)> {
+        let kind = match self.need(join.join_type(), join)? {
             cst::JoinType::JoinInner(_) => JoinKind::Inner,
             cst::JoinType::JoinLeft(_) => JoinKind::Left,
             cst::JoinType::JoinRight(_) => JoinKind::Right,
@@ -102,13 +137,7 @@ impl Lower {
                 return Err(Diagnostic::syntax(span, "syntax error: this JOIN has no condition").hint("add ON or USING"));
             }
         };
-        Ok(TableRef::Join {
-            kind,
-            left: Box::new(self.from_item(&self.need(expr.from_list_item(), expr)?)?),
-            right: Box::new(self.from_item(&self.need(join.from_list_item(), &join)?)?),
-            on,
-            span,
-        })
+        Ok((kind, on))
     }
 
     /// The names in the `(a, b)` below a node.
@@ -116,4 +145,15 @@ impl Lower {
         child::<cst::ColumnRefList>(node)
             .map_or_else(Vec::new, |list| children::<cst::ColumnNameRef>(&list).map(|name| self.ident(&name)).collect())
     }
+}
+
+/// The first table of an item.
+fn leftmost(mut item: cst::FromListItem) -> cst::FromListItem {
+    while let cst::FromListItem::JoinExpr(join) = &item {
+        match join.from_list_item() {
+            Some(left) => item = left,
+            None => break,
+        }
+    }
+    item
 }

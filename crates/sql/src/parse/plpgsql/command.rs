@@ -34,7 +34,7 @@ impl Parser<'_> {
         let (mut into, mut using) = (None, Vec::new());
         loop {
             if into.is_none() && self.tokens.eat_word("INTO") {
-                into = Some(self.into_targets()?);
+                into = Some(self.strict_targets()?);
             } else if using.is_empty() && self.tokens.eat_word("USING") {
                 using = self.expressions(USED)?;
             } else {

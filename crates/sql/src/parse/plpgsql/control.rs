@@ -1,9 +1,11 @@
 //! IF, CASE, loops, EXIT and RETURN.
 
+use std::ops::Range;
+
 use super::sql::{Followers, SEMICOLON};
 use super::{Parser, Result};
-use crate::ast::Ident;
 use crate::ast::plpgsql::{Stmt, StmtKind};
+use crate::ast::{Expr, Ident};
 use crate::error::Diagnostic;
 use crate::parse;
 
@@ -106,8 +108,7 @@ impl Parser<'_> {
         if reverse {
             return Err(Diagnostic::syntax(reverse_at, "cannot specify REVERSE in query FOR loop"));
         }
-        let is_cursor = range.len() == 1 || self.tokens.is_symbol(range.start + 1, "(");
-        if self.tokens.is_name(range.start) && is_cursor {
+        if self.is_cursor(range.clone()) {
             let span = self.tokens.span_from(range.start);
             return Err(Diagnostic::unsupported(span, "a FOR loop over a cursor"));
         }
@@ -117,14 +118,15 @@ impl Parser<'_> {
         Ok(StmtKind::ForQuery { label, targets, query, body })
     }
 
+    /// `c` or `c(args)` rather than a query.
+    fn is_cursor(&self, range: Range<usize>) -> bool {
+        let is_query = ["SELECT", "TABLE", "VALUES", "WITH"].iter().any(|word| self.tokens.is_word(range.start, word));
+        let called = self.tokens.is_symbol(range.start + 1, "(");
+        self.tokens.is_name(range.start) && !is_query && (range.len() == 1 || called)
+    }
+
     /// `..to [BY step] LOOP ...`
-    fn for_range(
-        &mut self,
-        label: Option<Ident>,
-        variable: Ident,
-        reverse: bool,
-        from: crate::ast::Expr,
-    ) -> Result<StmtKind> {
+    fn for_range(&mut self, label: Option<Ident>, variable: Ident, reverse: bool, from: Expr) -> Result<StmtKind> {
         self.tokens.expect_symbol("..")?;
         let to = self.expression(LOOP_OR_BY)?;
         let by = match self.tokens.eat_word("BY") {

@@ -88,7 +88,10 @@ impl Parser<'_> {
     fn type_name(&mut self) -> Result<TypeName> {
         let start = self.tokens.position();
         let mut depth = 0_usize;
-        while !self.tokens.is_done() && !self.tokens.at_symbol(";") && !(depth == 0 && self.at_type_end()) {
+        while !self.tokens.is_done() && !self.tokens.at_symbol(";") {
+            if depth == 0 && self.at_type_end() {
+                break;
+            }
             match self.tokens.text_at(self.tokens.position()) {
                 "(" => depth += 1,
                 ")" if depth == 0 => return Err(self.tokens.near("mismatched parentheses")),

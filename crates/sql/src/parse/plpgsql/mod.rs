@@ -18,6 +18,8 @@ mod control;
 mod declare;
 mod raise;
 mod sql;
+#[cfg(test)]
+mod tests;
 mod token;
 
 use self::token::Tokens;

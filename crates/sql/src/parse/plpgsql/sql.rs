@@ -109,36 +109,7 @@ impl Parser<'_> {
     /// An expression up to one of `followers`.
     pub(super) fn expression(&mut self, followers: Followers) -> Result<Expr> {
         let range = self.scan(followers)?;
-        let fragment = self.tokens.cut(range.clone());
-        match self.has_from(range) {
-            true => self.from_expression(fragment),
-            false => parse::expr(fragment),
-        }
-    }
-
-    /// `n := count(*) FROM t`: an expression is a SELECT without the word, so a FROM may follow it.
-    fn from_expression(&self, fragment: Fragment<'_>) -> Result<Expr> {
-        const SELECT: &str = "SELECT ";
-        let text = format!("{SELECT}{}", fragment.text);
-        // At least `BEGIN x:=` stands before any expression, so there is room on the left.
-        let query =
-            parse::query(Fragment { text: &text, offset: fragment.offset.saturating_sub(SELECT.len() as u32) })?;
-        let span = query.span;
-        Ok(Expr { kind: ExprKind::Subquery(Box::new(query)), span })
-    }
-
-    /// Is there a FROM outside parentheses, other than that of IS DISTINCT FROM?
-    fn has_from(&self, range: Range<usize>) -> bool {
-        let mut depth = 0_usize;
-        range.into_iter().any(|at| {
-            match self.tokens.text_at(at) {
-                "(" => depth += 1,
-                ")" => depth = depth.saturating_sub(1),
-                _ => {}
-            }
-            let after_distinct = at.checked_sub(1).is_some_and(|before| self.tokens.is_word(before, "DISTINCT"));
-            depth == 0 && self.tokens.is_word(at, "FROM") && !after_distinct
-        })
+        parse::expr(self.tokens.cut(range))
     }
 
     /// A list of expressions, from here through `,` to something else.
@@ -193,7 +164,7 @@ impl Parser<'_> {
         let end = range.end;
         let Some(start) = self.find_into(range.clone()) else { return Ok(None) };
         self.tokens.set_position(start + 1);
-        let into = self.into_targets()?;
+        let into = self.strict_targets()?;
         let clause = start..self.tokens.position();
         if let Some(second) = self.find_into(clause.end..end) {
             self.tokens.set_position(second);
@@ -233,7 +204,7 @@ impl Parser<'_> {
     }
 
     /// `[STRICT] a, r.b`, behind INTO.
-    pub(super) fn into_targets(&mut self) -> Result<Into> {
+    pub(super) fn strict_targets(&mut self) -> Result<Into> {
         let strict = self.tokens.eat_word("STRICT");
         Ok(Into { strict, targets: self.targets()? })
     }
