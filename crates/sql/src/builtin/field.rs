@@ -7,7 +7,7 @@ use bigdecimal::BigDecimal;
 use super::args::{Args, Result};
 use crate::error::{SqlError, SqlState};
 use crate::types::Type;
-use crate::value::calendar::{Civil, DAY, HOUR, MINUTE, SECOND, UNIX_EPOCH_DAYS, split};
+use crate::value::calendar::{Civil, DAY, HOUR, MINUTE, SECOND, UNIX_EPOCH_DAYS, check_timestamp, split};
 use crate::value::{Interval, Value, date_to_timestamp, numeric};
 
 /// A unit of time, or a field that is no unit.
@@ -79,7 +79,7 @@ impl Field {
 /// `extract(field, source)`
 pub(super) fn extract(args: &[Value]) -> Result {
     let (field, ty) = (args.text(0)?, type_of(args.any(1)?));
-    Ok(exact(args, field, ty)?.map_or(Value::Null, Value::numeric))
+    exact(args, field, ty).map(Value::numeric)
 }
 
 /// `date_part(field, source)`; a date is taken for its midnight.
@@ -91,7 +91,15 @@ pub(super) fn date_part(args: &[Value]) -> Result {
     };
     let args = [args.any(0)?.clone(), midnight];
     let number = exact(&args, field, type_of(&args[1]))?;
-    Ok(number.map_or(Value::Null, |n| Value::Float(numeric::to_f64(&n))))
+    // PostgreSQL adds the fraction of a second as a float, which shows in the last digit.
+    let unit = match Field::parse(field) {
+        Some(Second) => 1,
+        Some(Milliseconds) => 1000,
+        _ => return Ok(Value::Float(numeric::to_f64(&number))),
+    };
+    let rest = numeric::rem(&number, &numeric::from_i64(unit))?;
+    let whole = numeric::sub(&number, &rest)?;
+    Ok(Value::Float(numeric::to_f64(&whole) + numeric::to_f64(&rest)))
 }
 
 fn type_of(value: &Value) -> Type {
@@ -103,7 +111,7 @@ fn type_of(value: &Value) -> Type {
     }
 }
 
-fn exact(args: &[Value], name: &str, ty: Type) -> Result<Option<BigDecimal>> {
+fn exact(args: &[Value], name: &str, ty: Type) -> Result<BigDecimal> {
     let field = Field::parse(name).ok_or_else(|| unrecognized(name, ty))?;
     let found = match args.any(1)? {
         Value::Interval(i) => of_interval(*i, field),
@@ -114,8 +122,8 @@ fn exact(args: &[Value], name: &str, ty: Type) -> Result<Option<BigDecimal>> {
         _ => of_timestamp(args.timestamp(1)?, field),
     };
     match found {
-        Some(_) if field == Julian && ty != Type::Date => Ok(Some(julian(args.timestamp(1)?)?)),
-        Some((units, scale)) => Ok(Some(numeric::new(units.into(), scale))),
+        Some(_) if field == Julian && ty != Type::Date => julian(args.timestamp(1)?),
+        Some((units, scale)) => Ok(numeric::new(units.into(), scale)),
         None => Err(unsupported(name, ty)),
     }
 }
@@ -217,7 +225,7 @@ pub(super) fn date_trunc(args: &[Value]) -> Result {
     if matches!(t, i64::MIN | i64::MAX) {
         return Ok(args.any(1)?.clone());
     }
-    let truncated = truncate(t, field).ok_or_else(|| unsupported(name, ty))?;
+    let truncated = check_timestamp(truncate(t, field).ok_or_else(|| unsupported(name, ty))?.into())?;
     Ok(if ty == Type::Timestamptz { Value::Timestamptz(truncated) } else { Value::Timestamp(truncated) })
 }
 

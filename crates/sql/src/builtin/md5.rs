@@ -14,7 +14,7 @@ const ROTATIONS: [[u32; 4]; 4] = [[7, 12, 17, 22], [5, 9, 14, 20], [4, 11, 16, 2
 fn digest(message: &[u8]) -> [u8; 16] {
     let mut padded = message.to_vec();
     padded.push(0x80);
-    padded.resize(padded.len().next_multiple_of(64) + if padded.len() % 64 > 56 { 64 } else { 0 }, 0);
+    padded.resize((message.len() + 9).next_multiple_of(64), 0);
     let bits = (message.len() as u64).wrapping_mul(8);
     let tail = padded.len() - 8;
     padded[tail..].copy_from_slice(&bits.to_le_bytes());

@@ -3,6 +3,8 @@
 use std::fmt::{self, Write};
 use std::sync::Arc;
 
+use bigdecimal::BigDecimal;
+
 use super::calendar::{write_date, write_timestamp};
 use super::{Value, numeric};
 
@@ -44,16 +46,38 @@ fn float_text(x: f64) -> String {
     if x.is_infinite() {
         return if x > 0.0 { "Infinity".into() } else { "-Infinity".into() };
     }
-    if x == 0.0 || (1e-4..1e15).contains(&x.abs()) {
-        return x.to_string();
-    }
-    let scientific = format!("{x:e}");
+    let scientific = shortest(x);
     let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
-    let (sign, exponent) = match exponent.strip_prefix('-') {
-        Some(exponent) => ('-', exponent),
-        None => ('+', exponent),
-    };
-    format!("{digits}e{sign}{exponent:0>2}")
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    if (-4..15).contains(&exponent) {
+        let decimals = (digit_count(digits) as i32 - 1 - exponent).max(0) as usize;
+        return format!("{x:.decimals$}");
+    }
+    format!("{digits}e{exponent:+03}")
+}
+
+/// The fewest digits that read back the same, in scientific notation. Rust writes them too, but PostgreSQL does not take
+/// digits that are exactly half way to the next float, though they would read back by rounding to even, and of two
+/// equally near takes the even ones. Both happen only where floats are sparse or digits many.
+fn shortest(x: f64) -> String {
+    let text = format!("{x:e}");
+    let count = digit_count(text.split('e').next().unwrap_or(""));
+    if count < 15 && x.abs() < 2f64.powi(53) {
+        return text;
+    }
+    let fits = |text: &String| text.parse() == Ok(x) && !is_half_way(text, x);
+    (count..=17).map(|n| format!("{x:.*e}", n - 1)).find(fits).unwrap_or(text)
+}
+
+fn digit_count(mantissa: &str) -> usize {
+    mantissa.bytes().filter(u8::is_ascii_digit).count()
+}
+
+/// The decimal is the middle of a float and a neighbour.
+fn is_half_way(decimal: &str, x: f64) -> bool {
+    let exact = |x: f64| BigDecimal::try_from(x).ok();
+    let is_middle = |other: f64| Some(decimal.parse::<BigDecimal>().ok()? * 2 == exact(x)? + exact(other)?);
+    [x.next_up(), x.next_down()].into_iter().any(|other| is_middle(other) == Some(true))
 }
 
 /// `(1,,"two words","say ""hi""")`
