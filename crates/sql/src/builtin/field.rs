@@ -91,15 +91,29 @@ pub(super) fn date_part(args: &[Value]) -> Result {
     };
     let args = [args.any(0)?.clone(), midnight];
     let number = exact(&args, field, type_of(&args[1]))?;
-    // PostgreSQL adds the fraction of a second as a float, which shows in the last digit.
     let unit = match Field::parse(field) {
         Some(Second) => 1,
         Some(Milliseconds) => 1000,
+        Some(Epoch) => return Ok(Value::Float(float_epoch(&args[1]))),
         _ => return Ok(Value::Float(numeric::to_f64(&number))),
     };
+    // PostgreSQL adds the fraction of a second as a float, which shows in the last digit.
     let rest = numeric::rem(&number, &numeric::from_i64(unit))?;
     let whole = numeric::sub(&number, &rest)?;
     Ok(Value::Float(numeric::to_f64(&whole) + numeric::to_f64(&rest)))
+}
+
+/// Seconds since 1970, or of an interval, in the order in which PostgreSQL rounds.
+fn float_epoch(value: &Value) -> f64 {
+    match value {
+        Value::Interval(i) => {
+            let (years, months) = (f64::from(i.months / 12), f64::from(i.months % 12));
+            let seconds = i.micros as f64 / 1e6 + 365.25 * 86_400.0 * years + 30.0 * 86_400.0 * months;
+            seconds + 86_400.0 * f64::from(i.days)
+        }
+        Value::Timestamp(t) | Value::Timestamptz(t) => (t + UNIX_EPOCH_DAYS * DAY) as f64 / 1e6,
+        _ => 0.0,
+    }
 }
 
 fn type_of(value: &Value) -> Type {
