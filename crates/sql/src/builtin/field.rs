@@ -111,7 +111,9 @@ fn float_epoch(value: &Value) -> f64 {
             let seconds = i.micros as f64 / 1e6 + 365.25 * 86_400.0 * years + 30.0 * 86_400.0 * months;
             seconds + 86_400.0 * f64::from(i.days)
         }
-        Value::Timestamp(t) | Value::Timestamptz(t) => (t + UNIX_EPOCH_DAYS * DAY) as f64 / 1e6,
+        Value::Timestamp(t) | Value::Timestamptz(t) => {
+            (i128::from(*t) + i128::from(UNIX_EPOCH_DAYS * DAY)) as f64 / 1e6
+        }
         _ => 0.0,
     }
 }
