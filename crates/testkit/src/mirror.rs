@@ -95,6 +95,32 @@ pub fn compare(program: &Program, expected: &mut impl Runner, actual: &mut impl 
     Some(format!("{difference}\n=== what should happen\n{}", small.script(&truth)))
 }
 
+/// Compares on programs generated from consecutive seeds: `count` of them, from 0.
+///
+/// A long run: `ISOLDE_MIRROR_PROGRAMS=20000 ISOLDE_MIRROR_SEED=1000000 cargo test -p isolde-testkit`.
+///
+/// # Panics
+/// If a program shows a difference; the message holds its seed and the report of [`compare`].
+pub fn compare_generated(
+    generate: impl Fn(u64) -> Program,
+    count: u64,
+    expected: &mut impl Runner,
+    actual: &mut impl Runner,
+) {
+    let first = number_from_environment("ISOLDE_MIRROR_SEED").unwrap_or(0);
+    let count = number_from_environment("ISOLDE_MIRROR_PROGRAMS").unwrap_or(count);
+    for seed in first..first + count {
+        if let Some(report) = compare(&generate(seed), expected, actual) {
+            panic!("seed {seed} shows a difference:\n{report}");
+        }
+    }
+}
+
+fn number_from_environment(name: &str) -> Option<u64> {
+    let text = std::env::var(name).ok()?;
+    Some(text.parse().unwrap_or_else(|_| panic!("{name} must be a number, not {text:?}")))
+}
+
 fn first_difference(program: &Program, expected: &[Observation], actual: &[Observation]) -> Option<String> {
     let index = (0..program.steps.len()).find(|index| expected.get(*index) != actual.get(*index))?;
     let (session, statement) = &program.steps[index];

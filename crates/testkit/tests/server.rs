@@ -109,3 +109,9 @@ fn a_broken_mirror_image_is_caught() {
     assert!(report.contains(" FOR UPDATE"), "{report}");
     assert!(report.lines().count() < 40, "not shrunk:\n{report}");
 }
+
+/// The other canary: a real server agrees with itself.
+#[test]
+fn the_server_mirrors_itself() {
+    mirror::compare_generated(generate::concurrent, 25, &mut Server::new(), &mut Server::new());
+}
