@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use isolde_sql::builtin::{Builtin, Eval, SessionFunction};
 use isolde_sql::catalog::{Catalog, RoutineId};
-use isolde_sql::typed::{self, ExprKind};
+use isolde_sql::typed::{self, ExprKind, QueryBody};
 use isolde_sql::{Type, Value};
 use rustc_hash::FxHashSet;
 
@@ -163,7 +163,7 @@ pub(crate) fn expr(catalog: &Catalog, e: &typed::Expr) -> Expr {
         ExprKind::Cast { expr: inner, explicit } => cast(expr(catalog, inner), inner.ty, e.ty, *explicit),
         ExprKind::Row(list) => Expr::Row(all(list)),
         ExprKind::Scalar(query) => Expr::Scalar(Box::new(Subquery::new(catalog, query))),
-        ExprKind::Exists(query) => Expr::Exists(Box::new(Subquery::new(catalog, query))),
+        ExprKind::Exists(query) => Expr::Exists(Box::new(Subquery::new(catalog, &without_outputs(query)))),
         ExprKind::Quantified(q) => Expr::Quantified(Box::new(Quantified {
             left: all(&q.left),
             ops: q.ops.iter().zip(&q.left).map(|(op, left)| operator(op, left.ty)).collect(),
@@ -171,6 +171,19 @@ pub(crate) fn expr(catalog: &Catalog, e: &typed::Expr) -> Expr {
             query: Subquery::new(catalog, &q.query),
         })),
     }
+}
+
+/// A query of which only the existence of rows matters: `EXISTS (SELECT * ...)` depends on no column of the list.
+fn without_outputs(query: &typed::Query) -> typed::Query {
+    let mut query = query.clone();
+    if let QueryBody::Select(select) = &mut query.body
+        && select.grouping.is_none()
+        && !select.distinct
+    {
+        select.projection.clear();
+        query.order_by.clear();
+    }
+    query
 }
 
 /// Compiles a list of expressions.

@@ -172,6 +172,8 @@ impl Planner<'_> {
     fn path<'e>(&self, rel: usize, conditions: &[Condition<'e>], bound: &RelSet) -> Path<'e> {
         match self.select.rels[rel].source {
             RelSource::Table(id) => path::choose(self.catalog.table(id), rel, conditions, bound),
+            // A source that depends on other rows has no one hash table.
+            _ if !facts::source_rels(&self.select.rels[rel].source).is_empty() => Path::scan(),
             _ => path::without_index(rel, conditions, bound),
         }
     }
@@ -217,7 +219,11 @@ impl Planner<'_> {
             RelSource::Table(id) => Source::Table(*id),
             RelSource::Query { query, .. } => Source::Query(Subquery::new(self.catalog, query)),
             RelSource::Function(f, args) => Source::Function(*f, exprs(self.catalog, args)),
-            RelSource::Routine(id, args) => Source::Routine(*id, exprs(self.catalog, args)),
+            source @ RelSource::Routine(id, args) => Source::Routine {
+                id: *id,
+                args: exprs(self.catalog, args),
+                once: facts::source_rels(source).is_empty(),
+            },
         }
     }
 

@@ -112,7 +112,12 @@ pub(crate) enum Source {
     Table(TableId),
     Query(Subquery),
     Function(SetFunction, Vec<Expr>),
-    Routine(RoutineId, Vec<Expr>),
+    /// `once`: the arguments are the same for all rows of the other relations, and so is the result.
+    Routine {
+        id: RoutineId,
+        args: Vec<Expr>,
+        once: bool,
+    },
 }
 
 /// How rows are found in a relation.
@@ -220,7 +225,7 @@ pub(crate) fn select(catalog: &Catalog, s: &typed::Select, also_used: &[&typed::
     }
 }
 
-/// The relation whose row is the result, unchanged. Not one that an outer join may have left without a row.
+/// The relation whose row is the result, unchanged.
 fn whole_row(s: &typed::Select, projection: &[Expr]) -> Option<usize> {
     let Some(Expr::Column { rel, col: 0 }) = projection.first() else { return None };
     let rel = *rel;

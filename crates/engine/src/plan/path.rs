@@ -42,6 +42,11 @@ pub(super) const SCAN: i32 = 100;
 pub(super) const INDEX_MAX: i32 = 50;
 
 impl Path<'_> {
+    /// All rows.
+    pub(super) fn scan() -> Self {
+        Path { way: Way::Scan, uses: Vec::new() }
+    }
+
     /// A rank: smaller is better.
     pub(super) fn cost(&self) -> i32 {
         match &self.way {
@@ -103,7 +108,7 @@ pub(super) fn choose<'e>(table: &Table, rel: usize, conditions: &[Condition<'e>]
 pub(super) fn without_index<'e>(rel: usize, conditions: &[Condition<'e>], bound: &RelSet) -> Path<'e> {
     let pairs = conditions.iter().enumerate().filter_map(|(i, c)| Some((i, hash_pair(c, rel, bound)?)));
     let (uses, pairs): (Vec<_>, Vec<_>) = pairs.unzip();
-    if pairs.is_empty() { Path { way: Way::Scan, uses } } else { Path { way: Way::Hash(pairs), uses } }
+    if pairs.is_empty() { Path::scan() } else { Path { way: Way::Hash(pairs), uses } }
 }
 
 fn by_index<'e>(

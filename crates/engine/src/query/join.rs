@@ -7,6 +7,7 @@
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
+use isolde_sql::Row;
 use smallvec::SmallVec;
 
 use super::scan::HashTable;
@@ -26,11 +27,13 @@ pub(super) struct Run<'r> {
     /// Each relation has exactly this row.
     pub(super) fixed: Option<&'r Candidate>,
     pub(super) hashes: Vec<Option<Rc<HashTable>>>,
+    /// The rows of routines that are called once.
+    pub(super) kept: Vec<(usize, Rc<[Row]>)>,
 }
 
 impl<'r> Run<'r> {
     pub(super) fn new(plan: &'r SelectPlan, level: Level<'r>) -> Run<'r> {
-        let empty = |nulls: &isolde_sql::Row| RelRow { missing: true, ..RelRow::new(nulls.clone()) };
+        let empty = |nulls: &Row| RelRow { missing: true, ..RelRow::new(nulls.clone()) };
         Run { slots: plan.nulls.iter().map(empty).collect(), plan, level, fixed: None, hashes: vec![None; plan.hashes] }
     }
 

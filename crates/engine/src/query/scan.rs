@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::sync::{Arc, LazyLock};
 
-use isolde_sql::catalog::TableId;
+use isolde_sql::catalog::{RoutineId, TableId};
 use isolde_sql::{Row, SqlError, SqlState, Value};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -75,13 +75,24 @@ impl Run<'_> {
                 let args = eval::values(ctx, &self.env(), args)?;
                 self.series(ctx, step.rel, &args, sink)
             }
-            Source::Routine(id, args) => {
-                let args = eval::values(ctx, &self.env(), args)?;
-                let result = ctx.calls.take(|| (*id, args))?;
-                let width = self.plan.nulls[step.rel].len();
-                self.each(ctx, step.rel, rows_of_call(result, width).into_iter(), sink)
+            Source::Routine { id, args, once } => {
+                let rows = match self.kept.iter().find(|(rel, _)| *rel == step.rel) {
+                    Some((_, rows)) => rows.clone(),
+                    None => self.called(ctx, step.rel, *id, args)?,
+                };
+                if *once && !self.kept.iter().any(|(rel, _)| *rel == step.rel) {
+                    self.kept.push((step.rel, rows.clone()));
+                }
+                self.each(ctx, step.rel, rows.iter().cloned(), sink)
             }
         }
+    }
+
+    /// The rows that a routine returns.
+    fn called(&self, ctx: &mut Context<'_>, rel: usize, id: RoutineId, args: &[Expr]) -> Result<Rc<[Row]>, Interrupt> {
+        let args = eval::values(ctx, &self.env(), args)?;
+        let result = ctx.calls.take(|| (id, args))?;
+        Ok(rows_of_call(result, self.plan.nulls[rel].len()).into())
     }
 
     fn each(
