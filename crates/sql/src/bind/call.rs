@@ -58,7 +58,7 @@ impl<'a> Binder<'a> {
                 let ty = result_type(builtin, &params);
                 let args = self.arguments(operands, &params)?;
                 self.check_sequence(builtin, &args, span)?;
-                Ok(Expr { kind: ExprKind::Call(builtin, args), ty })
+                Ok(in_declared_type(Expr { kind: ExprKind::Call(builtin, args), ty }, builtin))
             }
             Some((Callee::Routine(id, def, sources), params)) => {
                 let args = self.arguments(operands, &params)?;
@@ -122,7 +122,7 @@ impl<'a> Binder<'a> {
         let builtin_schema = name.schema.as_ref().is_none_or(|s| &*s.name == "pg_catalog");
         if wanted == Wanted::Function && names.is_empty() && builtin_schema {
             for builtin in builtin::overloads(&name.name.name) {
-                if let Some(params) = builtin_params(builtin, given.len()) {
+                if let Some(params) = builtin_params(builtin, &given) {
                     callees.push(Callee::Builtin(builtin));
                     candidates.push(params);
                 }
@@ -390,14 +390,30 @@ fn signature(name: &ast::QualifiedName, given: &[Type], names: &[&ast::Ident]) -
     format!("{}({})", shown_name(name).0, shown.collect::<Vec<_>>().join(", "))
 }
 
-/// The parameters of a builtin, the repeated last one as often as needed.
-fn builtin_params(builtin: &Builtin, given: usize) -> Option<Vec<Type>> {
+/// The session tells a moment as a `timestamptz`; `current_date` and `localtimestamp` are that moment, cast.
+fn in_declared_type(call: Expr, builtin: &Builtin) -> Expr {
+    let is_moment = matches!(builtin.eval, builtin::Eval::Session(builtin::SessionFunction::TransactionTimestamp));
+    if !is_moment || call.ty == Type::Timestamptz {
+        return call;
+    }
+    let (ty, moment) = (call.ty, Expr { ty: Type::Timestamptz, ..call });
+    Expr { kind: ExprKind::Cast { expr: Box::new(moment), explicit: true }, ty }
+}
+
+/// The parameters of a builtin, the repeated last one as often as needed; where that takes any type, each argument
+/// keeps its own.
+fn builtin_params(builtin: &Builtin, given: &[Type]) -> Option<Vec<Type>> {
     let mut params = builtin.args.to_vec();
     if builtin.variadic {
-        let last = *params.last()?;
-        params.resize(given.max(params.len()), last);
+        let last = params.pop()?;
+        let repeated = given.get(params.len()..)?.iter().map(|ty| match (last, *ty) {
+            (Type::Unknown, Type::Unknown) => Type::Text,
+            (Type::Unknown, own) => own.base(),
+            _ => last,
+        });
+        params.extend(repeated);
     }
-    (params.len() == given).then_some(params)
+    (params.len() == given.len() && given.len() >= builtin.args.len()).then_some(params)
 }
 
 /// How the arguments of a call fill a routine's parameters, and the types they must have; `None` if they do not.
