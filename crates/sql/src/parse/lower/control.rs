@@ -70,6 +70,7 @@ impl Lower {
                 (name, value)
             }
             cst::SetTarget::SetTimeZone(zone) => {
+                self.refuse(super::child::<cst::CastExpr>(&zone), "SET TIME ZONE INTERVAL")?;
                 let span = self.span(zone.syntax());
                 let value = super::child::<cst::ConfigValue>(&zone).map(|v| self.one_value(&v)).transpose()?;
                 (Ident { name: "timezone".into(), span }, value)

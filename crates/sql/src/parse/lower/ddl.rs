@@ -252,7 +252,9 @@ impl Lower {
                 O::OptionStart(start) => sequence.start = Some(self.number(start)?),
                 O::OptionIncrement(increment) => sequence.increment = Some(self.number(increment)?),
                 O::OptionCache(cache) if self.number(cache)? == 1 => {}
-                O::OptionNoMaxValue(_)
+                // Which integer only matters at its end.
+                O::OptionAsType(_)
+                | O::OptionNoMaxValue(_)
                 | O::OptionNoMinValue(_)
                 | O::OptionNoCycle(_)
                 | O::OptionOwnedBy(_)

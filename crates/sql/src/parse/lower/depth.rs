@@ -5,9 +5,10 @@
 //! since the last comma, AND or OR (those become siblings in our tree), plus one per join or set operation. Beyond
 //! [`DEPTH_MAX`] the text is refused. squawk nests AND chains too, so long texts are parsed on a stack of their own size.
 
-use squawk_lexer::{LiteralKind, TokenKind, tokenize};
+use squawk_lexer::{LiteralKind, TokenKind};
 
 use super::Result;
+use super::errors::places;
 use crate::error::{Diagnostic, Span, SqlState};
 use crate::parse::Fragment;
 
@@ -16,6 +17,9 @@ const DEPTH_MAX: u32 = 200;
 
 /// Tokens that parse comfortably on any thread's own stack.
 const TOKENS_SMALL: u32 = 400;
+
+/// Bytes of a string that nobody nests deeply in.
+const BODY_SMALL: usize = 400;
 
 /// The most operators in a row that squawk is given: its tree nests once for each.
 const CHAIN_MAX: u32 = 20_000;
@@ -58,10 +62,8 @@ struct Level {
 fn measure(fragment: Fragment<'_>) -> Result<Measure> {
     let mut measure = Measure { tokens: 0 };
     let mut levels = vec![Level::default()];
-    let (mut at, mut operator_joined) = (0, false);
-    for token in tokenize(fragment.text) {
-        let span = Span::new(at, at + token.len as usize);
-        at = span.end as usize;
+    let mut operator_joined = false;
+    for (token, span) in places(fragment.text) {
         let text = span.of(fragment.text);
         measure.tokens += 1;
         let joined = std::mem::take(&mut operator_joined);
@@ -71,12 +73,12 @@ fn measure(fragment: Fragment<'_>) -> Result<Measure> {
             TokenKind::CloseParen | TokenKind::CloseBracket => close(&mut levels, |_| true),
             TokenKind::Comma | TokenKind::Semi => level.operators = 0,
             TokenKind::Ident => word(&mut levels, text),
-            TokenKind::Literal { kind: LiteralKind::DollarQuotedString { .. } | LiteralKind::Str { .. } } => {
-                // A routine's body is parsed in its own time, but squawk looks into it already now.
-                if text.len() > 400 {
-                    measure.tokens +=
-                        self::measure(Fragment { text: inside(text), offset: fragment.offset + span.start })?.tokens;
-                }
+            // A routine's body is parsed in its own time, but squawk looks into it already now.
+            TokenKind::Literal { kind: LiteralKind::DollarQuotedString { .. } | LiteralKind::Str { .. } }
+                if text.len() > BODY_SMALL =>
+            {
+                let body = Fragment { text: inside(text), offset: fragment.offset + span.start };
+                measure.tokens += self::measure(body)?.tokens;
             }
             kind if is_operator(kind) => {
                 level.operators += u32::from(!joined);
@@ -108,7 +110,7 @@ fn word(levels: &mut Vec<Level>, text: &str) {
             level.chain += 1;
         }
         "when" | "then" | "else" | "where" | "from" | "on" | "set" | "having" | "by" => level.operators = 0,
-        "join" | "union" | "intersect" | "except" => level.joins += 1,
+        "join" | "union" | "intersect" | "except" | "explain" | "prepare" => level.joins += 1,
         "not" | "is" | "in" | "like" | "ilike" | "between" | "similar" | "collate" | "at" | "isnull" | "notnull"
         | "operator" => level.operators += 1,
         _ => {}

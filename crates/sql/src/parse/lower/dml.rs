@@ -35,7 +35,7 @@ impl Lower {
             table: self.relation_name(&self.need(update.relation_name(), update)?)?,
             alias: update.alias().and_then(|alias| alias.name()).map(|name| self.ident(&name)),
             set: self.set_clause(&self.need(update.set_clause(), update)?)?,
-            from: update.from_clause().map_or(Ok(Vec::new()), |clause| self.from_items(&clause))?,
+            from: update.from_clause().map_or(Ok(Vec::new()), |clause| self.table_refs(&clause))?,
             filter: self.filter(update.where_clause_or_current_of())?,
             returning: self.returning(update.returning_clause())?,
         })
@@ -47,7 +47,7 @@ impl Lower {
             with: self.optional_with(delete.with_clause())?,
             table: self.relation_name(&self.need(delete.relation_name(), delete)?)?,
             alias: delete.alias().and_then(|alias| alias.name()).map(|name| self.ident(&name)),
-            using: delete.using_clause().map_or(Ok(Vec::new()), |clause| self.from_items(&clause))?,
+            using: delete.using_clause().map_or(Ok(Vec::new()), |clause| self.table_refs(&clause))?,
             filter: self.filter(delete.where_clause_or_current_of())?,
             returning: self.returning(delete.returning_clause())?,
         })

@@ -60,6 +60,9 @@ impl Lower {
         let span = self.span(field.syntax());
         let base = self.need(field.base(), field)?;
         if field.star_token().is_some() {
+            if matches!(base, cst::Expr::ParenExpr(_)) {
+                return Err(self.unsupported(field, "(row).*"));
+            }
             return match self.operand(base.syntax())?.kind {
                 ExprKind::Name(mut path) if path.len() <= 2 => {
                     let table = self.need(path.pop(), field)?;

@@ -1,23 +1,21 @@
 //! FROM and USING: tables, subqueries, functions, joins.
 
 use squawk_syntax::ast::{self as cst, AstNode};
+use squawk_syntax::{SyntaxKind as K, SyntaxNode};
 
 use super::{Lower, Result, child, children};
 use crate::ast::{Alias, ExprKind, Ident, JoinCondition, JoinKind, TableRef};
 use crate::error::{Diagnostic, Span};
 
-/// What is to be done with the first table of an item.
-type First<'a> = Box<dyn FnOnce(TableRef) -> Result<TableRef> + 'a>;
-
 impl Lower {
     /// The comma-separated items of a FROM or USING clause.
-    pub(super) fn from_items(&self, clause: &impl AstNode) -> Result<Vec<TableRef>> {
-        children::<cst::FromListItem>(clause).map(|item| self.from_item(&item)).collect()
+    pub(super) fn table_refs(&self, clause: &impl AstNode) -> Result<Vec<TableRef>> {
+        children::<cst::FromListItem>(clause).map(|item| self.table_ref(&item)).collect()
     }
 
-    fn from_item(&self, item: &cst::FromListItem) -> Result<TableRef> {
+    fn table_ref(&self, item: &cst::FromListItem) -> Result<TableRef> {
         match item {
-            cst::FromListItem::JoinExpr(join) => self.join(join),
+            cst::FromListItem::JoinExpr(join) => self.joins(join),
             cst::FromListItem::FromItem(cst::FromItem::RelationFromItem(table)) => self.relation(table),
             cst::FromListItem::FromItem(cst::FromItem::ParenFromItem(paren)) => self.parenthesised(paren),
             cst::FromListItem::FromItem(cst::FromItem::FunctionFromItem(function)) => self.function(function),
@@ -50,7 +48,7 @@ impl Lower {
         }
         self.refuse(paren.alias(), "an alias for a join")?;
         let item = self.need(inner.children().find_map(cst::FromListItem::cast), paren)?;
-        self.from_item(&item)
+        self.table_ref(&item)
     }
 
     /// A set-returning function. LATERAL says nothing here: a function always sees the items before it.
@@ -80,64 +78,74 @@ impl Lower {
         Ok(Some(Alias { name: self.ident(&self.need(alias.name(), &alias)?), columns }))
     }
 
-    fn join(&self, expr: &cst::JoinExpr) -> Result<TableRef> {
-        self.join_after(expr, Box::new(Ok))
-    }
-
-    /// An item whose first table, at its far left, is put through `first`.
-    fn item_after(&self, item: &cst::FromListItem, first: First<'_>) -> Result<TableRef> {
-        match item {
-            cst::FromListItem::JoinExpr(join) => self.join_after(join, first),
-            item => first(self.from_item(item)?),
+    /// A chain of joins, regrouped as PostgreSQL's parser does: CROSS and NATURAL joins take the item that follows them;
+    /// other joins and their conditions nest like parentheses, so `a JOIN b JOIN c ON x ON y` joins `b` and `c` first.
+    fn joins(&self, expr: &cst::JoinExpr) -> Result<TableRef> {
+        let mut chain = Chain { items: Vec::new(), waiting: Vec::new() };
+        self.chain(expr.syntax(), &mut chain)?;
+        if let Some((_, span)) = chain.waiting.pop() {
+            return Err(Diagnostic::syntax(span, "syntax error: this JOIN has no condition").hint("add ON or USING"));
         }
+        self.need(chain.items.pop(), expr)
     }
 
-    /// Joins group to the left. squawk takes all that follows a join without condition for its right side; of
-    /// `a CROSS JOIN b JOIN c ON ...`, however, only `b` is that, and what is joined to `c` is `a CROSS JOIN b`.
-    fn join_after(&self, expr: &cst::JoinExpr, first: First<'_>) -> Result<TableRef> {
-        let join = self.need(expr.join(), expr)?;
-        let (kind, on) = self.join_condition(expr, &join)?;
-        let left = self.item_after(&self.need(expr.from_list_item(), expr)?, first)?;
-        let item = self.need(join.from_list_item(), &join)?;
-        let start = self.span(expr.syntax());
-        let together = move |right, end: Span| {
-            let span = Span { start: start.start, end: end.end };
-            Ok(TableRef::Join { kind, left: Box::new(left), right: Box::new(right), on, span })
-        };
-        match join.join_condition() {
-            None => {
-                let end = self.span(leftmost(item.clone()).syntax());
-                self.item_after(&item, Box::new(move |right| together(right, end)))
+    fn chain(&self, node: &SyntaxNode, chain: &mut Chain) -> Result<()> {
+        let natural = node.children_with_tokens().any(|c| c.kind() == K::NATURAL_KW);
+        let mut join = None;
+        for part in node.children() {
+            if let Some(kind) = cst::JoinType::cast(part.clone()) {
+                join = Some((join_kind(&kind), self.span(&part)));
+            } else if let Some(condition) = cst::JoinCondition::cast(part.clone()) {
+                let on = self.join_condition(&condition)?;
+                let span = self.span(&part);
+                let right = chain.items.pop();
+                match (chain.waiting.pop(), chain.items.pop(), right) {
+                    (Some((kind, _)), Some(left), Some(right)) => chain.items.push(joined(kind, left, right, on, span)),
+                    _ => return Err(Diagnostic::syntax(span, "syntax error: this condition belongs to no JOIN")),
+                }
+            } else if matches!(part.kind(), K::JOIN_EXPR | K::JOIN) {
+                match join.take() {
+                    Some(join) => self.right_chain(&part, join, natural, chain)?,
+                    None => self.chain(&part, chain)?,
+                }
+            } else if let Some(item) = cst::FromListItem::cast(part) {
+                let item = self.table_ref(&item)?;
+                match join.take() {
+                    Some(join) => chain.add(item, join, natural),
+                    None => chain.items.push(item),
+                }
             }
-            Some(_) => together(self.from_item(&item)?, start),
         }
+        Ok(())
     }
 
-    fn join_condition(&self, expr: &cst::JoinExpr, join: &cst::Join) -> Result<(JoinKind, JoinCondition)> {
-        let kind = match self.need(join.join_type(), join)? {
-            cst::JoinType::JoinInner(_) => JoinKind::Inner,
-            cst::JoinType::JoinLeft(_) => JoinKind::Left,
-            cst::JoinType::JoinRight(_) => JoinKind::Right,
-            cst::JoinType::JoinFull(_) => JoinKind::Full,
-            cst::JoinType::JoinCross(_) => JoinKind::Cross,
-        };
-        let span = self.span(expr.syntax());
-        let on = match join.join_condition() {
-            Some(_) if kind == JoinKind::Cross => {
-                return Err(Diagnostic::syntax(span, "syntax error: CROSS JOIN takes no condition"));
+    /// The right side of a join is itself a chain: its first item belongs to the join, the rest follows.
+    fn right_chain(&self, node: &SyntaxNode, join: (JoinKind, Span), natural: bool, chain: &mut Chain) -> Result<()> {
+        let first = node.children().next().filter(|c| cst::FromListItem::can_cast(c.kind()));
+        match first {
+            Some(first) if first.kind() == K::JOIN_EXPR => self.right_chain(&first, join, natural, chain)?,
+            Some(first) => {
+                let item = cst::FromListItem::cast(first).map(|item| self.table_ref(&item)).transpose()?;
+                if let Some(item) = item {
+                    chain.add(item, join, natural);
+                }
             }
-            Some(cst::JoinCondition::OnClause(on)) => JoinCondition::On(self.sole(&on)?),
-            Some(cst::JoinCondition::JoinUsingClause(using)) => {
+            None => return Err(Diagnostic::syntax(self.span(node), "syntax error: a table is expected here")),
+        }
+        for rest in node.children().skip(1) {
+            self.chain(&rest, chain)?;
+        }
+        Ok(())
+    }
+
+    fn join_condition(&self, condition: &cst::JoinCondition) -> Result<JoinCondition> {
+        match condition {
+            cst::JoinCondition::OnClause(on) => Ok(JoinCondition::On(self.sole(on)?)),
+            cst::JoinCondition::JoinUsingClause(using) => {
                 self.refuse(using.alias(), "JOIN ... USING (...) AS alias")?;
-                JoinCondition::Using(self.column_refs(&using))
+                Ok(JoinCondition::Using(self.column_refs(using)))
             }
-            None if join.natural_token().is_some() => JoinCondition::Natural,
-            None if kind == JoinKind::Cross => JoinCondition::None,
-            None => {
-                return Err(Diagnostic::syntax(span, "syntax error: this JOIN has no condition").hint("add ON or USING"));
-            }
-        };
-        Ok((kind, on))
+        }
     }
 
     /// The names in the `(a, b)` below a node.
@@ -147,13 +155,49 @@ impl Lower {
     }
 }
 
-/// The first table of an item.
-fn leftmost(mut item: cst::FromListItem) -> cst::FromListItem {
-    while let cst::FromListItem::JoinExpr(join) = &item {
-        match join.from_list_item() {
-            Some(left) => item = left,
-            None => break,
+/// A chain of joins while it is read: items, and the joins between them that still wait for their condition.
+struct Chain {
+    items: Vec<TableRef>,
+    waiting: Vec<(JoinKind, Span)>,
+}
+
+impl Chain {
+    /// Adds the item on the right side of a join.
+    fn add(&mut self, item: TableRef, (kind, at): (JoinKind, Span), natural: bool) {
+        let on = match (natural, kind) {
+            (true, _) => JoinCondition::Natural,
+            (false, JoinKind::Cross) => JoinCondition::None,
+            _ => {
+                self.waiting.push((kind, at));
+                self.items.push(item);
+                return;
+            }
+        };
+        match self.items.pop() {
+            Some(left) => self.items.push(joined(kind, left, item, on, at)),
+            None => self.items.push(item),
         }
     }
-    item
+}
+
+fn joined(kind: JoinKind, left: TableRef, right: TableRef, on: JoinCondition, end: Span) -> TableRef {
+    let span = place(&left).to(place(&right)).to(end);
+    TableRef::Join { kind, left: Box::new(left), right: Box::new(right), on, span }
+}
+
+fn place(item: &TableRef) -> Span {
+    match item {
+        TableRef::Table { name, alias } => alias.as_ref().map_or(name.name.span, |a| name.name.span.to(a.name.span)),
+        TableRef::Subquery { span, .. } | TableRef::Function { span, .. } | TableRef::Join { span, .. } => *span,
+    }
+}
+
+fn join_kind(join: &cst::JoinType) -> JoinKind {
+    match join {
+        cst::JoinType::JoinInner(_) => JoinKind::Inner,
+        cst::JoinType::JoinLeft(_) => JoinKind::Left,
+        cst::JoinType::JoinRight(_) => JoinKind::Right,
+        cst::JoinType::JoinFull(_) => JoinKind::Full,
+        cst::JoinType::JoinCross(_) => JoinKind::Cross,
+    }
 }

@@ -59,6 +59,7 @@ pub(crate) fn query(fragment: Fragment<'_>) -> Result<Query> {
 pub(crate) fn expr(fragment: Fragment<'_>) -> Result<Expr> {
     const SELECT: &str = "SELECT ";
     let lower = Lower { before: SELECT.len() as u32, offset: fragment.offset };
+    errors::no_semicolon(fragment)?;
     let text = format!("{SELECT}{}", fragment.text);
     let statement = depth::guarded(fragment, || lower.statement(&lower.only_statement(&text)?))?;
     let StatementKind::Query(query) = statement.kind else {

@@ -98,8 +98,11 @@ impl Lower {
             Item::Cast(ty) => self.span(ty.syntax()),
             Item::Op(_, span) => *span,
         };
-        Diagnostic::syntax(span, "syntax error at this operator")
-            .hint("comparisons do not chain: put parentheses around one of them")
+        match item {
+            Item::Op(op, _) => Diagnostic::syntax(span, format!("syntax error at or near \"{}\"", op.shown()))
+                .hint("operators like this do not chain: put parentheses around one of them"),
+            _ => Diagnostic::syntax(span, "syntax error: an operator is missing before this"),
+        }
     }
 
     /// Appends the operands and operators of `node`, in the order of the text.
@@ -218,6 +221,23 @@ fn symbol(text: &str, span: Span) -> Result<Op> {
 }
 
 impl Op {
+    /// The operator as it is written.
+    fn shown(&self) -> &str {
+        match self {
+            Op::And => "AND",
+            Op::Or => "OR",
+            Op::Not => "NOT",
+            Op::Is { .. } | Op::IsDistinct { .. } => "IS",
+            Op::Null { negated: false } => "ISNULL",
+            Op::Null { negated: true } => "NOTNULL",
+            Op::Between { .. } => "BETWEEN",
+            Op::In { .. } => "IN",
+            Op::Like { op: "~~", .. } => "LIKE",
+            Op::Like { .. } => "ILIKE",
+            Op::Symbol(symbol) => symbol,
+        }
+    }
+
     /// How tightly it binds between two operands.
     fn level(&self) -> u8 {
         match self {

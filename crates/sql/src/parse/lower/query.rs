@@ -97,7 +97,7 @@ impl Lower {
         Ok(QueryBody::Select(Box::new(Select {
             distinct,
             items: head.target_list().map_or(Ok(Vec::new()), |list| self.targets(&list))?,
-            from: select.from_clause().map_or(Ok(Vec::new()), |clause| self.from_items(&clause))?,
+            from: select.from_clause().map_or(Ok(Vec::new()), |clause| self.table_refs(&clause))?,
             filter: self.clause(select.where_clause())?,
             group_by: select.group_by_clause().map_or(Ok(Vec::new()), |clause| self.group_by(&clause))?,
             having: self.clause(select.having_clause())?,

@@ -4,8 +4,9 @@
 //! list never ends a statement inside them, and `BEGIN ATOMIC ... END` because a routine's body in standard syntax holds
 //! semicolons of its own (and `CASE ... END` inside it another `END`).
 
-use squawk_lexer::{Token, TokenKind, tokenize};
+use squawk_lexer::{Token, TokenKind};
 
+use super::errors::{is_trivia, places};
 use crate::error::Span;
 
 /// Where the statements of `source` stand: trimmed, without comments around them, empty ones left out.
@@ -13,13 +14,7 @@ pub(crate) fn split(source: &str) -> Vec<Span> {
     let mut statements = Vec::new();
     let mut open = Open::default();
     let mut current: Option<Span> = None;
-    let mut at = 0;
-    for token in tokenize(source) {
-        let span = Span::new(at, at + token.len as usize);
-        at = span.end as usize;
-        if is_trivia(&token) {
-            continue;
-        }
+    for (token, span) in places(source).filter(|(token, _)| !is_trivia(token)) {
         if token.kind == TokenKind::Semi && open.is_empty() {
             statements.extend(current.take());
             open = Open::default();
@@ -30,13 +25,6 @@ pub(crate) fn split(source: &str) -> Vec<Span> {
     }
     statements.extend(current);
     statements
-}
-
-fn is_trivia(token: &Token) -> bool {
-    matches!(
-        token.kind,
-        TokenKind::Whitespace | TokenKind::LineComment | TokenKind::BlockComment { .. } | TokenKind::Eof
-    )
 }
 
 /// What is open at some place inside a statement.

@@ -91,7 +91,7 @@ impl Lower {
     /// The type of a parameter or result: a type, or `name%TYPE`.
     pub(super) fn func_type(&self, ty: &cst::FuncType) -> Result<TypeName> {
         match ty {
-            cst::FuncType::Type(ty) => self.ty(ty),
+            cst::FuncType::Type(ty) => self.element_type(ty),
             cst::FuncType::PercentType(percent) => {
                 self.refuse_token(percent.array_token(), "an array type")?;
                 self.refuse(percent.array_bounds().next(), "an array type")?;
@@ -101,8 +101,15 @@ impl Lower {
         }
     }
 
-    /// Any type.
+    /// Any type of a value.
     pub(super) fn ty(&self, ty: &cst::Type) -> Result<TypeName> {
+        if has(ty, K::SETOF_KW) {
+            return Err(Diagnostic::syntax(self.span(ty.syntax()), "SETOF is allowed behind RETURNS only"));
+        }
+        self.element_type(ty)
+    }
+
+    fn element_type(&self, ty: &cst::Type) -> Result<TypeName> {
         let span = self.span(ty.syntax());
         let known = match ty {
             cst::Type::PathType(path) => return self.path_type(path),
@@ -135,7 +142,6 @@ impl Lower {
     /// Whether SETOF stands before the type.
     pub(super) fn is_setof(&self, ty: &cst::FuncType) -> bool {
         has(ty, K::SETOF_KW)
-            || ty.syntax().children().any(|c| c.children_with_tokens().any(|t| t.kind() == K::SETOF_KW))
     }
 
     fn path_type(&self, ty: &cst::PathType) -> Result<TypeName> {
@@ -150,11 +156,10 @@ impl Lower {
             "numeric" | "decimal" | "dec" => return Ok(TypeName::Known(self.numeric(args, span)?, span)),
             "varchar" => return Ok(TypeName::Known(self.varchar(args, span)?, span)),
             "float" => return self.float(args, span),
-            "timestamp" | "timestamptz" => {
-                if args.is_some() && self.modifiers(args.clone(), span)? != [6] {
-                    return Err(Diagnostic::unsupported(span, "timestamp precision"));
-                }
-            }
+            "timestamp" | "timestamptz" => match self.modifiers(args, span)?.as_slice() {
+                [] | [6] => {}
+                _ => return Err(Diagnostic::unsupported(span, "timestamp precision")),
+            },
             _ if args.is_some() => return Err(Diagnostic::unsupported(span, format_args!("type {}(...)", name.name))),
             _ => {}
         }
@@ -217,7 +222,7 @@ impl Lower {
     /// `timestamp(6)` says nothing; fewer digits would round.
     fn precision(&self, literal: Option<cst::Literal>, name: &str) -> Result<()> {
         match literal {
-            Some(literal) if literal.syntax().text().to_string() != "6" => {
+            Some(literal) if literal.syntax().text() != "6" => {
                 Err(self.unsupported(&literal, &format!("{name} precision")))
             }
             _ => Ok(()),
