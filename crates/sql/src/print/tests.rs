@@ -176,7 +176,7 @@ fn queries() {
             WITH a AS (SELECT 1), b (x, y) AS (VALUES (1, 2)) SELECT * FROM a, b
             SELECT * FROM t FOR NO KEY UPDATE OF t NOWAIT FOR SHARE SKIP LOCKED FOR KEY SHARE
             values (1, 'a'), (2, default)
-              dEFAULT is not allowed in this context
+              DEFAULT is not allowed in this context
             SELECT * FROM t
             SELECT a FROM t LIMIT 3
             SELECT a FROM t, other.u
