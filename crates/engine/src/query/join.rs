@@ -34,7 +34,14 @@ pub(super) struct Run<'r> {
 impl<'r> Run<'r> {
     pub(super) fn new(plan: &'r SelectPlan, level: Level<'r>) -> Run<'r> {
         let empty = |nulls: &Row| RelRow { missing: true, ..RelRow::new(nulls.clone()) };
-        Run { slots: plan.nulls.iter().map(empty).collect(), plan, level, fixed: None, hashes: vec![None; plan.hashes] }
+        Run {
+            slots: plan.nulls.iter().map(empty).collect(),
+            plan,
+            level,
+            fixed: None,
+            hashes: vec![None; plan.hashes],
+            kept: Vec::new(),
+        }
     }
 
     /// A run in which every relation has one row, that of the candidate.
