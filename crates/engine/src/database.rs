@@ -131,6 +131,14 @@ impl Database {
         reply
     }
 
+    /// The client of an idle session sent something that could not even be bound: its transaction fails as for any error.
+    pub fn fail(&mut self, session: SessionId, error: SqlError) -> Reply {
+        let mut machine = Machine::take(self, session);
+        let reply = machine.fail_with(error.clone());
+        machine.put_back();
+        reply.unwrap_or(Err(error))
+    }
+
     /// What a session is doing.
     pub fn activity(&self, session: SessionId) -> Activity {
         let s = &*self.sessions[session.0];

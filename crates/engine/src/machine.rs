@@ -64,7 +64,7 @@ impl<'a> Machine<'a> {
             kind,
             StatementKind::Transaction(Control::Commit { .. } | Control::Rollback { .. } | Control::RollbackTo(_))
         );
-        if self.session.transaction.as_ref().is_some_and(|t| t.failed) && !ends {
+        if self.is_failed() && !ends {
             return Some(Err(in_failed_transaction()));
         }
         if self.session.transaction.is_none() && !matches!(kind, StatementKind::Transaction(_)) {
@@ -92,10 +92,17 @@ impl<'a> Machine<'a> {
     /// Ends the statement at the top with an error, as if it had met it: the deadlock check does that to its victim.
     pub(crate) fn fail_with(&mut self, error: SqlError) -> Answer {
         self.session.wait = None;
+        if self.is_failed() {
+            return Some(Err(in_failed_transaction()));
+        }
         match self.fail(error) {
             Ran::Answered(reply) => Some(reply),
             _ => self.advance(),
         }
+    }
+
+    fn is_failed(&self) -> bool {
+        self.session.transaction.as_ref().is_some_and(|t| t.failed)
     }
 
     /// Runs on until the session rests or answers.

@@ -13,7 +13,7 @@
 //! - [`wire`]: the little of PostgreSQL's protocol that is needed to see what a session sees, while it waits.
 //! - [`program`]: programs, observations, and the script format that holds both.
 //! - [`mirror`]: how a database is driven through a program; [`mirror::Driver`] is all that a database has to offer.
-//! - [`server`]: the driver for a real PostgreSQL.
+//! - [`server`]: the driver for a real PostgreSQL; [`engine`]: the one for the embedded engine.
 //! - [`examples`]: the stories of `examples/` as programs.
 //! - [`golden`]: scripts with what the server answered, for the rules that matter.
 //! - [`generate`] and [`shrink`]: programs from a seed, and smaller programs that still show a difference.
@@ -21,6 +21,7 @@
 //! Nothing here is part of the product; only tests depend on it.
 
 pub mod cluster;
+pub mod engine;
 pub mod examples;
 pub mod generate;
 pub mod golden;
@@ -31,6 +32,7 @@ pub mod shrink;
 pub mod wire;
 
 pub use cluster::Cluster;
+pub use engine::Engine;
 pub use mirror::Runner;
 pub use program::{Observation, Outcome, Program, Response};
 pub use server::Server;

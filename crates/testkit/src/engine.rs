@@ -1,0 +1,185 @@
+//! The driver for the embedded engine.
+//!
+//! The engine has no time, so coming to rest is simple: whoever can do a step does it, those who have waited longest
+//! first, until nobody can. A deadlock's victim is the session whose wait closed the cycle, as in [`crate::mirror`].
+
+use std::sync::Arc;
+
+use isolde_engine::{Activity, Database, Faults, Prepared, Reply, SessionId};
+use isolde_sql::{Diagnostic, parse};
+
+use crate::mirror::Driver;
+use crate::program::Response;
+
+/// A fresh [`Database`] per program.
+#[derive(Debug, Default)]
+pub struct Engine {
+    db: Database,
+    faults: Faults,
+    setup: Option<SessionId>,
+    sessions: Vec<Client>,
+    /// Sessions in the order in which their present wait began.
+    waiting: Vec<usize>,
+}
+
+/// A client: the rest of the query string it sent, and the answers so far.
+#[derive(Debug)]
+struct Client {
+    session: SessionId,
+    rest: std::vec::IntoIter<String>,
+    answers: Vec<Response>,
+    busy: bool,
+}
+
+impl Engine {
+    /// An engine as it should be.
+    pub fn new() -> Engine {
+        Engine::default()
+    }
+
+    /// An engine that is broken on purpose: the tests must notice.
+    pub fn broken(faults: Faults) -> Engine {
+        Engine { faults, ..Engine::default() }
+    }
+
+    /// The database as it is now.
+    pub fn database(&self) -> &Database {
+        &self.db
+    }
+
+    /// Sends the statements of a client one after another, until one needs a step or all are answered.
+    fn advance(&mut self, who: usize) {
+        while let Some(statement) = self.sessions[who].rest.next() {
+            let reply = match prepare(&self.db, &statement) {
+                Ok(prepared) => self.db.submit(self.sessions[who].session, &prepared, &[]),
+                Err(diagnostic) => Some(self.db.fail(self.sessions[who].session, diagnostic.into())),
+            };
+            match reply {
+                Some(reply) => self.answered(who, reply),
+                None => return,
+            }
+        }
+    }
+
+    fn answered(&mut self, who: usize, reply: Reply) {
+        let client = &mut self.sessions[who];
+        if reply.is_err() {
+            client.rest = Vec::new().into_iter();
+        }
+        client.answers.push(response(reply));
+    }
+
+    fn step(&mut self, who: usize) {
+        let session = self.sessions[who].session;
+        let step = self.db.step(session);
+        self.waiting.retain(|w| *w != who);
+        match step.reply {
+            Some(reply) => {
+                self.answered(who, reply);
+                self.advance(who);
+            }
+            None if matches!(self.db.activity(session), Activity::Blocked(_)) => self.wait(who),
+            None => {}
+        }
+    }
+
+    /// A wait begins: if it closes a cycle, this session is the victim.
+    fn wait(&mut self, who: usize) {
+        self.waiting.push(who);
+        let session = self.sessions[who].session;
+        if self.db.deadlocked().contains(&session) {
+            self.waiting.pop();
+            if let Some(reply) = self.db.kill(session).reply {
+                self.answered(who, reply);
+                self.advance(who);
+            }
+        }
+    }
+
+    fn runnable(&self) -> Option<usize> {
+        let can = |who: &usize| self.sessions[*who].busy && self.db.can_step(self.sessions[*who].session);
+        self.waiting.iter().copied().find(can).or_else(|| (0..self.sessions.len()).find(can))
+    }
+}
+
+impl Driver for Engine {
+    fn reset(&mut self, sessions: usize) {
+        self.db = Database::new().with_faults(self.faults);
+        self.setup = Some(self.db.open_session());
+        self.waiting.clear();
+        self.sessions = (0..sessions)
+            .map(|_| Client {
+                session: self.db.open_session(),
+                rest: Vec::new().into_iter(),
+                answers: Vec::new(),
+                busy: false,
+            })
+            .collect();
+    }
+
+    fn setup(&mut self, statement: &str) -> Vec<Response> {
+        let session = self.setup.expect("reset opens a session for the set-up");
+        let mut responses = Vec::new();
+        for statement in split(statement) {
+            let mut reply = match prepare(&self.db, &statement) {
+                Ok(prepared) => self.db.submit(session, &prepared, &[]),
+                Err(diagnostic) => Some(Err(diagnostic.into())),
+            };
+            while reply.is_none() {
+                reply = self.db.step(session).reply;
+            }
+            responses.extend(reply.map(response));
+        }
+        responses
+    }
+
+    fn submit(&mut self, session: usize, statement: &str) {
+        let client = &mut self.sessions[session];
+        client.rest = split(statement).into_iter();
+        client.busy = true;
+        self.advance(session);
+    }
+
+    fn settle(&mut self) -> Vec<(usize, Vec<Response>)> {
+        while let Some(who) = self.runnable() {
+            self.step(who);
+        }
+        let mut answers = Vec::new();
+        for (who, client) in self.sessions.iter_mut().enumerate() {
+            if client.busy && matches!(self.db.activity(client.session), Activity::Idle) {
+                client.busy = false;
+                answers.push((who, std::mem::take(&mut client.answers)));
+            }
+        }
+        answers
+    }
+}
+
+fn split(text: &str) -> Vec<String> {
+    parse::split(text).into_iter().map(|span| span.of(text).to_string()).collect()
+}
+
+fn prepare(db: &Database, statement: &str) -> Result<Arc<Prepared>, Diagnostic> {
+    let parsed = parse::statement(parse::Fragment { text: statement, offset: 0 })?;
+    db.prepare(&parsed, statement, &[])
+}
+
+fn response(reply: Reply) -> Response {
+    match reply {
+        Ok(result) if result.columns.is_empty() && !result.tag.starts_with("SELECT") => {
+            Response::Done { tag: result.tag.to_string() }
+        }
+        Ok(result) => Response::Rows {
+            tag: result.tag.to_string(),
+            columns: result.columns.iter().map(|c| c.name.to_string()).collect(),
+            rows: result
+                .rows
+                .iter()
+                .map(|row| row.iter().map(|v| (!v.is_null()).then(|| v.to_string())).collect())
+                .collect(),
+        },
+        Err(error) => {
+            Response::Error { sqlstate: error.state.code().to_string(), message: error.message.to_string() }
+        }
+    }
+}
