@@ -173,7 +173,7 @@ impl Machine<'_> {
         if t.failed {
             return Err(in_failed_transaction());
         }
-        if modes.isolation.is_some_and(|level| level != t.isolation) && t.statements > 0 {
+        if modes.isolation.is_some_and(|level| level != t.isolation) && t.queried {
             let message = "SET TRANSACTION ISOLATION LEVEL must be called before any query";
             return Err(SqlError::new(SqlState::ACTIVE_TRANSACTION, message));
         }

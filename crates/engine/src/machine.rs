@@ -272,6 +272,7 @@ impl<'a> Machine<'a> {
             let message = format!("cannot execute {verb} in a read-only transaction");
             return Err(SqlError::new(SqlState::READ_ONLY_TRANSACTION, message));
         }
+        transaction.queried = true;
         if prepared.visible || transaction.keeps_snapshot() {
             transaction.statements += 1;
             if !transaction.keeps_snapshot() {

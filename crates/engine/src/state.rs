@@ -63,7 +63,7 @@ impl Database {
     }
 
     fn hash_transaction(&self, t: &Transaction, h: &mut Hash128) {
-        (t.isolation, t.read_only, t.explicit, t.failed).hash(h);
+        (t.isolation, t.read_only, t.explicit, t.failed, t.queried).hash(h);
         // Whether it has run one statement or more decides how it is committed, and whether modes may be set.
         t.statements.min(2).hash(h);
         if let Some(snapshot) = &t.snapshot {

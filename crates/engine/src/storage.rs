@@ -29,7 +29,7 @@ pub struct Tuple {
 }
 
 /// An index key.
-pub type Key = SmallVec<[Value; 1]>;
+pub(crate) type Key = SmallVec<[Value; 1]>;
 
 /// An entry of an index, ordered by key.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -162,7 +162,7 @@ impl TableData {
 }
 
 /// The key of a row in an index, NULLs included.
-pub fn key_of(index: &Index, values: &[Value]) -> Key {
+pub(crate) fn key_of(index: &Index, values: &[Value]) -> Key {
     index.columns.iter().map(|&c| values[c].clone()).collect()
 }
 

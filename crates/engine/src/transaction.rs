@@ -37,6 +37,8 @@ pub(crate) struct Transaction {
     pub(crate) savepoints: Vec<Savepoint>,
     /// What there was before its first definition, if it made any.
     pub(crate) before: Option<Before>,
+    /// Whether a query has run, so that the level can no longer change.
+    pub(crate) queried: bool,
     /// SQL statements run so far: an implicit transaction of one statement commits with it.
     pub(crate) statements: u32,
 }
@@ -102,6 +104,7 @@ impl Transaction {
             locks: OrdMap::new(),
             savepoints: Vec::new(),
             before: None,
+            queried: false,
             statements: 0,
         }
     }

@@ -29,6 +29,8 @@ struct Client {
     rest: std::vec::IntoIter<String>,
     answers: Vec<Response>,
     busy: bool,
+    /// The query string has several statements outside of a transaction: they are one, which the client knows nothing of.
+    wrapped: bool,
 }
 
 impl Engine {
@@ -63,10 +65,11 @@ impl Engine {
 
     fn answered(&mut self, who: usize, reply: Reply) {
         let client = &mut self.sessions[who];
-        if reply.is_err() {
-            client.rest = Vec::new().into_iter();
-        }
+        let failed = reply.is_err();
         client.answers.push(response(reply));
+        if failed {
+            client.rest = if client.wrapped { vec!["ROLLBACK".to_string()] } else { Vec::new() }.into_iter();
+        }
     }
 
     fn step(&mut self, who: usize) {
@@ -113,6 +116,7 @@ impl Driver for Engine {
                 rest: Vec::new().into_iter(),
                 answers: Vec::new(),
                 busy: false,
+                wrapped: false,
             })
             .collect();
     }
@@ -135,7 +139,13 @@ impl Driver for Engine {
 
     fn submit(&mut self, session: usize, statement: &str) {
         let client = &mut self.sessions[session];
-        client.rest = split(statement).into_iter();
+        let mut statements = split(statement);
+        client.wrapped = statements.len() > 1 && !self.db.in_transaction(client.session);
+        if client.wrapped {
+            statements.insert(0, "BEGIN".to_string());
+            statements.push("COMMIT".to_string());
+        }
+        client.rest = statements.into_iter();
         client.busy = true;
         self.advance(session);
     }
@@ -148,7 +158,12 @@ impl Driver for Engine {
         for (who, client) in self.sessions.iter_mut().enumerate() {
             if client.busy && matches!(self.db.activity(client.session), Activity::Idle) {
                 client.busy = false;
-                answers.push((who, std::mem::take(&mut client.answers)));
+                let mut responses = std::mem::take(&mut client.answers);
+                if client.wrapped {
+                    responses.remove(0);
+                    responses.pop();
+                }
+                answers.push((who, responses));
             }
         }
         answers
@@ -178,8 +193,6 @@ fn response(reply: Reply) -> Response {
                 .map(|row| row.iter().map(|v| (!v.is_null()).then(|| v.to_string())).collect())
                 .collect(),
         },
-        Err(error) => {
-            Response::Error { sqlstate: error.state.code().to_string(), message: error.message.to_string() }
-        }
+        Err(error) => Response::Error { sqlstate: error.state.code().to_string(), message: error.message.to_string() },
     }
 }

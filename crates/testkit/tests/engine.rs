@@ -1,10 +1,42 @@
-//! The embedded engine against the golden scripts that a real server wrote.
+//! The embedded engine against a real server: recorded scripts, generated programs, and the stories.
+//!
+//! A longer run: `ISOLDE_MIRROR_PROGRAMS=20000 cargo test -p isolde-testkit --release --test engine`. A difference is
+//! reported as a shrunk program with the server's answers: fix the engine, and keep the program in `scripts/`.
 
 use std::path::Path;
 
-use isolde_testkit::{Engine, golden};
+use isolde_engine::Faults;
+use isolde_testkit::{Engine, Server, generate, golden, mirror};
+
+fn scripts() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts")
+}
 
 #[test]
 fn the_engine_answers_as_the_server_did() {
-    golden::check_directory(&Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts"), &mut Engine::new());
+    golden::check_directory(&scripts(), &mut Engine::new());
+}
+
+#[test]
+fn one_session_sees_what_it_sees_on_the_server() {
+    mirror::compare_generated(generate::single, 150, &mut Server::new(), &mut Engine::new());
+}
+
+#[test]
+fn several_sessions_see_what_they_see_on_the_server() {
+    mirror::compare_generated(generate::concurrent, 150, &mut Server::new(), &mut Engine::new());
+}
+
+/// An engine that is broken on purpose must fail the scripts: so they test what they say.
+#[test]
+fn broken_engines_are_caught() {
+    let broken = [
+        Faults { no_write_lock: true, ..Faults::default() },
+        Faults { stale_snapshot: true, ..Faults::default() },
+        Faults { no_recheck: true, ..Faults::default() },
+    ];
+    for faults in broken {
+        let checked = std::panic::catch_unwind(|| golden::check_directory(&scripts(), &mut Engine::broken(faults)));
+        assert!(checked.is_err(), "nobody noticed {faults:?}");
+    }
 }

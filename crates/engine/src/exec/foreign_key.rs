@@ -22,12 +22,24 @@ use crate::storage::{RowId, Tuple};
 pub(crate) enum After {
     /// The parent of this row must exist; once found, it is remembered while we wait for its lock.
     Child { row: RowRef, key: usize, parent: Option<RowId> },
-    /// A parent had these values; its children by this foreign key must not be left behind.
-    Parent { parent: TableId, child: TableId, key: usize, old: Row, new: Option<Row> },
+    /// The children of a parent must not be left behind.
+    Parent(ParentCheck),
     /// A child goes with its parent.
     CascadeDelete { row: RowRef, key: usize, old: Row },
     /// A child follows its parent's key, or lets go of it.
     CascadeSet { row: RowRef, key: usize, old: Row, set: Vec<(usize, Value)> },
+}
+
+/// A parent had the values `old`, and now has `new` or is deleted.
+#[derive(Clone, Debug)]
+pub(crate) struct ParentCheck {
+    parent: TableId,
+    child: TableId,
+    /// Which foreign key of the child.
+    key: usize,
+    old: Row,
+    new: Option<Row>,
+    action: ReferentialAction,
 }
 
 impl Machine<'_> {
@@ -54,7 +66,9 @@ impl Machine<'_> {
             let fk = &child.foreign_keys[key];
             let moved = new.as_ref().is_none_or(|new| fk.parent_columns.iter().any(|&c| old[c] != new[c]));
             if moved && !fk.parent_columns.iter().any(|&c| old[c].is_null()) {
-                run.after.push(After::Parent { parent, child: child.id, key, old: old.clone(), new: new.clone() });
+                let action = if new.is_some() { fk.on_update } else { fk.on_delete };
+                let check = ParentCheck { parent, child: child.id, key, old: old.clone(), new: new.clone(), action };
+                run.after.push(After::Parent(check));
             }
         }
     }
@@ -69,9 +83,8 @@ impl Machine<'_> {
                 let owner = catalog.table(child.foreign_keys[key].parent);
                 self.child_check(run, child, key, owner, row, parent)
             }
-            After::Parent { parent, child, key, old, new } => {
-                let (parent, child) = (catalog.table(parent), catalog.table(child));
-                self.parent_check(run, parent, child, key, &old, new.as_ref())
+            After::Parent(check) => {
+                self.parent_check(run, catalog.table(check.parent), catalog.table(check.child), &check)
             }
             After::CascadeDelete { row, key, old } => {
                 let Some(current) = self.cascade_target(catalog.table(row.0), row, key, &old)? else { return Ok(()) };
@@ -151,63 +164,54 @@ impl Machine<'_> {
         in_view.next().or_else(|| committed.find(|(row, _)| !own(row)).map(|(row, _)| row))
     }
 
+    /// A parent's key is gone: what that means for its children. What cascades runs next; the checks of what it changes
+    /// come last, behind those already queued.
     fn parent_check(
         &mut self,
         run: &mut Running,
         parent: &Table,
         child: &Table,
-        key: usize,
-        old: &Row,
-        new: Option<&Row>,
+        check: &ParentCheck,
     ) -> Result<(), Stop> {
-        let fk = &child.foreign_keys[key];
-        let old_key: Vec<Value> = fk.parent_columns.iter().map(|&c| old[c].clone()).collect();
+        let fk = &child.foreign_keys[check.key];
+        let old_key: Vec<Value> = fk.parent_columns.iter().map(|&c| check.old[c].clone()).collect();
         self.note_key(child.id, &fk.columns, &old_key);
-        let action = if new.is_some() { fk.on_update } else { fk.on_delete };
-        if action == ReferentialAction::NoAction && self.find_parent(parent, fk, &old_key).is_some() {
+        if check.action == ReferentialAction::NoAction && self.find_parent(parent, fk, &old_key).is_some() {
             return Ok(()); // Somebody else has the key by now: no child is left behind.
         }
         let children = self.current_rows(child, &fk.columns, &old_key);
-        let set_to = |values: Vec<Value>| fk.columns.iter().copied().zip(values).collect::<Vec<_>>();
-        for (row, tuple) in children {
-            let row = (child.id, row);
-            let next = run.after_next + 1;
-            match action {
-                ReferentialAction::NoAction | ReferentialAction::Restrict => {
-                    self.acquire(row, LockStrength::KeyShare, true).map_err(|wants| Stop::Wait(row, wants))?;
-                    let message = format!(
-                        "update or delete on table \"{}\" violates foreign key constraint \"{}\" on table \"{}\"",
-                        parent.name, fk.name, child.name
-                    );
-                    let key = key_text(&parent.columns, &fk.parent_columns, &old_key);
-                    return Err(SqlError::new(SqlState::FOREIGN_KEY_VIOLATION, message)
-                        .detail(format!("Key {key} is still referenced from table \"{}\".", child.name))
-                        .constraint(fk.name.clone())
-                        .into());
-                }
-                ReferentialAction::Cascade => match new {
-                    None => run.after.insert(next, After::CascadeDelete { row, key, old: tuple.values }),
-                    Some(new) => {
-                        let set = set_to(fk.parent_columns.iter().map(|&c| new[c].clone()).collect());
-                        run.after.insert(next, After::CascadeSet { row, key, old: tuple.values, set });
-                    }
-                },
-                ReferentialAction::SetNull => {
-                    let set = set_to(vec![Value::Null; fk.columns.len()]);
-                    run.after.insert(next, After::CascadeSet { row, key, old: tuple.values, set });
-                }
-                ReferentialAction::SetDefault => {
-                    let defaults: Result<Vec<Value>, SqlError> = fk
-                        .columns
-                        .iter()
-                        .map(|&c| {
-                            child.columns[c].default.as_ref().map_or(Ok(Value::Null), |d| eval::local(d, &[], &[]))
-                        })
-                        .collect();
-                    run.after.insert(next, After::CascadeSet { row, key, old: tuple.values, set: set_to(defaults?) });
-                }
+        let set: Option<Vec<Value>> = match check.action {
+            ReferentialAction::NoAction | ReferentialAction::Restrict => {
+                let Some((row, _)) = children.first() else { return Ok(()) };
+                let row = (child.id, *row);
+                self.acquire(row, LockStrength::KeyShare, true).map_err(|wants| Stop::Wait(row, wants))?;
+                return Err(still_referenced(parent, child, fk, &old_key).into());
             }
+            ReferentialAction::Cascade => {
+                check.new.as_ref().map(|new| fk.parent_columns.iter().map(|&c| new[c].clone()).collect())
+            }
+            ReferentialAction::SetNull => Some(vec![Value::Null; fk.columns.len()]),
+            ReferentialAction::SetDefault => Some(defaults(child, fk)?),
+        };
+        let mut next: Vec<After> = children
+            .into_iter()
+            .map(|(row, tuple)| {
+                let (row, key, old) = ((child.id, row), check.key, tuple.values);
+                match &set {
+                    None => After::CascadeDelete { row, key, old },
+                    Some(values) => {
+                        let set = fk.columns.iter().copied().zip(values.iter().cloned()).collect();
+                        After::CascadeSet { row, key, old, set }
+                    }
+                }
+            })
+            .collect();
+        if check.action == ReferentialAction::SetDefault {
+            // The default may be the very key that is gone.
+            next.push(After::Parent(ParentCheck { action: ReferentialAction::NoAction, ..check.clone() }));
         }
+        let at = run.after_next + 1;
+        run.after.splice(at..at, next);
         Ok(())
     }
 
@@ -257,4 +261,21 @@ fn index_key(parent: &Table, fk: &ForeignKey, key: &[Value]) -> Vec<Value> {
         .iter()
         .filter_map(|column| fk.parent_columns.iter().position(|c| c == column).map(|i| key[i].clone()))
         .collect()
+}
+
+fn still_referenced(parent: &Table, child: &Table, fk: &ForeignKey, key: &[Value]) -> SqlError {
+    let message = format!(
+        "update or delete on table \"{}\" violates foreign key constraint \"{}\" on table \"{}\"",
+        parent.name, fk.name, child.name
+    );
+    let key = key_text(&parent.columns, &fk.parent_columns, key);
+    SqlError::new(SqlState::FOREIGN_KEY_VIOLATION, message)
+        .detail(format!("Key {key} is still referenced from table \"{}\".", child.name))
+        .constraint(fk.name.clone())
+}
+
+/// The defaults of a foreign key's columns.
+fn defaults(child: &Table, fk: &ForeignKey) -> Result<Vec<Value>, SqlError> {
+    let default = |c: &usize| child.columns[*c].default.as_ref().map_or(Ok(Value::Null), |d| eval::local(d, &[], &[]));
+    fk.columns.iter().map(default).collect()
 }

@@ -153,6 +153,8 @@ impl Machine<'_> {
                 return Ok(());
             }
             let wanted = self.apply_set(&plan.set, &seen.rows[0].values, &seen.rows, params, run)?;
+            // Constraints come before the lock: a row that could not be stored is refused without waiting.
+            self.check_row(plan.table, &wanted, &plan.checks)?;
             let strength = self.update_strength(plan, &seen.rows[0].values, &wanted);
             let Some(candidate) = self.lock_target(&plan.select, row, strength, params, run, seen)? else {
                 return Ok(());
@@ -164,10 +166,10 @@ impl Machine<'_> {
                 run.calls.clear();
                 let values = self.apply_set(&plan.set, &old.values, &candidate.rows, params, run)?;
                 let strength = self.update_strength(plan, &old.values, &values);
+                self.check_row(plan.table, &values, &plan.checks)?;
                 self.acquire(row, strength, true).map_err(|wants| Stop::Wait(row, wants))?;
                 values
             };
-            self.check_row(plan.table, &values, &plan.checks)?;
             let old = Tuple { position: old.position, values: old.values.clone() };
             self.write_row(row, Some(&old), Some(values));
             self.queue_child_checks(run, row, Some(&old.values));

@@ -257,11 +257,15 @@ impl Compiler<'_> {
                 let message = message.as_ref().map(|m| self.expr(m, s));
                 self.emit(Instruction::Assert(condition, message));
             }
-            StmtKind::RowCount(place) => drop(self.emit(Instruction::RowCount(place.clone()))),
+            StmtKind::RowCount(place) => {
+                self.emit(Instruction::RowCount(place.clone()));
+            }
             StmtKind::StackedDiagnostics(items) => {
                 self.emit(Instruction::StackedDiagnostics(items.clone()));
             }
-            StmtKind::CaseNotFound => drop(self.emit(Instruction::CaseNotFound)),
+            StmtKind::CaseNotFound => {
+                self.emit(Instruction::CaseNotFound);
+            }
         }
     }
 
@@ -362,8 +366,12 @@ impl Compiler<'_> {
             self.emit(Instruction::JumpUnless(condition, LATER))
         });
         let Some((tries, handlers)) = self.labels.get(&label).map(|t| (t.tries, t.handlers)) else { return };
-        (tries..self.tries).for_each(|_| drop(self.emit(Instruction::EndTry)));
-        (handlers..self.handlers).for_each(|_| drop(self.emit(Instruction::EndHandler)));
+        for _ in tries..self.tries {
+            self.emit(Instruction::EndTry);
+        }
+        for _ in handlers..self.handlers {
+            self.emit(Instruction::EndHandler);
+        }
         let jump = self.emit(Instruction::Jump(LATER));
         let target = self.labels.get_mut(&label).expect("the label was just found");
         match (again, target.again) {
