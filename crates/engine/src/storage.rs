@@ -123,6 +123,13 @@ impl TableData {
         entries.filter_map(|e| Some((e.row, self.rows.get(&e.row)?)))
     }
 
+    /// All rows in the order of an index, NULLs last, or the other way round.
+    pub fn ordered(&self, index: usize, descending: bool) -> impl Iterator<Item = (RowId, &Tuple)> {
+        let mut entries = self.indexes[index].iter();
+        let next = move || if descending { entries.next_back() } else { entries.next() };
+        std::iter::from_fn(next).filter_map(|e| Some((e.row, self.rows.get(&e.row)?)))
+    }
+
     /// Stores a version of a row, in place of the one before.
     pub fn put(&mut self, table: &Table, row: RowId, tuple: Tuple) {
         self.moved |= tuple.position != row.0;

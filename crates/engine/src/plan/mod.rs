@@ -17,6 +17,7 @@
 pub(crate) mod expr;
 pub(crate) mod facts;
 mod join;
+mod order;
 mod path;
 
 use std::sync::Arc;
@@ -37,6 +38,8 @@ use expr::exprs;
 pub(crate) struct QueryPlan {
     pub(crate) body: BodyPlan,
     pub(crate) order_by: Vec<SortKey>,
+    /// The rows come in that order by themselves.
+    pub(crate) sorted: bool,
     pub(crate) limit: Option<Expr>,
     pub(crate) offset: Option<Expr>,
 }
@@ -131,6 +134,15 @@ pub(crate) enum Access {
     Each { index: usize, column: usize, values: Values },
     /// By a range of an index's first column; each bound may include its value.
     Range { index: usize, low: Option<(Expr, bool)>, high: Option<(Expr, bool)> },
+    /// All rows, or those in a range of its first column, in the order of an index; among rows equal in `columns` in that of
+    /// the heap.
+    Ordered {
+        index: usize,
+        columns: Vec<usize>,
+        descending: bool,
+        low: Option<(Expr, bool)>,
+        high: Option<(Expr, bool)>,
+    },
     /// By a hash table over `inner`, probed with `outer`.
     Hash { table: usize, inner: Vec<Expr>, outer: Vec<Expr> },
 }
@@ -158,6 +170,8 @@ pub(crate) struct GroupingPlan {
     pub(crate) keys: Vec<Expr>,
     pub(crate) calls: Vec<AggregatePlan>,
     pub(crate) having: Option<Expr>,
+    /// The first row that has a value for the only aggregate decides it.
+    pub(crate) first_only: bool,
 }
 
 /// How to aggregate.
@@ -201,11 +215,27 @@ pub(crate) fn query(catalog: &Catalog, q: &typed::Query) -> QueryPlan {
             right: Box::new(query(catalog, right)),
         },
     };
-    QueryPlan {
+    let mut plan = QueryPlan {
         body,
         order_by: sort_keys(catalog, &q.order_by),
+        sorted: false,
         limit: q.limit.as_ref().map(|e| expr(catalog, e)),
         offset: q.offset.as_ref().map(|e| expr(catalog, e)),
+    };
+    name_outputs(&mut plan);
+    order::by_index(catalog, &mut plan);
+    plan
+}
+
+/// Sort keys that name an output column which is a table's column mean that column.
+fn name_outputs(plan: &mut QueryPlan) {
+    let BodyPlan::Select(select) = &plan.body else { return };
+    for key in &mut plan.order_by {
+        if let Expr::Output(n) = key.expr
+            && let Some(column @ Expr::Column { .. }) = select.projection.get(n)
+        {
+            key.expr = column.clone();
+        }
     }
 }
 
@@ -214,7 +244,7 @@ pub(crate) fn select(catalog: &Catalog, s: &typed::Select, also_used: &[&typed::
     let (nest, hashes) = join::nest(catalog, s, also_used);
     let projection = exprs(catalog, &s.projection);
     let whole = if s.grouping.is_none() { whole_row(s, &projection) } else { None };
-    SelectPlan {
+    let mut plan = SelectPlan {
         nulls: s.rels.iter().map(|rel| rel.columns.iter().map(|_| Value::Null).collect()).collect(),
         nest,
         hashes,
@@ -222,7 +252,9 @@ pub(crate) fn select(catalog: &Catalog, s: &typed::Select, also_used: &[&typed::
         projection,
         whole,
         distinct: s.distinct,
-    }
+    };
+    order::for_extreme(catalog, &mut plan);
+    plan
 }
 
 /// The relation whose row is the result, unchanged.
@@ -247,6 +279,7 @@ fn grouping(catalog: &Catalog, g: &typed::Grouping) -> GroupingPlan {
         keys: exprs(catalog, &g.keys),
         calls: g.calls.iter().map(call).collect(),
         having: g.having.as_ref().map(|e| expr(catalog, e)),
+        first_only: false,
     }
 }
 

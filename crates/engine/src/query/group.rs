@@ -3,6 +3,8 @@
 //! One pass: every row finds its group by its keys (NULLs are equal here) and feeds the group's accumulators. Groups come out
 //! in the order of their keys. Without GROUP BY there is one group, also when there are no rows.
 
+use std::ops::ControlFlow;
+
 use isolde_sql::builtin::Accumulator;
 use isolde_sql::{Row, Value};
 use rustc_hash::FxHashMap;
@@ -10,7 +12,7 @@ use smallvec::SmallVec;
 
 use super::join::Run;
 use super::sort::{self, Sorter};
-use super::{GO_ON, Level, Window};
+use super::{Level, Window};
 use crate::eval::{self, Context, Env, Interrupt};
 use crate::plan::{AggregatePlan, GroupingPlan, QueryPlan, SelectPlan};
 
@@ -28,7 +30,8 @@ pub(super) fn run(
     let mut groups = Groups::new(grouping);
     Run::new(select, level).rows(ctx, &mut |ctx, run| {
         groups.add(ctx, &run.env())?;
-        GO_ON
+        let decided = grouping.first_only && has_value(ctx, &run.env(), grouping)?;
+        Ok(if decided { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     })?;
     let mut sorter = Sorter::new(&plan.order_by);
     for (keys, aggregates) in groups.finish()? {
@@ -45,6 +48,14 @@ pub(super) fn run(
         sorter.distinct();
     }
     Ok(window.of(sorter.finish()))
+}
+
+/// Whether the row at hand has a value for the only aggregate.
+fn has_value(ctx: &mut Context<'_>, env: &Env<'_>, grouping: &GroupingPlan) -> Result<bool, Interrupt> {
+    match grouping.calls.first().and_then(|call| call.args.first()) {
+        Some(arg) => Ok(!eval::operand(ctx, env, arg)?.is_null()),
+        None => Ok(false),
+    }
 }
 
 struct Groups<'p> {

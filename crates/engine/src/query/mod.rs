@@ -182,7 +182,7 @@ fn select_rows(
     window: Window,
 ) -> Result<Vec<Row>, Interrupt> {
     let mut run = Run::new(select, level);
-    if plan.order_by.is_empty() && !select.distinct {
+    if (plan.order_by.is_empty() || plan.sorted) && !select.distinct {
         let mut rows = Vec::new();
         let mut skip = window.skip;
         run.rows(ctx, &mut |ctx, run| {
@@ -195,7 +195,8 @@ fn select_rows(
         })?;
         return Ok(rows);
     }
-    let mut sorter = Sorter::new(&plan.order_by);
+    let wanted = if select.distinct { u64::MAX } else { window.skip.saturating_add(window.take) };
+    let mut sorter = Sorter::new(&plan.order_by).first(wanted);
     run.rows(ctx, &mut |ctx, run| {
         let row = project_slots(ctx, select, run)?;
         let env = run.env().with_outputs(&row);

@@ -192,6 +192,10 @@ impl Run<'_> {
                 let values = self.wanted(ctx, values)?;
                 self.probes(ctx, step, table, (data, *index, *column), &values, sink)
             }
+            Access::Ordered { index, columns, descending, low, high } => {
+                let along = Along { index: *index, columns, descending: *descending, low, high };
+                self.ordered(ctx, step, table, &along, sink)
+            }
             Access::Range { index, low, high } => {
                 let (low, high) = (self.limit(ctx, low)?, self.limit(ctx, high)?);
                 let rows = match (&low, high) {
@@ -200,6 +204,30 @@ impl Run<'_> {
                 };
                 self.read(ctx, step, table, &[], &[], rows.into_iter(), sink)
             }
+        }
+    }
+
+    /// The rows of a table along an index.
+    fn ordered(
+        &mut self,
+        ctx: &mut Context<'_>,
+        step: &RelStep,
+        table: TableId,
+        along: &Along<'_>,
+        sink: &mut Sink<'_>,
+    ) -> Flow {
+        let data = ctx.view.table(table);
+        let (low, high) = (self.limit(ctx, along.low)?, self.limit(ctx, along.high)?);
+        match (low, high) {
+            (Some(Bound::Unbounded), Some(Bound::Unbounded)) => {
+                let rows = Runs::new(data.ordered(along.index, along.descending), along.columns);
+                self.read(ctx, step, table, &[], &[], rows, sink)
+            }
+            (Some(low), Some(high)) => {
+                let rows = Runs::new(data.range(along.index, low.as_ref(), high), along.columns);
+                self.read(ctx, step, table, &[], &[], rows, sink)
+            }
+            _ => self.read(ctx, step, table, &[], &[], std::iter::empty(), sink),
         }
     }
 
@@ -314,6 +342,46 @@ impl Run<'_> {
             }
         }
         GO_ON
+    }
+}
+
+/// The parts of [`Access::Ordered`].
+struct Along<'p> {
+    index: usize,
+    columns: &'p [usize],
+    descending: bool,
+    low: &'p Option<(Expr, bool)>,
+    high: &'p Option<(Expr, bool)>,
+}
+
+/// Rows in the order of some columns, with those that are equal in all of them brought into heap order.
+struct Runs<'t, 'p, I: Iterator<Item = (RowId, &'t Tuple)>> {
+    rows: std::iter::Peekable<I>,
+    columns: &'p [usize],
+    /// The rest of the present run, last row first.
+    run: Found<'t>,
+}
+
+impl<'t, 'p, I: Iterator<Item = (RowId, &'t Tuple)>> Runs<'t, 'p, I> {
+    fn new(rows: I, columns: &'p [usize]) -> Self {
+        Runs { rows: rows.peekable(), columns, run: Found::new() }
+    }
+}
+
+impl<'t, I: Iterator<Item = (RowId, &'t Tuple)>> Iterator for Runs<'t, '_, I> {
+    type Item = (RowId, &'t Tuple);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.run.is_empty() {
+            let first = self.rows.next()?;
+            let equal = |other: &Tuple| self.columns.iter().all(|&c| other.values[c] == first.1.values[c]);
+            self.run.push(first);
+            while let Some(row) = self.rows.next_if(|(_, tuple)| equal(tuple)) {
+                self.run.push(row);
+            }
+            self.run.sort_by_key(|(_, tuple)| std::cmp::Reverse(tuple.position));
+        }
+        self.run.pop()
     }
 }
 

@@ -12,13 +12,23 @@ use crate::plan::{Expr, SortKey};
 pub(super) struct Sorter<'p, T> {
     order_by: &'p [SortKey],
     rows: Vec<(Keys, T)>,
+    /// How many of the first ones are wanted.
+    wanted: usize,
 }
+
+/// So many rows more than wanted are no burden.
+const SPARE: usize = 64;
 
 type Keys = SmallVec<[Value; 2]>;
 
 impl<'p, T> Sorter<'p, T> {
     pub(super) fn new(order_by: &'p [SortKey]) -> Self {
-        Sorter { order_by, rows: Vec::new() }
+        Sorter { order_by, rows: Vec::new(), wanted: usize::MAX }
+    }
+
+    /// The same, keeping only so many of the first ones.
+    pub(super) fn first(self, wanted: u64) -> Self {
+        Sorter { wanted: usize::try_from(wanted).unwrap_or(usize::MAX), ..self }
     }
 
     /// Whether a key names an output column.
@@ -33,16 +43,26 @@ impl<'p, T> Sorter<'p, T> {
             keys.push(eval::eval(ctx, env, &key.expr)?);
         }
         self.rows.push((keys, item));
+        if self.rows.len() / 2 > self.wanted.max(SPARE) {
+            self.sort();
+            self.rows.truncate(self.wanted);
+        }
         Ok(())
     }
 
     /// Everything, sorted.
     pub(super) fn finish(mut self) -> Vec<T> {
-        if !self.order_by.is_empty() {
-            let order_by = self.order_by;
+        self.sort();
+        self.rows.into_iter().map(|(_, item)| item).collect()
+    }
+}
+
+impl<T> Sorter<'_, T> {
+    fn sort(&mut self) {
+        let order_by = self.order_by;
+        if !order_by.is_empty() {
             self.rows.sort_by(|(a, _), (b, _)| compare(order_by, a, b));
         }
-        self.rows.into_iter().map(|(_, item)| item).collect()
     }
 }
 
