@@ -270,8 +270,11 @@ impl<'a> Binder<'a> {
         parts.inward(outer);
         let ty = parts.0.ty;
         let calls = &mut self.levels[index].calls;
-        calls.push(parts.0);
-        Ok(Expr { kind: ExprKind::Aggregated { depth: outer, call: calls.len() - 1 }, ty })
+        let call = calls.iter().position(|call| parts.is(call)).unwrap_or(calls.len());
+        if call == calls.len() {
+            calls.push(parts.0);
+        }
+        Ok(Expr { kind: ExprKind::Aggregated { depth: outer, call }, ty })
     }
 
     fn aggregate_parts(&mut self, call: &ast::Call, span: Span) -> Result<AggregateParts> {
@@ -312,6 +315,14 @@ impl AggregateParts {
     fn exprs(&self) -> impl Iterator<Item = &Expr> {
         let call = &self.0;
         call.args.iter().chain(&call.filter).chain(call.order_by.iter().map(|k| &k.expr))
+    }
+
+    /// Whether it computes what another one already does.
+    fn is(&self, other: &AggregateCall) -> bool {
+        let (a, b) = (&self.0, other);
+        let plain = [a, b].iter().all(|c| c.filter.is_none() && c.order_by.is_empty());
+        let same = std::ptr::eq(a.aggregate, b.aggregate) && a.distinct == b.distinct && a.args.len() == b.args.len();
+        plain && same && a.args.iter().zip(&b.args).all(|(x, y)| x.same_as(y))
     }
 
     /// How many queries outward it belongs: to the nearest whose columns it names, or else where it stands.

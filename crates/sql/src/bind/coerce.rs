@@ -67,7 +67,8 @@ pub(super) fn common_type(types: &[Type]) -> std::result::Result<Type, (Type, Ty
             common = if grows { b } else { a };
         }
     }
-    Ok(common)
+    // A literal has no length, so what it is mixed with loses its own.
+    Ok(if types.contains(&Type::Unknown) { common.base() } else { common })
 }
 
 impl Binder<'_> {

@@ -17,6 +17,8 @@ use crate::types::Type;
 pub(super) struct Draft {
     pub table: Table,
     pub names: Names,
+    /// By CREATE TABLE rather than ALTER TABLE.
+    pub is_new: bool,
 }
 
 /// Names that are taken: relations share one space, constraints another.
@@ -106,7 +108,10 @@ impl Draft {
         let table = &self.table;
         let own = table.checks.iter().any(|c| c.name == name) || table.foreign_keys.iter().any(|k| k.name == name);
         if own || table.indexes.iter().any(|i| i.name == name) {
-            let message = format!("constraint \"{name}\" for relation \"{}\" already exists", table.name);
+            let message = match self.is_new && table.checks.iter().any(|c| c.name == name) {
+                true => format!("check constraint \"{name}\" already exists"),
+                false => format!("constraint \"{name}\" for relation \"{}\" already exists", table.name),
+            };
             return Err(Diagnostic::new(given.span, SqlState::DUPLICATE_OBJECT, message));
         }
         match is_index {
@@ -147,7 +152,7 @@ impl Draft {
 
     fn add_unique(&mut self, given: Option<&Ident>, columns: Vec<usize>) -> Result<()> {
         // `PRIMARY KEY UNIQUE` is one index.
-        if given.is_none() && self.table.primary_key().is_some_and(|pk| pk.columns == columns) {
+        if given.is_none() && self.is_new && self.table.indexes.iter().any(|i| i.columns == columns) {
             return Ok(());
         }
         let name = self.name(given, &columns, "key", true)?;

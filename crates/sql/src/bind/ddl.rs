@@ -31,6 +31,7 @@ impl Binder<'_> {
                 foreign_keys: Vec::new(),
             },
             names: Names::of(self.catalog),
+            is_new: true,
         };
         draft.names.take(&draft.table.name.clone());
         let mut sequences = Vec::new();
@@ -188,7 +189,7 @@ impl Binder<'_> {
     ) -> Result<Define> {
         let table = self.table(name)?;
         let (indexes, checks, keys) = (table.indexes.len(), table.checks.len(), table.foreign_keys.len());
-        let mut draft = Draft { table: (**table).clone(), names: Names::of(self.catalog) };
+        let mut draft = Draft { table: (**table).clone(), names: Names::of(self.catalog), is_new: false };
         self.constraint(constraint, &mut draft)?;
         let changed = draft.table;
         let index = changed.indexes.into_iter().nth(indexes).map(TableConstraintDef::Index);

@@ -313,7 +313,13 @@ impl Binder<'_> {
         let fields = self.fields_of(&row);
         let at = fields.as_ref().and_then(|f| f.iter().position(|(n, _)| *n == field.name));
         let (Some(fields), Some(at)) = (fields, at) else {
-            let message = format!("could not identify column \"{}\" in record data type", field.name);
+            let message = match (&row.kind, &operand.kind) {
+                (ExprKind::WholeRow { .. }, ast::ExprKind::Name(path)) => {
+                    let alias = path.last().map_or("", |i| &i.name);
+                    format!("column {alias}.{} does not exist", field.name)
+                }
+                _ => format!("could not identify column \"{}\" in record data type", field.name),
+            };
             return Err(Diagnostic::new(field.span, SqlState::UNDEFINED_COLUMN, message));
         };
         Ok(Expr { ty: fields[at].1, kind: ExprKind::Field(Box::new(row), at) })

@@ -31,7 +31,6 @@ fn weak(expr: &Expr) -> Option<Arc<str>> {
     match &expr.kind {
         ExprKind::Cast(_, ty) => Some(type_name(ty)),
         ExprKind::Case { .. } => Some("case".into()),
-        ExprKind::Bool(_) => Some("bool".into()),
         _ => None,
     }
 }

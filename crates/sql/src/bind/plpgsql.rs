@@ -110,7 +110,8 @@ impl<'a> Code<'a> {
     fn declare(&mut self, declaration: &pl::Declaration, code: &mut Vec<Stmt>) -> Result<()> {
         let name = &declaration.name;
         if self.names().names.contains_key(&name.name) {
-            return Err(Diagnostic::syntax(name.span, "duplicate declaration"));
+            let message = format!("duplicate declaration at or near \"{}\"", name.name);
+            return Err(Diagnostic::syntax(name.span, message));
         }
         match &declaration.kind {
             DeclarationKind::Variable { constant, ty, not_null, default } => {
@@ -431,7 +432,10 @@ impl<'a> Code<'a> {
         }
         let row = places.iter().position(|p| p.field.is_none() && p.ty == Type::Record);
         if let Some(row) = row {
-            let message = "record variable cannot be part of multiple-item INTO list";
+            let message = match row {
+                0 => "record variable cannot be part of multiple-item INTO list".to_string(),
+                _ => format!("\"{}\" is not a scalar variable", self.binder.frame.variables[places[row].slot].name),
+            };
             return Err(Diagnostic::syntax(targets[row].span, message));
         }
         Ok(places)

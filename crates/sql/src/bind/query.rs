@@ -68,10 +68,12 @@ impl Binder<'_> {
 
     fn select(&mut self, query: &ast::Query, select: &ast::Select, settle: bool) -> Result<Query> {
         let from = self.from(&select.from)?;
-        let filter = select.filter.as_ref();
-        let filter = filter.map(|f| self.in_clause("WHERE", |b| b.condition(f, "WHERE"))).transpose()?;
         self.level().uses.clear();
         let mut items = self.items(&select.items)?;
+        let mark = self.level().uses.len();
+        let filter = select.filter.as_ref();
+        let filter = filter.map(|f| self.in_clause("WHERE", |b| b.condition(f, "WHERE"))).transpose()?;
+        self.level().uses.truncate(mark);
         if settle {
             items.iter_mut().for_each(|item| self.settle(item));
         }
@@ -259,15 +261,16 @@ impl Binder<'_> {
             has_columns |=
                 matches!(e.kind, ExprKind::Column { depth, .. } | ExprKind::WholeRow { depth, .. } if depth == d);
         });
+        let from = bound.ty;
+        let Some(count) = self.convert(bound, Type::Int8, CastLevel::Assignment, expr.span)? else {
+            let message = format!("argument of {clause} must be type bigint, not type {}", from.base());
+            return Err(Diagnostic::new(expr.span, SqlState::DATATYPE_MISMATCH, message));
+        };
         if has_columns {
             let message = format!("argument of {clause} must not contain variables");
             return Err(Diagnostic::new(expr.span, SqlState::INVALID_COLUMN_REFERENCE, message));
         }
-        let from = bound.ty;
-        self.convert(bound, Type::Int8, CastLevel::Assignment, expr.span)?.ok_or_else(|| {
-            let message = format!("argument of {clause} must be type bigint, not type {}", from.base());
-            Diagnostic::new(expr.span, SqlState::DATATYPE_MISMATCH, message)
-        })
+        Ok(count)
     }
 
     fn values(&mut self, query: &ast::Query, rows: &[Vec<ast::Expr>], settle: bool) -> Result<Query> {

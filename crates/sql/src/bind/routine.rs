@@ -36,17 +36,13 @@ pub(super) fn bind(catalog: &Catalog, def: &RoutineDef) -> Result<Routine> {
         names.names.insert("found".into(), found);
     }
     let outs: Vec<usize> = (0..params).filter(|i| def.params[*i].mode != ParamMode::In).collect();
-    let mut rows = outs.clone();
-    if let (ReturnsDef::Set(columns), true, false) = (&def.returns, outs.is_empty(), is_sql) {
-        rows = declare_columns(&mut frame, &mut names, columns, &def.name);
-    }
     frame.blocks.push(names);
     frame.columns_win = is_sql;
     frame.late = true;
     let binder = Binder { catalog, levels: Vec::new(), with: Vec::new(), frame };
     let (body, variables) = match &def.body {
         RoutineBody::Sql(statements) => sql_body(binder, def, statements, &outs)?,
-        RoutineBody::PlPgSql(body) => Code::new(binder, Some(def), rows, body).bind(&body.block)?,
+        RoutineBody::PlPgSql(body) => Code::new(binder, Some(def), rows_of(def, &outs), body).bind(&body.block)?,
     };
     let returns = match &def.returns {
         ReturnsDef::Void => RoutineReturns::Void,
@@ -71,22 +67,12 @@ pub(super) fn bind_block(catalog: &Catalog, body: &ast::plpgsql::Body) -> Result
     Ok(Routine { name, variables, params: 0, found, returns: RoutineReturns::Void, body: code })
 }
 
-/// `RETURNS TABLE (a int)` declares a variable per column. One column named after the function is `SETOF type`.
-fn declare_columns(
-    frame: &mut Frame,
-    names: &mut Namespace,
-    columns: &[(Arc<str>, Type)],
-    routine: &Arc<str>,
-) -> Vec<usize> {
-    if matches!(columns, [(name, _)] if name == routine) {
-        return Vec::new();
+/// The slots that RETURN NEXT without an expression returns.
+fn rows_of(def: &RoutineDef, outs: &[usize]) -> Vec<usize> {
+    match def.returns {
+        ReturnsDef::Set(_) => outs.to_vec(),
+        _ => Vec::new(),
     }
-    let declare = |(name, ty): &(Arc<str>, Type)| {
-        let slot = frame.add(name, *ty, None);
-        names.names.insert(name.clone(), slot);
-        slot
-    };
-    columns.iter().map(declare).collect()
 }
 
 fn output_columns(columns: &[(Arc<str>, Type)]) -> Vec<OutputColumn> {
@@ -206,8 +192,19 @@ impl Binder<'_> {
 
     /// `CREATE FUNCTION`, `CREATE PROCEDURE`
     pub(super) fn create_routine(&mut self, create: &ast::CreateRoutine, span: Span) -> Result<Define> {
-        let params = self.params(&create.params)?;
+        let mut params = self.params(&create.params)?;
         let returns = self.returns(create, &params, span)?;
+        if let (Returns::Table(_), ReturnsDef::Set(columns)) = (&create.returns, &returns) {
+            // Its columns are variables inside: OUT parameters by another name.
+            let out = |(name, ty): &(Arc<str>, Type)| ParamDef {
+                name: name.clone(),
+                mode: ParamMode::Out,
+                ty: *ty,
+                default: None,
+                fields: None,
+            };
+            params.extend(columns.iter().map(out));
+        }
         let def = RoutineDef {
             name: create.name.name.name.clone(),
             procedure: create.procedure,
@@ -232,7 +229,11 @@ impl Binder<'_> {
     fn params(&mut self, params: &[ast::Param]) -> Result<Vec<ParamDef>> {
         let mut bound: Vec<ParamDef> = Vec::new();
         for (i, param) in params.iter().enumerate() {
-            let (ty, fields) = self.type_name(&param.ty)?;
+            let (ty, fields) = self.type_name(&param.ty).map_err(|e| Diagnostic {
+                // The one place where PostgreSQL names a type without quotes.
+                message: if e.state == SqlState::UNDEFINED_OBJECT { e.message.replace('"', "") } else { e.message },
+                ..e
+            })?;
             let span = param.name.as_ref().map_or(Span::default(), |n| n.span);
             let name = param.name.as_ref().map_or_else(|| format!("${}", i + 1).into(), |n| n.name.clone());
             if bound.iter().any(|p| p.name == name) {

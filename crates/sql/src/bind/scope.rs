@@ -111,7 +111,7 @@ impl Frame {
                     [_, field] if self.variables[slot].ty == Type::Record => {
                         return Some(VariableRef::Field(slot, field.clone()));
                     }
-                    _ => return None,
+                    _ => {}
                 }
             }
             if path.len() > 1 && block.label.as_ref() == Some(&path[0].name) {
@@ -125,6 +125,16 @@ impl Frame {
             }
         }
         None
+    }
+
+    /// Whether a variable is known to have the field that is asked of it.
+    fn exists(&self, variable: &VariableRef) -> bool {
+        match variable {
+            VariableRef::Slot(_) => true,
+            VariableRef::Field(slot, field) => {
+                self.fields(*slot).is_some_and(|fields| fields.iter().any(|(name, _)| *name == field.name))
+            }
+        }
     }
 
     /// The fields of a variable, where they are known.
@@ -197,9 +207,8 @@ impl<'a> Binder<'a> {
         };
         let variable = self.frame.lookup(path);
         match (column, variable) {
-            (Some(column), Some(_)) if !self.frame.columns_win => {
+            (Some(_), Some(variable)) if !self.frame.columns_win && self.frame.exists(&variable) => {
                 let shown = path.iter().map(|i| &*i.name).collect::<Vec<_>>().join(".");
-                drop(column);
                 Err(ambiguous(&shown, span).hint("It could refer to either a PL/pgSQL variable or a table column."))
             }
             (Some(column), _) => Ok(column),
@@ -335,25 +344,30 @@ impl<'a> Binder<'a> {
 
     /// `missing FROM-clause entry for table "t"`, or that it is there but out of sight.
     pub(super) fn missing_from(&self, table: &Ident) -> Diagnostic {
-        let hidden = self.levels.iter().flat_map(|l| &l.rels).any(|r| r.alias == table.name);
-        let message = match hidden {
-            true => format!("invalid reference to FROM-clause entry for table \"{}\"", table.name),
-            false => format!("missing FROM-clause entry for table \"{}\"", table.name),
+        let rels = || self.levels.iter().flat_map(|l| &l.rels);
+        let hint = if rels().any(|r| r.alias == table.name) {
+            Some(format!(
+                "There is an entry for table \"{}\", but it cannot be referenced from this part of the query.",
+                table.name
+            ))
+        } else {
+            let renamed = rels().find(|r| self.is_table(r, &table.name));
+            renamed.map(|r| format!("Perhaps you meant to reference the table alias \"{}\".", r.alias))
+        };
+        let message = match hint {
+            Some(_) => format!("invalid reference to FROM-clause entry for table \"{}\"", table.name),
+            None => format!("missing FROM-clause entry for table \"{}\"", table.name),
         };
         let mut error = Diagnostic::new(table.span, SqlState::UNDEFINED_TABLE, message);
         let visible = self.levels.iter().filter(|l| !l.closed);
-        error.hint = did_you_mean(
-            &table.name,
-            visible.flat_map(|l| l.visible.iter().map(|&r| &*l.rels[r].alias)).chain(self.frame.names()),
-        );
-        if hidden {
-            let text = format!(
-                "There is an entry for table \"{}\", but it cannot be referenced from this part of the query.",
-                table.name
-            );
-            error.hint = Some(text);
-        }
+        let visible = visible.flat_map(|l| l.visible.iter().map(|&r| &*l.rels[r].alias));
+        error.hint = hint.or_else(|| did_you_mean(&table.name, visible.chain(self.frame.names())));
         error
+    }
+
+    /// Whether a relation is this table, whatever its alias.
+    fn is_table(&self, rel: &Rel, name: &str) -> bool {
+        matches!(rel.source, RelSource::Table(id) if self.catalog.table_by_name(name).is_some_and(|t| t.id == id))
     }
 }
 

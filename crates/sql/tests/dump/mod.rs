@@ -1,0 +1,361 @@
+//! Typed statements as compact text: `t.0` is a column by relation and position, `^` a query outward, `$1` a slot, `!` an
+//! aggregate, `#` a grouping key, `@` an output column.
+
+use std::fmt::Write as _;
+
+use isolde_sql::catalog::Catalog;
+use isolde_sql::typed::*;
+use isolde_sql::{Type, Value, bind};
+
+/// A statement, and the routines it calls.
+pub(crate) fn statement(catalog: &Catalog, statement: &Statement) -> String {
+    let mut out = Dump { catalog, text: String::new(), indent: 0 };
+    out.statement(statement);
+    for id in statement.routines() {
+        let def = catalog.routine(id);
+        match bind::routine(catalog, def) {
+            Ok(routine) => out.routine(&routine),
+            Err(error) => out.line(&format!("ERROR {} {}", error.state, error.message)),
+        }
+    }
+    out.text
+}
+
+struct Dump<'a> {
+    catalog: &'a Catalog,
+    text: String,
+    indent: usize,
+}
+
+impl Dump<'_> {
+    fn line(&mut self, text: &str) {
+        writeln!(self.text, "{}{text}", "  ".repeat(self.indent)).unwrap();
+    }
+
+    fn nested(&mut self, dump: impl FnOnce(&mut Self)) {
+        self.indent += 1;
+        dump(self);
+        self.indent -= 1;
+    }
+
+    fn statement(&mut self, statement: &Statement) {
+        match &statement.kind {
+            StatementKind::Query(q) => self.line(&query(q)),
+            StatementKind::Insert(insert) => self.insert(insert),
+            StatementKind::Update(update) => {
+                let set = assignments(&update.set);
+                self.line(&format!("update {} set {set}{}", self.table(update.table), select(&update.select)));
+                self.returning(&update.returning);
+            }
+            StatementKind::Delete(delete) => {
+                self.line(&format!("delete {}{}", self.table(delete.table), select(&delete.select)));
+                self.returning(&delete.returning);
+            }
+            StatementKind::Define(define) => self.define(define),
+            StatementKind::Call(id, args) => {
+                self.line(&format!("call {}({})", self.catalog.routine(*id).name, list(args)));
+            }
+            StatementKind::Do(routine) => self.routine(routine),
+            StatementKind::Set { local, name, value } => self.line(&format!("set {name} = {value:?} local={local}")),
+            StatementKind::Truncate(tables) => {
+                let names: Vec<String> = tables.iter().map(|t| self.table(*t)).collect();
+                self.line(&format!("truncate {}", names.join(", ")));
+            }
+            StatementKind::Transaction(transaction) => self.line(&format!("{transaction:?}")),
+        }
+    }
+
+    fn table(&self, id: isolde_sql::catalog::TableId) -> String {
+        self.catalog.table(id).name.to_string()
+    }
+
+    fn insert(&mut self, insert: &Insert) {
+        self.line(&format!("insert {} from {}", self.table(insert.table), query(&insert.source)));
+        self.nested(|d| {
+            d.line(&format!("values {}", list(&insert.values)));
+            if let Some(conflict) = &insert.on_conflict {
+                let update = conflict.update.as_ref().map_or("nothing".into(), |u| {
+                    format!("set {}{}", assignments(&u.set), optional(" where ", u.filter.as_ref()))
+                });
+                d.line(&format!("on conflict {:?} do {update}", conflict.arbiters));
+            }
+        });
+        self.returning(&insert.returning);
+    }
+
+    fn returning(&mut self, returning: &Option<Returning>) {
+        if let Some(returning) = returning {
+            self.nested(|d| d.line(&format!("returning {}", list(&returning.exprs))));
+        }
+    }
+
+    fn define(&mut self, define: &Define) {
+        match define {
+            Define::Table { table, .. } => {
+                self.line(&format!("table {}", table.name));
+                self.nested(|d| {
+                    for c in &table.columns {
+                        let null = if c.not_null { " not null" } else { "" };
+                        d.line(&format!("{} {}{null}{}", c.name, c.ty, optional(" default ", c.default.as_ref())));
+                    }
+                    table.indexes.iter().for_each(|i| {
+                        let kind = if i.primary { "primary" } else { "unique" };
+                        d.line(&format!("{kind} {} {:?}", i.name, i.columns));
+                    });
+                    table.checks.iter().for_each(|c| d.line(&format!("check {} {}", c.name, expr(&c.expr))));
+                    table.foreign_keys.iter().for_each(|k| {
+                        let to = format!("{:?} -> #{} {:?}", k.columns, k.parent.0, k.parent_columns);
+                        d.line(&format!("key {} {to} {:?} {:?}", k.name, k.on_delete, k.on_update));
+                    });
+                });
+            }
+            Define::Routine(def) => self.line(&format!("routine {} {:?}", def.name, def.returns)),
+            Define::Nothing => self.line("nothing"),
+            other => self.line(&format!("{other:?}")),
+        }
+    }
+
+    fn routine(&mut self, routine: &Routine) {
+        self.line(&format!("routine {} {:?}", routine.name, routine.returns));
+        let shown = |(i, v): (usize, &Variable)| format!("${i}={} {}", v.name, v.ty);
+        let variables: Vec<String> = routine.variables.iter().enumerate().map(shown).collect();
+        self.nested(|d| {
+            d.line(&variables.join(", "));
+            d.stmts(&routine.body);
+        });
+    }
+
+    fn stmts(&mut self, stmts: &[Stmt]) {
+        stmts.iter().for_each(|s| self.stmt(&s.kind));
+    }
+
+    fn block(&mut self, head: &str, body: &[Stmt]) {
+        self.line(head);
+        self.nested(|d| d.stmts(body));
+    }
+
+    fn stmt(&mut self, stmt: &StmtKind) {
+        match stmt {
+            StmtKind::Assign(to, value) => self.line(&format!("{} := {}", place(to), expr(value))),
+            StmtKind::Sql { statement, into: to } => {
+                self.line(&format!("sql{} -- {}", into(to), statement.text));
+                self.nested(|d| d.statement(statement));
+            }
+            StmtKind::Perform(statement) => {
+                self.line(&format!("perform -- {}", statement.text));
+                self.nested(|d| d.statement(statement));
+            }
+            StmtKind::Execute { text, into: to, using } => {
+                self.line(&format!("execute {}{} using {}", expr(text), into(to), list(using)));
+            }
+            StmtKind::If { branches, otherwise } => {
+                for (i, (condition, body)) in branches.iter().enumerate() {
+                    self.block(&format!("{} {}", if i == 0 { "if" } else { "elsif" }, expr(condition)), body);
+                }
+                if !otherwise.is_empty() {
+                    self.block("else", otherwise);
+                }
+            }
+            StmtKind::Try { body, handlers, state, message } => {
+                self.block(&format!("try state=${state} message=${message}"), body);
+                handlers.iter().for_each(|h| self.block(&format!("catch {:?}", h.catches), &h.body));
+            }
+            StmtKind::Loop { label, body } => self.block(&format!("loop <{label}>"), body),
+            StmtKind::Labelled { label, body } => self.block(&format!("block <{label}>"), body),
+            StmtKind::While { label, condition, body } => {
+                self.block(&format!("while <{label}> {}", expr(condition)), body);
+            }
+            StmtKind::ForRange { label, variable, from, to, by, reverse, body } => {
+                let by = optional(" by ", by.as_ref());
+                let reverse = if *reverse { " reverse" } else { "" };
+                let head = format!("for <{label}> ${variable} in{reverse} {}..{}{by}", expr(from), expr(to));
+                self.block(&head, body);
+            }
+            StmtKind::ForQuery { label, into, query, body } => {
+                let places: Vec<String> = into.iter().map(place).collect();
+                self.line(&format!("for <{label}> {} in -- {}", places.join(", "), query.text));
+                self.nested(|d| {
+                    d.statement(query);
+                    d.stmts(body);
+                });
+            }
+            StmtKind::Exit { label, when } => {
+                self.line(&format!("exit <{label}>{}", optional(" when ", when.as_ref())))
+            }
+            StmtKind::Continue { label, when } => {
+                self.line(&format!("continue <{label}>{}", optional(" when ", when.as_ref())));
+            }
+            StmtKind::Return(value) => self.line(&format!("return{}", optional(" ", value.as_ref()))),
+            StmtKind::ReturnNext(values) => self.line(&format!("return next {}", list(values))),
+            StmtKind::ReturnQuery(statement) => {
+                self.line("return query");
+                self.nested(|d| d.statement(statement));
+            }
+            StmtKind::Raise(raise) => {
+                let message = match &raise.message {
+                    RaiseMessage::Format(format, args) => format!("{format:?} ({})", list(args)),
+                    RaiseMessage::Expr(e) => expr(e),
+                    RaiseMessage::Again => "again".into(),
+                };
+                self.line(&format!("raise {:?} {} {message}", raise.level, raise.state));
+            }
+            StmtKind::Assert(condition, message) => {
+                self.line(&format!("assert {}{}", expr(condition), optional(", ", message.as_ref())));
+            }
+            StmtKind::RowCount(to) => self.line(&format!("{} := row_count", place(to))),
+            StmtKind::StackedDiagnostics(items) => {
+                items.iter().for_each(|(to, item)| self.line(&format!("{} := {item}", place(to))));
+            }
+            StmtKind::CaseNotFound => self.line("case not found"),
+        }
+    }
+}
+
+fn place(place: &Place) -> String {
+    let field = match &place.field {
+        None => String::new(),
+        Some(FieldRef::At(at)) => format!(".{at}"),
+        Some(FieldRef::Named(name)) => format!(".{name}"),
+    };
+    format!("${}{field}", place.slot)
+}
+
+fn into(into: &Option<Into>) -> String {
+    into.as_ref().map_or(String::new(), |i| {
+        let places: Vec<String> = i.places.iter().map(place).collect();
+        format!(" into{} {}", if i.strict { " strict" } else { "" }, places.join(", "))
+    })
+}
+
+fn assignments(set: &[(usize, Expr)]) -> String {
+    set.iter().map(|(c, e)| format!("{c} = {}", expr(e))).collect::<Vec<_>>().join(", ")
+}
+
+fn optional(before: &str, value: Option<&Expr>) -> String {
+    value.map_or(String::new(), |e| format!("{before}{}", expr(e)))
+}
+
+fn list(exprs: &[Expr]) -> String {
+    exprs.iter().map(expr).collect::<Vec<_>>().join(", ")
+}
+
+fn query(query: &Query) -> String {
+    let mut text = match &query.body {
+        QueryBody::Select(s) => {
+            let distinct = if s.distinct { "distinct " } else { "" };
+            format!("select {distinct}{}{}", list(&s.projection), select(s))
+        }
+        QueryBody::Values(rows) => {
+            let rows: Vec<String> = rows.iter().map(|r| format!("({})", list(r))).collect();
+            format!("values {}", rows.join(", "))
+        }
+        QueryBody::SetOperation { op, all, left, right } => {
+            let all = if *all { " all" } else { "" };
+            format!("({}) {op:?}{all} ({})", self::query(left), self::query(right))
+        }
+    };
+    for key in &query.order_by {
+        let nulls = if key.nulls_first != key.descending { " other nulls" } else { "" };
+        let descending = if key.descending { " desc" } else { "" };
+        write!(text, " order {}{descending}{nulls}", expr(&key.expr)).unwrap();
+    }
+    text += &optional(" limit ", query.limit.as_ref());
+    text += &optional(" offset ", query.offset.as_ref());
+    for lock in &query.locking {
+        write!(text, " lock {:?} {:?} {:?}", lock.strength, lock.rels, lock.wait).unwrap();
+    }
+    text
+}
+
+fn select(select: &Select) -> String {
+    let mut text = String::new();
+    if let Some(tree) = &select.from {
+        write!(text, " from {}", from(select, tree)).unwrap();
+    }
+    text += &optional(" where ", select.filter.as_ref());
+    if let Some(grouping) = &select.grouping {
+        write!(text, " group [{}]", list(&grouping.keys)).unwrap();
+        for call in &grouping.calls {
+            let distinct = if call.distinct { "distinct " } else { "" };
+            let filter = optional(" filter ", call.filter.as_ref());
+            write!(text, " {}({distinct}{}){filter}", call.aggregate.name, list(&call.args)).unwrap();
+        }
+        text += &optional(" having ", grouping.having.as_ref());
+    }
+    text
+}
+
+fn from(select: &Select, tree: &From) -> String {
+    match tree {
+        From::Rel(rel) => {
+            let r = &select.rels[*rel];
+            match &r.source {
+                RelSource::Table(_) => r.alias.to_string(),
+                RelSource::Query { query: q, lateral } => {
+                    format!("{}({}) {}", if *lateral { "lateral " } else { "" }, query(q), r.alias)
+                }
+                RelSource::Function(function, args) => format!("{function:?}({}) {}", list(args), r.alias),
+                RelSource::Routine(id, args) => format!("routine{}({}) {}", id.0, list(args), r.alias),
+            }
+        }
+        From::Join { kind, left, right, on } => {
+            let on = optional(" on ", on.as_ref());
+            format!("({} {kind:?} {}{on})", from(select, left), from(select, right))
+        }
+    }
+}
+
+fn value(value: &Value, ty: Type) -> String {
+    match value {
+        Value::Null => "null".into(),
+        Value::Text(text) => format!("'{text}'"),
+        Value::Int(n) => n.to_string(),
+        other => format!("{other}:{ty}"),
+    }
+}
+
+/// An expression.
+pub(crate) fn expr(e: &Expr) -> String {
+    match &e.kind {
+        ExprKind::Const(v) => value(v, e.ty),
+        ExprKind::Column { depth, rel, col } => format!("{}{rel}.{col}", "^".repeat(*depth as usize)),
+        ExprKind::WholeRow { depth, rel } => format!("{}{rel}.*", "^".repeat(*depth as usize)),
+        ExprKind::Param(slot) => format!("${slot}"),
+        ExprKind::Field(row, at) => format!("{}.{at}", expr(row)),
+        ExprKind::NamedField(slot, name) => format!("${slot}.{name}"),
+        ExprKind::Group { depth, key } => format!("{}#{key}", "^".repeat(*depth as usize)),
+        ExprKind::Aggregated { depth, call } => format!("{}!{call}", "^".repeat(*depth as usize)),
+        ExprKind::Output(n) => format!("@{n}"),
+        ExprKind::Call(f, args) => match &args[..] {
+            [a, b] if !f.name.starts_with(char::is_alphabetic) => format!("({} {} {})", expr(a), f.name, expr(b)),
+            _ => format!("{}({})", f.name, list(args)),
+        },
+        ExprKind::Routine(id, args) => format!("routine{}({})", id.0, list(args)),
+        ExprKind::And(l) => format!("({})", l.iter().map(expr).collect::<Vec<_>>().join(" and ")),
+        ExprKind::Or(l) => format!("({})", l.iter().map(expr).collect::<Vec<_>>().join(" or ")),
+        ExprKind::Not(a) => format!("not {}", expr(a)),
+        ExprKind::IsNull(a, negated) => format!("{} is{} null", expr(a), if *negated { " not" } else { "" }),
+        ExprKind::IsTruth(a, t, negated) => format!("{} is{} {t:?}", expr(a), if *negated { " not" } else { "" }),
+        ExprKind::IsDistinct(a, b, negated) => {
+            format!("{} is{} distinct from {}", expr(a), if *negated { " not" } else { "" }, expr(b))
+        }
+        ExprKind::InList(a, l, negated) => {
+            format!("{}{} in ({})", expr(a), if *negated { " not" } else { "" }, list(l))
+        }
+        ExprKind::Case(whens, otherwise) => {
+            let whens: Vec<String> = whens.iter().map(|(c, r)| format!("{} -> {}", expr(c), expr(r))).collect();
+            format!("case({}{})", whens.join(", "), optional(", else ", otherwise.as_deref()))
+        }
+        ExprKind::Coalesce(l) => format!("coalesce({})", list(l)),
+        ExprKind::Extreme(l, greatest) => format!("{}({})", if *greatest { "greatest" } else { "least" }, list(l)),
+        ExprKind::Cast { expr: a, explicit } => format!("{}{}{}", expr(a), if *explicit { "::" } else { ":" }, e.ty),
+        ExprKind::Row(l) => format!("row({})", list(l)),
+        ExprKind::Scalar(q) => format!("({})", query(q)),
+        ExprKind::Exists(q) => format!("exists ({})", query(q)),
+        ExprKind::Quantified(q) => {
+            let ops: Vec<&str> = q.ops.iter().map(|o| o.name).collect();
+            let kind = if q.all { "all" } else { "any" };
+            format!("[{}] {} {kind} ({})", list(&q.left), ops.join(" "), query(&q.query))
+        }
+    }
+}
