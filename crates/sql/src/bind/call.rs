@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::absent::is_known_elsewhere;
 use super::expr::{Operand, constant, result_type, text};
 use super::hint::did_you_mean;
 use super::overload::{Choice, choose};
@@ -81,6 +82,9 @@ impl<'a> Binder<'a> {
     fn not_an_aggregate(&self, call: &ast::Call, span: Span) -> Diagnostic {
         let name = &call.name.name.name;
         let known = builtin::overloads(name).next().is_some() || self.catalog.routines_by_name(name).next().is_some();
+        if self.is_absent(&call.name) {
+            return Diagnostic::unsupported(span, format!("the function {name}"));
+        }
         if !known {
             let message = format!("function {name}({}) does not exist", if call.star { "*" } else { "" });
             return Diagnostic::new(span, SqlState::UNDEFINED_FUNCTION, message);
@@ -169,19 +173,30 @@ impl<'a> Binder<'a> {
             let message = format!("{signature} is {what}");
             return Diagnostic::new(span, SqlState::WRONG_OBJECT_TYPE, message).hint(hint);
         }
+        if self.is_absent(name) && wanted == Wanted::Function {
+            return Diagnostic::unsupported(span, format!("the function {}", name.name.name));
+        }
         let message = format!("{wanted} {signature} does not exist");
         let error = Diagnostic::new(span, SqlState::UNDEFINED_FUNCTION, message);
         let name = &*name.name.name;
         let known = self.catalog.routines().any(|(_, def)| &*def.name == name)
             || (wanted == Wanted::Function && builtin::overloads(name).next().is_some());
         let routines = self.catalog.routines().filter(|(_, def)| def.procedure == (wanted == Wanted::Procedure));
-        let builtins = builtin::FUNCTIONS.iter().filter(|_| wanted == Wanted::Function).map(|b| b.name);
+        let builtins = builtin::FUNCTIONS.iter().map(|b| b.name).filter(|n| n.starts_with(char::is_alphabetic));
+        let builtins = builtins.filter(|_| wanted == Wanted::Function);
         match did_you_mean(name, routines.map(|(_, def)| &*def.name).chain(builtins)) {
             Some(hint) if !known => error.hint(hint),
             _ => error.hint(format!(
                 "No {wanted} matches the given name and argument types. You might need to add explicit type casts."
             )),
         }
+    }
+
+    /// Whether only a real server has a function of this name.
+    fn is_absent(&self, name: &ast::QualifiedName) -> bool {
+        let bare = &*name.name.name;
+        let ours = builtin::overloads(bare).next().is_some() || self.catalog.routines_by_name(bare).next().is_some();
+        !ours && is_known_elsewhere(bare)
     }
 
     /// `int4(x)`, `text(x)`: a cast that looks like a call.
@@ -333,10 +348,9 @@ impl AggregateParts {
                 if let ExprKind::Column { depth, .. }
                 | ExprKind::WholeRow { depth, .. }
                 | ExprKind::Aggregated { depth, .. } = e.kind
+                    && depth >= inside
                 {
-                    if depth >= inside {
-                        nearest = Some(nearest.map_or(depth - inside, |n| n.min(depth - inside)));
-                    }
+                    nearest = Some(nearest.map_or(depth - inside, |n| n.min(depth - inside)));
                 }
             });
         }
@@ -363,10 +377,9 @@ impl AggregateParts {
                 if let ExprKind::Column { depth, .. }
                 | ExprKind::WholeRow { depth, .. }
                 | ExprKind::Aggregated { depth, .. } = &mut e.kind
+                    && *depth >= inside
                 {
-                    if *depth >= inside {
-                        *depth -= by;
-                    }
+                    *depth -= by;
                 }
                 true
             });

@@ -224,10 +224,10 @@ pub(super) fn cast(mut expr: Expr, to: Type, explicit: bool) -> Expr {
         expr.ty = to;
         return expr;
     }
-    if let ExprKind::Const(constant) = &expr.kind {
-        if let Ok(converted) = value::cast(constant, expr.ty, to, explicit) {
-            return Expr { kind: ExprKind::Const(converted), ty: to };
-        }
+    if let ExprKind::Const(constant) = &expr.kind
+        && let Ok(converted) = value::cast(constant, expr.ty, to, explicit)
+    {
+        return Expr { kind: ExprKind::Const(converted), ty: to };
     }
     Expr { kind: ExprKind::Cast { expr: Box::new(expr), explicit }, ty: to }
 }

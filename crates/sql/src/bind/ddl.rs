@@ -315,11 +315,9 @@ impl Binder<'_> {
     /// `table%ROWTYPE`, `table.column%TYPE`, `variable%TYPE`
     fn type_reference(&self, path: &[ast::Ident], row: bool, span: Span) -> Result<(Type, Option<Fields>)> {
         let path = if path.len() > 1 && &*path[0].name == "public" { &path[1..] } else { path };
-        if !row {
-            if let Some(variable) = self.frame.lookup(path) {
-                let expr = self.variable(variable)?;
-                return Ok((expr.ty, self.fields_of(&expr)));
-            }
+        if !row && let Some(variable) = self.frame.lookup(path) {
+            let expr = self.variable(variable)?;
+            return Ok((expr.ty, self.fields_of(&expr)));
         }
         match (path, row) {
             ([table], true) => {

@@ -300,10 +300,10 @@ impl Binder<'_> {
 
     fn field(&mut self, operand: &ast::Expr, field: &Ident) -> Result<Expr> {
         let row = self.value(operand)?;
-        if let ExprKind::Param(slot) = row.kind {
-            if row.ty == Type::Record {
-                return self.variable(super::scope::VariableRef::Field(slot, field.clone()));
-            }
+        if let ExprKind::Param(slot) = row.kind
+            && row.ty == Type::Record
+        {
+            return self.variable(super::scope::VariableRef::Field(slot, field.clone()));
         }
         if row.ty != Type::Record {
             let message =

@@ -6,7 +6,7 @@ pub(super) fn did_you_mean<'a>(name: &str, candidates: impl IntoIterator<Item = 
 }
 
 fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let limit = 1 + name.chars().count() / 4;
+    let limit = name.chars().count() / 3;
     let near = candidates.into_iter().map(|c| (distance(name, c), c)).filter(|(d, _)| (1..=limit).contains(d));
     near.min().map(|(_, c)| c)
 }
@@ -40,5 +40,6 @@ mod tests {
         assert_eq!(did_you_mean("balnace", names).as_deref(), Some("did you mean \"balance\"?"));
         assert_eq!(did_you_mean("price", names), None);
         assert_eq!(did_you_mean("id", names), None);
+        assert_eq!(did_you_mean("ix", names), None);
     }
 }

@@ -4,6 +4,7 @@
 //! then asks for conversions ([`coerce`]) or an overload ([`overload`]). Mistakes are PostgreSQL's, word for word, with
 //! the place and, where a name is nearly right, the name that was meant.
 
+mod absent;
 mod call;
 mod coerce;
 mod constraint;
@@ -18,6 +19,7 @@ mod overload;
 mod plpgsql;
 mod query;
 mod raise;
+mod returns;
 mod routine;
 mod scope;
 mod text;

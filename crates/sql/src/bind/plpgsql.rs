@@ -15,7 +15,7 @@ use super::text::one_line;
 use super::{Binder, Result};
 use crate::ast::plpgsql::{self as pl, DeclarationKind, Target};
 use crate::ast::{self, Ident, ParamMode};
-use crate::catalog::{ReturnsDef, RoutineDef};
+use crate::catalog::RoutineDef;
 use crate::error::{Diagnostic, Span, SqlState};
 use crate::typed::{
     Expr, ExprKind, FieldRef, Handler, Into, OutputColumn, Place, Statement, StatementKind, Stmt, StmtKind,
@@ -28,9 +28,9 @@ use crate::value::Value;
 pub(super) struct Code<'a> {
     pub(super) binder: Binder<'a>,
     /// The routine; none for DO.
-    def: Option<&'a RoutineDef>,
+    pub(super) def: Option<&'a RoutineDef>,
     /// The slots that RETURN NEXT without an expression returns.
-    rows: Vec<usize>,
+    pub(super) rows: Vec<usize>,
     body: &'a pl::Body,
     /// Loops and labelled blocks around the statement, innermost last.
     labels: Vec<Label>,
@@ -452,7 +452,7 @@ impl<'a> Code<'a> {
         Ok(Arc::new(self.binder.statement(statement, text)?))
     }
 
-    fn query_statement(&mut self, query: &ast::Query, span: Span) -> Result<Arc<Statement>> {
+    pub(super) fn query_statement(&mut self, query: &ast::Query, span: Span) -> Result<Arc<Statement>> {
         let kind = StatementKind::Query(self.binder.query(query)?);
         Ok(Arc::new(Statement { kind, text: self.text(span), span }))
     }
@@ -460,11 +460,11 @@ impl<'a> Code<'a> {
     fn sql(&mut self, statement: &ast::Statement, into: Option<&pl::Into>, span: Span) -> Result<StmtKind> {
         let text = self.text(span);
         let bound = Arc::new(self.binder.statement(statement, text)?);
-        if let StatementKind::Transaction(transaction) = &bound.kind {
-            if !matches!(transaction, Transaction::Commit { .. } | Transaction::Rollback { .. } | Transaction::Set(_)) {
-                let message = "unsupported transaction command in PL/pgSQL";
-                return Err(Diagnostic::new(span, SqlState::FEATURE_NOT_SUPPORTED, message));
-            }
+        if let StatementKind::Transaction(transaction) = &bound.kind
+            && !matches!(transaction, Transaction::Commit { .. } | Transaction::Rollback { .. } | Transaction::Set(_))
+        {
+            let message = "unsupported transaction command in PL/pgSQL";
+            return Err(Diagnostic::new(span, SqlState::FEATURE_NOT_SUPPORTED, message));
         }
         let columns = outputs(&bound).map(<[OutputColumn]>::to_vec);
         let into = match (into, columns, &bound.kind) {
@@ -509,99 +509,6 @@ impl<'a> Code<'a> {
             places.push(place);
         }
         Ok((!places.is_empty()).then_some(Into { strict: false, places }))
-    }
-
-    fn return_value(&mut self, expr: Option<&ast::Expr>, span: Span) -> Result<StmtKind> {
-        let refuse = |message: &str| Err(Diagnostic::new(span, SqlState::DATATYPE_MISMATCH, message));
-        let Some(def) = self.def else {
-            return match expr {
-                Some(_) => refuse("RETURN cannot have a parameter in function returning void"),
-                None => Ok(StmtKind::Return(None)),
-            };
-        };
-        match (&def.returns, expr) {
-            (ReturnsDef::Value(ty), Some(expr)) => Ok(StmtKind::Return(Some(self.assigned(expr, *ty)?))),
-            (ReturnsDef::Row(_), Some(expr)) => Ok(StmtKind::Return(Some(self.assigned(expr, Type::Record)?))),
-            (ReturnsDef::Value(_) | ReturnsDef::Row(_), None) => Err(Diagnostic::syntax(span, "missing expression")),
-            (_, None) => Ok(StmtKind::Return(None)),
-            (_, Some(_)) if def.procedure => refuse("RETURN cannot have a parameter in a procedure"),
-            (ReturnsDef::Void, Some(_)) => refuse("RETURN cannot have a parameter in function returning void"),
-            (ReturnsDef::Outs, Some(_)) => refuse("RETURN cannot have a parameter in function with OUT parameters"),
-            (ReturnsDef::Set(_), Some(_)) => {
-                let message = "RETURN cannot have a parameter in function returning set";
-                Err(Diagnostic::new(span, SqlState::DATATYPE_MISMATCH, message)
-                    .hint("Use RETURN NEXT or RETURN QUERY."))
-            }
-        }
-    }
-
-    /// The columns of the set that the function returns.
-    fn set_columns(&self, statement: &str, span: Span) -> Result<&'a [(Arc<str>, Type)]> {
-        match self.def.map(|d| &d.returns) {
-            Some(ReturnsDef::Set(columns)) => Ok(columns),
-            _ => {
-                let message = format!("cannot use {statement} in a non-SETOF function");
-                Err(Diagnostic::new(span, SqlState::DATATYPE_MISMATCH, message))
-            }
-        }
-    }
-
-    fn return_next(&mut self, expr: Option<&ast::Expr>, span: Span) -> Result<StmtKind> {
-        let columns = self.set_columns("RETURN NEXT", span)?;
-        let Some(expr) = expr else {
-            if self.rows.is_empty() {
-                return Err(Diagnostic::syntax(span, "missing expression"));
-            }
-            let value = |&slot: &usize| Expr { kind: ExprKind::Param(slot), ty: self.binder.frame.variables[slot].ty };
-            return Ok(StmtKind::ReturnNext(self.rows.iter().map(value).collect()));
-        };
-        if !self.rows.is_empty() {
-            let message = "RETURN NEXT cannot have a parameter in function with OUT parameters";
-            return Err(Diagnostic::new(span, SqlState::DATATYPE_MISMATCH, message));
-        }
-        let value = self.binder.expr(expr)?;
-        if let ([(_, ty)], true) = (columns, value.ty != Type::Record) {
-            return Ok(StmtKind::ReturnNext(vec![self.binder.for_variable(value, *ty, expr.span)?]));
-        }
-        let fields = self.binder.fields_of(&value).filter(|f| f.len() == columns.len());
-        let Some(fields) = fields else {
-            let message = "wrong record type supplied in RETURN NEXT";
-            return Err(Diagnostic::new(span, SqlState::DATATYPE_MISMATCH, message));
-        };
-        let mut row = Vec::new();
-        for (at, ((name, from), (_, to))) in fields.iter().zip(columns).enumerate() {
-            let kind = match value.kind {
-                ExprKind::Param(slot) if self.binder.frame.variables[slot].fields.is_none() => {
-                    ExprKind::NamedField(slot, name.clone())
-                }
-                _ => ExprKind::Field(Box::new(value.clone()), at),
-            };
-            row.push(self.binder.for_variable(Expr { kind, ty: *from }, *to, expr.span)?);
-        }
-        Ok(StmtKind::ReturnNext(row))
-    }
-
-    fn return_query(&mut self, query: &ast::Query, span: Span) -> Result<StmtKind> {
-        let columns = self.set_columns("RETURN QUERY", span)?;
-        let statement = self.query_statement(query, span)?;
-        let given = outputs(&statement).unwrap_or_default();
-        let error = Diagnostic::new(
-            span,
-            SqlState::DATATYPE_MISMATCH,
-            "structure of query does not match function result type",
-        );
-        if given.len() != columns.len() {
-            return Err(error.hint("Number of returned columns does not match expected column count."));
-        }
-        let wrong = given.iter().zip(columns).enumerate().find(|(_, (g, (_, ty)))| g.ty.base() != ty.base());
-        match wrong {
-            Some((i, (given, (_, ty)))) => Err(error.hint(format!(
-                "Returned type {} does not match expected type {ty} in column {}.",
-                given.ty,
-                i + 1
-            ))),
-            None => Ok(StmtKind::ReturnQuery(statement)),
-        }
     }
 
     fn diagnostics(

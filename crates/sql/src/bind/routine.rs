@@ -268,10 +268,10 @@ impl Binder<'_> {
                 Err(Diagnostic::new(span, SqlState::INVALID_FUNCTION_DEFINITION, message))
             }
             Returns::Value(ty) => {
-                if let ast::TypeName::Named(name) = ty {
-                    if matches!(&*name.name.name, "trigger" | "event_trigger") {
-                        return Err(Diagnostic::unsupported(name.name.span, "a trigger function"));
-                    }
+                if let ast::TypeName::Named(name) = ty
+                    && matches!(&*name.name.name, "trigger" | "event_trigger")
+                {
+                    return Err(Diagnostic::unsupported(name.name.span, "a trigger function"));
                 }
                 match self.type_name(ty)? {
                     _ if !outs.is_empty() => Ok(ReturnsDef::Outs),

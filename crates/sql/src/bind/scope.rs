@@ -114,13 +114,14 @@ impl Frame {
                     _ => {}
                 }
             }
-            if path.len() > 1 && block.label.as_ref() == Some(&path[0].name) {
-                if let Some(&slot) = block.names.get(&path[1].name) {
-                    match path {
-                        [_, _] => return Some(VariableRef::Slot(slot)),
-                        [_, _, field] => return Some(VariableRef::Field(slot, field.clone())),
-                        _ => return None,
-                    }
+            if path.len() > 1
+                && block.label.as_ref() == Some(&path[0].name)
+                && let Some(&slot) = block.names.get(&path[1].name)
+            {
+                match path {
+                    [_, _] => return Some(VariableRef::Slot(slot)),
+                    [_, _, field] => return Some(VariableRef::Field(slot, field.clone())),
+                    _ => return None,
                 }
             }
         }

@@ -187,6 +187,7 @@ pub enum RelSource {
         query: Box<Query>,
         lateral: bool,
     },
+    /// Arguments see the relations before it, at depth 0.
     Function(SetFunction, Vec<Expr>),
     /// A routine: its rows if it returns a set, otherwise one row (the fields of a record, or its value).
     Routine(RoutineId, Vec<Expr>),
