@@ -20,6 +20,9 @@ pub struct TableId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RoutineId(pub u32);
 
+/// Field names and types of a row.
+pub type Fields = Arc<[(Arc<str>, Type)]>;
+
 /// All that is defined.
 #[derive(Clone, Debug, Default)]
 pub struct Catalog {
@@ -157,7 +160,7 @@ pub struct ParamDef {
     /// Its default.
     pub default: Option<Expr>,
     /// Fields, when its type is a table's row.
-    pub fields: Option<Arc<[(Arc<str>, Type)]>>,
+    pub fields: Option<Fields>,
 }
 
 /// What a routine returns, resolved.

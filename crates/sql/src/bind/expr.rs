@@ -330,7 +330,7 @@ impl Binder<'_> {
         match &row.kind {
             ExprKind::Param(slot) => self.frame.fields(*slot),
             ExprKind::WholeRow { depth, rel } => {
-                let level = self.levels.get((self.levels.len() - 1).checked_sub(*depth as usize)?)?;
+                let level = self.levels.iter().rev().nth(*depth as usize)?;
                 Some(level.rels.get(*rel as usize)?.columns.clone().into())
             }
             ExprKind::Row(items) => {

@@ -14,13 +14,11 @@ use std::sync::Arc;
 use super::hint::did_you_mean;
 use super::{Binder, Result};
 use crate::ast::{self, Ident};
+pub(super) use crate::catalog::Fields;
 use crate::catalog::Table;
 use crate::error::{Diagnostic, Span, SqlState};
 use crate::typed::{AggregateCall, Expr, ExprKind, Rel, RelSource, Variable};
 use crate::types::Type;
-
-/// Field names and types of a row.
-pub(super) type Fields = Arc<[(Arc<str>, Type)]>;
 
 /// One query's names.
 #[derive(Default)]

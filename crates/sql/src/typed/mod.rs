@@ -6,7 +6,8 @@
 //! [`TableId`] and a routine by its [`RoutineId`].
 //!
 //! Casts are explicit: where PostgreSQL converts silently, the binder has put a [`ExprKind::Cast`], so operators always
-//! meet the types their [`Builtin`] declares.
+//! meet the types their [`Builtin`] declares. Two conversions change no value and are not shown: an integer that grows wider and
+//! a string that loses its limit are the same expression under another type, so a column stays visibly a column.
 
 mod routine;
 mod walk;

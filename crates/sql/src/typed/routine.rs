@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::{Expr, OutputColumn, Query, Statement};
 use crate::ast::plpgsql::RaiseLevel;
+use crate::catalog::Fields;
 use crate::error::{Span, SqlState};
 use crate::types::Type;
 
@@ -35,7 +36,7 @@ pub struct Variable {
     /// Its type.
     pub ty: Type,
     /// Field names and types, for `%ROWTYPE` variables; `record` variables take the shape of what they are given.
-    pub fields: Option<Arc<[(Arc<str>, Type)]>>,
+    pub fields: Option<Fields>,
     /// `NOT NULL`
     pub not_null: bool,
 }
@@ -74,7 +75,7 @@ pub enum StmtKind {
         message: usize,
     },
     Assign(Place, Expr),
-    /// A SQL statement; sets FOUND as PL/pgSQL defines.
+    /// A SQL statement; sets FOUND as PL/pgSQL defines. For CALL, `into` takes its OUT and INOUT parameters, in order.
     Sql {
         statement: Arc<Statement>,
         into: Option<Into>,
