@@ -26,10 +26,13 @@ pub(super) fn first(lower: &Lower, text: &str, parse: &Parse<SourceFile>) -> Opt
         if bodies.iter().any(|body| body.start < start && start < body.end) {
             return None;
         }
-        Some(if start < end && !error.message().starts_with("Invalid parameter") {
-            Diagnostic::syntax(lower.place(start, end), sentence(error.message()))
+        let message = error.message();
+        Some(if start == end || message.starts_with("Invalid parameter") {
+            near(lower, text, after_comma(text, start, message), hint(message))
+        } else if message.contains("junk") || message.starts_with("Missing digits") {
+            junk(lower, text, start as usize)
         } else {
-            near(lower, text, start as usize, hint(error.message()))
+            Diagnostic::syntax(lower.place(start, end), sentence(message))
         })
     })
 }
@@ -69,6 +72,20 @@ fn near(lower: &Lower, text: &str, place: usize, hint: Option<String>) -> Diagno
         Some(hint) => diagnostic.hint(hint),
         None => diagnostic,
     }
+}
+
+/// A number or parameter with letters behind it.
+fn junk(lower: &Lower, text: &str, place: usize) -> Diagnostic {
+    let near = at(lower, text, place);
+    let shown = near.message.trim_start_matches("syntax error ");
+    let what = if shown.contains('$') { "parameter" } else { "numeric literal" };
+    Diagnostic::syntax(near.span, format!("trailing junk after {what} {shown}"))
+}
+
+/// squawk complains about the comma of `a, FROM`; PostgreSQL about what follows it.
+fn after_comma(text: &str, place: u32, message: &str) -> usize {
+    let comma = message.contains("comma") && text.as_bytes().get(place as usize) == Some(&b',');
+    place as usize + usize::from(comma)
 }
 
 /// The tokens of a text with their places.

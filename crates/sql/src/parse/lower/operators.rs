@@ -285,8 +285,8 @@ impl Climb<'_> {
             if unassociative == Some(level) {
                 return Err(self.lower.misplaced(item));
             }
-            unassociative = (4..=6).contains(&level).then_some(level);
             left = self.infix(left, level)?;
+            unassociative = ((4..=6).contains(&level) && ends_in_operand(&left.kind)).then_some(level);
         }
         Ok(left)
     }
@@ -432,6 +432,13 @@ impl Climb<'_> {
             other => Err(Diagnostic::syntax(self.end, format!("syntax error at or near \"{other}\""))),
         }
     }
+}
+
+/// Whether another operator of the same level would compete for the last operand; behind `IS NULL` or `IN (...)` it
+/// cannot.
+fn ends_in_operand(kind: &ExprKind) -> bool {
+    use ExprKind::*;
+    !matches!(kind, Is { .. } | InList { .. } | InQuery { .. } | Quantified { .. })
 }
 
 /// `-5` is a literal, as PostgreSQL's parser has it; other operands keep their sign as an operator.

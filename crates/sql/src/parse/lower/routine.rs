@@ -12,7 +12,7 @@ use super::{Lower, Result};
 use crate::ast::{
     CreateRoutine, Param, ParamMode, QualifiedName, Query, Returns, RoutineBody, Statement, StatementKind,
 };
-use crate::error::{Diagnostic, Span};
+use crate::error::{Diagnostic, Span, SqlState};
 use crate::parse::{Fragment, plpgsql};
 
 /// What CREATE FUNCTION and CREATE PROCEDURE have in common.
@@ -59,7 +59,7 @@ impl Lower {
         };
         let ty = self.need(param.func_type(), param)?;
         if self.is_setof(&ty) {
-            return Err(Diagnostic::syntax(self.span(ty.syntax()), "functions cannot accept set arguments"));
+            return Err(definition(self.span(ty.syntax()), "functions cannot accept set arguments"));
         }
         Ok(Param {
             mode,
@@ -110,10 +110,8 @@ impl Lower {
             (None | Some("sql"), None, Some(body)) => Ok(RoutineBody::Sql(self.standard_body(&body)?.into())),
             (Some("plpgsql"), Some(text), None) => Ok(RoutineBody::PlPgSql(Arc::new(self.plpgsql(&text)?))),
             (Some("sql"), Some(text), None) => Ok(RoutineBody::Sql(self.sql_body(&text)?.into())),
-            (Some("plpgsql" | "sql"), None, _) => Err(Diagnostic::syntax(span, "no function body specified")),
-            (None, _, _) => {
-                Err(Diagnostic::syntax(span, "no language specified").hint("add LANGUAGE plpgsql or LANGUAGE sql"))
-            }
+            (Some("plpgsql" | "sql"), None, _) => Err(definition(span, "no function body specified")),
+            (None, _, _) => Err(definition(span, "no language specified").hint("add LANGUAGE plpgsql or LANGUAGE sql")),
             (Some(other), _, _) => Err(Diagnostic::unsupported(span, format_args!("LANGUAGE {other}"))),
         }
     }
@@ -171,4 +169,9 @@ impl Lower {
         };
         Ok(self.token_span(&token).start + quote as u32)
     }
+}
+
+/// A routine that is written correctly and still cannot be.
+fn definition(span: Span, message: &str) -> Diagnostic {
+    Diagnostic::new(span, SqlState::INVALID_FUNCTION_DEFINITION, message)
 }

@@ -5,7 +5,7 @@ use squawk_syntax::ast::{self as cst, AstNode};
 use super::{Lower, Result, has};
 use crate::Type;
 use crate::ast::{Expr, ExprKind, QualifiedName, TypeName};
-use crate::error::{Diagnostic, Span};
+use crate::error::{Diagnostic, Span, SqlState};
 use squawk_syntax::SyntaxKind as K;
 
 /// The types we know by a single word. `numeric`, `varchar` and `float` are looked at on their own: they take arguments.
@@ -160,7 +160,11 @@ impl Lower {
                 [] | [6] => {}
                 _ => return Err(Diagnostic::unsupported(span, "timestamp precision")),
             },
-            _ if args.is_some() => return Err(Diagnostic::unsupported(span, format_args!("type {}(...)", name.name))),
+            known if args.is_some() && KNOWN.iter().any(|(word, _)| *word == known) => {
+                let message = format!("type modifier is not allowed for type \"{known}\"");
+                return Err(Diagnostic::syntax(span, message));
+            }
+            other if args.is_some() => return Err(Diagnostic::unsupported(span, format_args!("type {other}(...)"))),
             _ => {}
         }
         if let Some((_, known)) = KNOWN.iter().find(|(word, _)| *word == &*name.name) {
@@ -179,7 +183,9 @@ impl Lower {
         match self.modifiers(args, span)?.as_slice() {
             [] => Ok(Type::Varchar(None)),
             [n @ 1..=10_485_760] => Ok(Type::Varchar(Some(*n as u32))),
-            _ => Err(Diagnostic::syntax(span, "length for type varchar must be between 1 and 10485760")),
+            [..=0] => Err(invalid(span, "length for type varchar must be at least 1")),
+            [_] => Err(invalid(span, "length for type varchar cannot exceed 10485760")),
+            _ => Err(invalid(span, "invalid type modifier")),
         }
     }
 
@@ -189,12 +195,10 @@ impl Lower {
             [precision @ 1..=1000] => Ok(Type::Numeric(Some((*precision as u16, 0)))),
             [precision @ 1..=1000, scale @ -1000..=1000] => Ok(Type::Numeric(Some((*precision as u16, *scale as i16)))),
             [precision, ..] if !(1..=1000).contains(precision) => {
-                Err(Diagnostic::syntax(span, format!("NUMERIC precision {precision} must be between 1 and 1000")))
+                Err(invalid(span, &format!("NUMERIC precision {precision} must be between 1 and 1000")))
             }
-            [_, scale] => {
-                Err(Diagnostic::syntax(span, format!("NUMERIC scale {scale} must be between -1000 and 1000")))
-            }
-            _ => Err(Diagnostic::syntax(span, "invalid NUMERIC type modifier")),
+            [_, scale] => Err(invalid(span, &format!("NUMERIC scale {scale} must be between -1000 and 1000"))),
+            _ => Err(invalid(span, "invalid NUMERIC type modifier")),
         }
     }
 
@@ -203,7 +207,8 @@ impl Lower {
         match self.modifiers(args, span)?.as_slice() {
             [] | [25..=53] => Ok(TypeName::Known(Type::Float8, span)),
             [1..=24] => Err(Diagnostic::unsupported(span, "type real")),
-            _ => Err(Diagnostic::syntax(span, "precision for type float must be between 1 and 53 bits")),
+            [..=0] => Err(invalid(span, "precision for type float must be at least 1 bit")),
+            _ => Err(invalid(span, "precision for type float must be less than 54 bits")),
         }
     }
 
@@ -228,4 +233,9 @@ impl Lower {
             _ => Ok(()),
         }
     }
+}
+
+/// A type modifier out of its range.
+fn invalid(span: Span, message: &str) -> Diagnostic {
+    Diagnostic::new(span, SqlState::INVALID_PARAMETER_VALUE, message)
 }
