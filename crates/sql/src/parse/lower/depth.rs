@@ -53,10 +53,20 @@ struct Level {
     case: bool,
     /// Operators since the last comma, AND or OR.
     operators: u32,
+    /// Dots since the last operator: a qualified name nests only below its own operator.
+    dots: u32,
     /// Joins and set operations.
     joins: u32,
     /// AND and OR, which nest for squawk only.
     chain: u32,
+    /// The last word was END, so a CASE behind it opens nothing.
+    after_end: bool,
+}
+
+impl Level {
+    fn depth(&self) -> u32 {
+        1 + self.operators + self.dots + self.joins
+    }
 }
 
 fn measure(fragment: Fragment<'_>) -> Result<Measure> {
@@ -71,7 +81,9 @@ fn measure(fragment: Fragment<'_>) -> Result<Measure> {
         match token.kind {
             TokenKind::OpenParen | TokenKind::OpenBracket => levels.push(Level::default()),
             TokenKind::CloseParen | TokenKind::CloseBracket => close(&mut levels, |_| true),
-            TokenKind::Comma | TokenKind::Semi => level.operators = 0,
+            TokenKind::Semi => *level = Level { case: level.case, ..Level::default() },
+            TokenKind::Comma => (level.operators, level.dots) = (0, 0),
+            TokenKind::Dot => level.dots += 1,
             TokenKind::Ident => word(&mut levels, text),
             // A routine's body is parsed in its own time, but squawk looks into it already now.
             TokenKind::Literal { kind: LiteralKind::DollarQuotedString { .. } | LiteralKind::Str { .. } }
@@ -80,13 +92,21 @@ fn measure(fragment: Fragment<'_>) -> Result<Measure> {
                 let body = Fragment { text: inside(text), offset: fragment.offset + span.start };
                 measure.tokens += self::measure(body)?.tokens;
             }
+            // An escape may stand for anything, so it counts as the worst.
+            TokenKind::Literal { kind: LiteralKind::EscStr { .. } | LiteralKind::UnicodeEscStr { .. } } => {
+                let escapes = text.matches('\\').count() as u32;
+                level.chain += escapes;
+                let body = Fragment { text: inside(text), offset: fragment.offset + span.start };
+                measure.tokens += escapes + self::measure(body)?.tokens;
+            }
             kind if is_operator(kind) => {
                 level.operators += u32::from(!joined);
+                level.dots = 0;
                 operator_joined = true;
             }
             _ => {}
         }
-        let depth: u32 = levels.iter().map(|l| 1 + l.operators + l.joins).sum();
+        let depth: u32 = levels.iter().map(Level::depth).sum();
         let chain: u32 = levels.iter().map(|l| l.chain).sum();
         if depth > DEPTH_MAX || chain > CHAIN_MAX {
             return Err(too_complex(span.shifted(fragment.offset)));
@@ -97,19 +117,28 @@ fn measure(fragment: Fragment<'_>) -> Result<Measure> {
 
 /// The text between a string's quotes, roughly.
 fn inside(literal: &str) -> &str {
-    literal.trim_matches(|c| c == '\'' || c == '$')
+    literal.trim_start_matches(['e', 'E', 'u', 'U', '&']).trim_matches(['\'', '$'])
 }
 
 fn word(levels: &mut Vec<Level>, text: &str) {
     let Some(level) = levels.last_mut() else { return };
+    let after_end = std::mem::take(&mut level.after_end);
     match text.to_ascii_lowercase().as_str() {
+        "case" if after_end => {}
         "case" => levels.push(Level { case: true, ..Level::default() }),
-        "end" => close(levels, |l| l.case),
+        "end" => {
+            close(levels, |l| l.case);
+            if let Some(level) = levels.last_mut() {
+                level.after_end = true;
+            }
+        }
         "and" | "or" => {
-            level.operators = 0;
+            (level.operators, level.dots) = (0, 0);
             level.chain += 1;
         }
-        "when" | "then" | "else" | "where" | "from" | "on" | "set" | "having" | "by" => level.operators = 0,
+        "when" | "then" | "else" | "where" | "from" | "on" | "set" | "having" | "by" => {
+            (level.operators, level.dots) = (0, 0);
+        }
         "join" | "union" | "intersect" | "except" | "explain" | "prepare" => level.joins += 1,
         "not" | "is" | "in" | "like" | "ilike" | "between" | "similar" | "collate" | "at" | "isnull" | "notnull"
         | "operator" => level.operators += 1,
@@ -130,7 +159,6 @@ fn is_operator(kind: TokenKind) -> bool {
         Slash
             | Minus
             | Colon
-            | Dot
             | DotDot
             | Eq
             | Gt

@@ -29,6 +29,10 @@ pub(super) fn first(lower: &Lower, text: &str, parse: &Parse<SourceFile>) -> Opt
         let message = error.message();
         Some(if start == end || message.starts_with("Invalid parameter") {
             near(lower, text, after_comma(text, start, message), hint(message))
+        } else if message.starts_with("empty delimited") {
+            let shown = Span { start, end }.of(text);
+            let message = format!("zero-length delimited identifier at or near \"{shown}\"");
+            Diagnostic::syntax(lower.place(start, end), message)
         } else if message.contains("junk") || message.starts_with("Missing digits") {
             junk(lower, text, start as usize)
         } else {
