@@ -23,7 +23,7 @@ impl Machine<'_> {
         };
         let code = frame.code.clone();
         // A loop that runs no statement at all would never come to rest.
-        let mut fuel: u32 = 10_000_000;
+        let mut fuel: u32 = 1_000_000;
         loop {
             fuel -= 1;
             if fuel == 0 {
