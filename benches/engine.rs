@@ -17,7 +17,11 @@ const ROUNDS: usize = 5;
 fn main() {
     // `cargo test --benches` runs this too: then one short round each, to see that it works.
     let quick = !std::env::args().any(|a| a == "--bench");
-    let bench = if quick { Bench { round: Duration::from_millis(1), rounds: 1 } } else { Bench { round: ROUND, rounds: ROUNDS } };
+    let bench = if quick {
+        Bench { round: Duration::from_millis(1), rounds: 1 }
+    } else {
+        Bench { round: ROUND, rounds: ROUNDS }
+    };
     let large = if quick { 10_000 } else { 1_200_000 };
     println!("{:<58} {:>14} {:>10}  {}", "operation", "per second", "ns", "ratio");
     statements(&bench);

@@ -191,18 +191,26 @@ impl Machine<'_> {
         let Some(t) = self.session.transaction.take() else { return };
         let mut published_sum: u128 = 0;
         let schema = self.db.schema.clone();
+        // If nobody has committed since the view was made, the view is what is committed now.
+        let successor = t.successor(self.db.epoch).cloned();
         for (row, change) in &t.writes {
-            let table = schema.catalog.table(row.0);
-            let after = change.after.as_ref().map(|tuple| &tuple.values);
-            let before = self.db.committed.table(row.0).get(row.1).map(|tuple| tuple.values.clone());
-            self.db.count_row(row.0, before.as_ref(), after);
-            published_sum = published_sum.wrapping_add(Hash128::of(PUBLISHED, (row.0, &before, after)));
-            let data = self.db.committed.table_mut(row.0);
-            match &change.after {
-                Some(tuple) => data.put(table, row.1, tuple.clone()),
-                None => data.remove(table, row.1),
+            let (before, after) = (change.before.as_ref(), change.after.as_ref());
+            let values = after.map(|tuple| &tuple.values);
+            self.db.count_row(row.0, before, values);
+            published_sum = published_sum.wrapping_add(Hash128::of(PUBLISHED, (row.0, before, values)));
+            if successor.is_none() {
+                let table = schema.catalog.table(row.0);
+                let data = self.db.committed.table_mut(row.0);
+                match after {
+                    Some(tuple) => data.put(table, row.1, tuple.clone()),
+                    None => data.remove(table, row.1),
+                }
             }
-            self.footprint.published.push(Write { table: row.0, row: row.1, before, after: after.cloned() });
+            let write = Write { table: row.0, row: row.1, before: before.cloned(), after: values.cloned() };
+            self.footprint.published.push(write);
+        }
+        if let Some(successor) = successor.filter(|_| !t.writes.is_empty()) {
+            self.db.committed = successor;
         }
         if !t.writes.is_empty() {
             self.db.epoch += 1;

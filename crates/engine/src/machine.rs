@@ -10,7 +10,7 @@
 //!                └── answer               └── blocked: rest; the next step tries again
 //! ```
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use isolde_sql::ast::LockStrength;
 use isolde_sql::catalog::{Catalog, RoutineId};
@@ -46,7 +46,9 @@ type Answer = Option<Reply>;
 impl<'a> Machine<'a> {
     /// Takes a session out; [`Machine::put_back`] must follow.
     pub(crate) fn take(db: &'a mut Database, me: SessionId) -> Self {
-        let session = Arc::unwrap_or_clone(std::mem::take(&mut db.sessions[me.0]));
+        // The place it leaves is never looked at: everybody asks for the *other* sessions.
+        static NOBODY: LazyLock<Arc<Session>> = LazyLock::new(Arc::default);
+        let session = Arc::unwrap_or_clone(std::mem::replace(&mut db.sessions[me.0], NOBODY.clone()));
         Machine { db, me, session, footprint: Footprint::default(), notices: Vec::new(), outcome: None }
     }
 

@@ -8,7 +8,7 @@
 //! Indexes map keys to row ids. An update that leaves the key alone does not touch the index.
 
 use std::ops::Bound;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use imbl::{OrdMap, OrdSet};
 use isolde_sql::catalog::{Index, Table, TableId};
@@ -201,6 +201,12 @@ impl Tables {
     /// No tables at all.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// No tables; shared, because it is asked for often.
+    pub(crate) fn none() -> &'static Tables {
+        static NONE: LazyLock<Tables> = LazyLock::new(Tables::default);
+        &NONE
     }
 
     /// Whether both are the same snapshot, without looking at rows.

@@ -75,7 +75,7 @@ impl Savepoint {
 impl Snapshot {
     /// Of a database without tables, for statements that read none.
     pub(crate) fn empty() -> Self {
-        Snapshot { tables: Tables::default(), digest: 0, published_since: 0 }
+        Snapshot { tables: Tables::none().clone(), digest: 0, published_since: 0 }
     }
 }
 
@@ -98,7 +98,7 @@ impl Transaction {
             explicit,
             failed: false,
             snapshot: None,
-            view: Tables::default(),
+            view: Tables::none().clone(),
             view_epoch: None,
             writes: OrdMap::new(),
             locks: OrdMap::new(),
@@ -158,6 +158,11 @@ impl Transaction {
     /// What its statements read, own writes of this very moment included.
     pub(crate) fn view(&self) -> &Tables {
         &self.view
+    }
+
+    /// What the committed tables will be once it has committed, if nobody has committed since its view was made.
+    pub(crate) fn successor(&self, epoch: u64) -> Option<&Tables> {
+        (self.view_epoch == Some(epoch)).then_some(&self.view)
     }
 
     /// The view must be made anew before it is read again: tables were added or dropped, or writes taken back.

@@ -144,11 +144,11 @@ impl Machine<'_> {
 
     /// The value of a local expression.
     fn value(&mut self, frame: &RoutineFrame, e: &Expr) -> Result<Value, SqlError> {
-        let tables = Tables::default();
         let mut calls = Calls::default();
         let shapes = &frame.shapes;
-        let result =
-            self.with_shapes(&tables, &frame.locals, &mut calls, Some(shapes), |ctx| eval::eval(ctx, &Env::EMPTY, e));
+        let result = self.with_shapes(Tables::none(), &frame.locals, &mut calls, Some(shapes), |ctx| {
+            eval::eval(ctx, &Env::EMPTY, e)
+        });
         result.map_err(|interrupt| match interrupt {
             Interrupt::Error(error) => error,
             Interrupt::Call(..) => unreachable!("a local expression calls no routine"),

@@ -112,137 +112,239 @@ SELECT 1; SELECT 2 \\gset
 #[test]
 fn mistakes() {
     for (text, expected) in [
-        ("", expect![[r#"
+        (
+            "",
+            expect![[r#"
             test.sql:1:1: the file has no threads
               hint: write `--@ thread NAME` on a line above the statements that one session runs
-        "#]]),
-        ("SELECT 1;\n--@ tread alice\nSELECT 1;", expect![[r#"
+        "#]],
+        ),
+        (
+            "SELECT 1;\n--@ tread alice\nSELECT 1;",
+            expect![[r#"
             test.sql:2:5: unknown section "tread"
               hint: did you mean "thread"?
-        "#]]),
-        ("--@", expect![[r#"
+        "#]],
+        ),
+        (
+            "--@",
+            expect![[r#"
             test.sql:1:1: a section is missing
               hint: sections are thread, invariant, final, expect, option
-        "#]]),
-        ("--@ scenario", expect![[r#"
+        "#]],
+        ),
+        (
+            "--@ scenario",
+            expect![[r#"
             test.sql:1:5: unknown section "scenario"
               hint: sections are thread, invariant, final, expect, option
-        "#]]),
-        ("--@ thread", expect![[r#"
+        "#]],
+        ),
+        (
+            "--@ thread",
+            expect![[r#"
             test.sql:1:1: a name is missing
               hint: write: --@ thread NAME [xN] [isolation LEVEL] [autocommit] [retry N]
-        "#]]),
-        ("--@ thread 1", expect![[r#"
+        "#]],
+        ),
+        (
+            "--@ thread 1",
+            expect![[r#"
             test.sql:1:12: "1" is not a name
               hint: a name is a letter followed by letters, digits, `_`, `-` or `.`
-        "#]]),
-        ("--@ thread a!", expect![[r#"
+        "#]],
+        ),
+        (
+            "--@ thread a!",
+            expect![[r#"
             test.sql:1:12: "a!" is not a name
               hint: a name is a letter followed by letters, digits, `_`, `-` or `.`
-        "#]]),
-        ("--@ thread a", expect![[r#"
+        "#]],
+        ),
+        (
+            "--@ thread a",
+            expect![[r#"
             test.sql:1:1: thread a has no statements
-        "#]]),
-        ("--@ thread a x0\nSELECT 1", expect![[r#"
+        "#]],
+        ),
+        (
+            "--@ thread a x0\nSELECT 1",
+            expect![[r#"
             test.sql:1:14: a thread may have 1 to 64 copies
-        "#]]),
-        ("--@ thread a isolation snapshot\nSELECT 1", expect![[r#"
+        "#]],
+        ),
+        (
+            "--@ thread a isolation snapshot\nSELECT 1",
+            expect![[r#"
             test.sql:1:24: unknown isolation level "snapshot"
               hint: levels are: read committed, repeatable read, serializable
-        "#]]),
-        ("--@ thread a isolation repeatable\nSELECT 1", expect![[r#"
+        "#]],
+        ),
+        (
+            "--@ thread a isolation repeatable\nSELECT 1",
+            expect![[r#"
             test.sql:1:1: the rest of the isolation level is missing
               hint: levels are: read committed, repeatable read, serializable
-        "#]]),
-        ("--@ thread a retry many\nSELECT 1", expect![[r#"
+        "#]],
+        ),
+        (
+            "--@ thread a retry many\nSELECT 1",
+            expect![[r#"
             test.sql:1:20: "many" is not a number
               hint: write: --@ ... retry N
-        "#]]),
-        ("--@ thread a autocomit\nSELECT 1", expect![[r#"
+        "#]],
+        ),
+        (
+            "--@ thread a autocomit\nSELECT 1",
+            expect![[r#"
             test.sql:1:14: unknown thread setting "autocomit"
               hint: did you mean "autocommit"?
-        "#]]),
-        ("--@ thread a\nSELECT 1;\n--@ thread a\nSELECT 1;", expect![[r#"
+        "#]],
+        ),
+        (
+            "--@ thread a\nSELECT 1;\n--@ thread a\nSELECT 1;",
+            expect![[r#"
             test.sql:3:1: there are two threads named a
               hint: copies of one thread are written `--@ thread NAME xN`
-        "#]]),
-        ("--@ invariant i j\n", expect![[r#"
+        "#]],
+        ),
+        (
+            "--@ invariant i j\n",
+            expect![[r#"
             test.sql:1:17: unexpected "j"
               hint: write: --@ invariant NAME
-        "#]]),
-        ("--@ invariant i\n", expect![[r#"
+        "#]],
+        ),
+        (
+            "--@ invariant i\n",
+            expect![[r#"
             test.sql:1:1: the invariant i has no query
               hint: it is one query that returns true
-        "#]]),
-        ("--@ final f\nSELECT 1; SELECT 2", expect![[r#"
+        "#]],
+        ),
+        (
+            "--@ final f\nSELECT 1; SELECT 2",
+            expect![[r#"
             test.sql:2:11: the final check f has a second statement
               hint: it is one query that returns true
-        "#]]),
-        ("--@ invariant i\nSELECT :x", expect![[r#"
+        "#]],
+        ),
+        (
+            "--@ invariant i\nSELECT :x",
+            expect![[r#"
             test.sql:2:8: variable x belongs to a thread, not to a check
-        "#]]),
-        ("--@ expect", expect![[r#"
+        "#]],
+        ),
+        (
+            "--@ expect",
+            expect![[r#"
             test.sql:1:1: what to expect is missing
               hint: write: --@ expect error CODE, a SQLSTATE such as 23505 or a name such as unique_violation
-        "#]]),
-        ("--@ expect trouble", expect![[r#"
+        "#]],
+        ),
+        (
+            "--@ expect trouble",
+            expect![[r#"
             test.sql:1:12: only errors can be expected
               hint: write: --@ expect error CODE, a SQLSTATE such as 23505 or a name such as unique_violation
-        "#]]),
-        ("--@ expect error unique_violatoin", expect![[r#"
+        "#]],
+        ),
+        (
+            "--@ expect error unique_violatoin",
+            expect![[r#"
             test.sql:1:18: unknown error code "unique_violatoin"
               hint: did you mean "unique_violation"?
-        "#]]),
-        ("--@ option", expect![[r#"
+        "#]],
+        ),
+        (
+            "--@ option",
+            expect![[r#"
             test.sql:1:1: an option is missing
               hint: options are isolation, atomic, serial, deadlock, search, states_max, depth_max, seed, runs
-        "#]]),
-        ("--@ option state_max 3", expect![[r#"
+        "#]],
+        ),
+        (
+            "--@ option state_max 3",
+            expect![[r#"
             test.sql:1:12: unknown option "state_max"
               hint: did you mean "states_max"?
-        "#]]),
-        ("--@ option atomic yes", expect![[r#"
+        "#]],
+        ),
+        (
+            "--@ option atomic yes",
+            expect![[r#"
             test.sql:1:19: "yes" is neither on nor off
               hint: write: --@ option atomic on, or off
-        "#]]),
-        ("--@ option search dfs", expect![[r#"
+        "#]],
+        ),
+        (
+            "--@ option search dfs",
+            expect![[r#"
             test.sql:1:19: unknown search "dfs"
               hint: write: --@ option search stateful, stateless or random
-        "#]]),
-        ("SELECT 1; --@ thread a", expect![[r#"
+        "#]],
+        ),
+        (
+            "SELECT 1; --@ thread a",
+            expect![[r#"
             test.sql:1:11: a section must begin at the start of a line
               hint: move `--@` to a line of its own
-        "#]]),
-        ("\\gset", expect![[r#"
+        "#]],
+        ),
+        (
+            "\\gset",
+            expect![[r#"
             test.sql:1:1: \gset stands behind a query, and there is none
-        "#]]),
-        ("\\copy t from 'x'", expect![[r#"
+        "#]],
+        ),
+        (
+            "\\copy t from 'x'",
+            expect![[r#"
             test.sql:1:1: psql's command \copy is not supported by the embedded engine
               hint: of psql's commands, \gset, \i and \ir are understood
-        "#]]),
-        ("\n\\ir missing.sql", expect![[r#"
+        "#]],
+        ),
+        (
+            "\n\\ir missing.sql",
+            expect![[r#"
             test.sql:2:1: cannot read missing.sql: no such file
               hint: the path is relative to the file it stands in
-        "#]]),
-        ("\\i loop.sql", expect![[r#"
+        "#]],
+        ),
+        (
+            "\\i loop.sql",
+            expect![[r#"
             loop.sql:1:1: loop.sql includes itself
-        "#]]),
-        ("SELECT 1;\n\\i broken.sql", expect![[r#"
+        "#]],
+        ),
+        (
+            "SELECT 1;\n\\i broken.sql",
+            expect![[r#"
             broken.sql:2:8: unterminated quoted string
-        "#]]),
-        ("--@ thread a\nSELECT :\"x\"", expect![[r#"
+        "#]],
+        ),
+        (
+            "--@ thread a\nSELECT :\"x\"",
+            expect![[r#"
             test.sql:2:8: a variable as an identifier is not supported by the embedded engine
               hint: write the name itself
-        "#]]),
-        ("--@ thread a\nSELEKT 1;", expect![[r#"
+        "#]],
+        ),
+        (
+            "--@ thread a\nSELEKT 1;",
+            expect![[r#"
             test.sql:2:1: syntax error at or near "SELEKT"
               hint: expected command
-        "#]]),
-        ("--@ thread ä\nSELECT 'ä', §;", expect![[r#"
+        "#]],
+        ),
+        (
+            "--@ thread ä\nSELECT 'ä', §;",
+            expect![[r#"
             ä 2: SELECT 'ä', §
             ä: None autocommit=false retries=0 expected=[]
             expected []
-        "#]]),
+        "#]],
+        ),
     ] {
         check(text, expected);
     }
