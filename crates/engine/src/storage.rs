@@ -103,31 +103,34 @@ impl TableData {
         &'a self,
         index: usize,
         low: Bound<&Value>,
-        high: Bound<Value>,
-    ) -> impl Iterator<Item = (RowId, &'a Tuple)> + use<'a> {
-        let excluded = if let Bound::Excluded(v) = low { Some(v.clone()) } else { None };
-        let start = match low {
-            Bound::Included(v) | Bound::Excluded(v) => {
-                Bound::Included(Entry { key: SmallVec::from_iter([v.clone()]), row: RowId(0) })
-            }
+        high: Bound<&Value>,
+    ) -> impl DoubleEndedIterator<Item = (RowId, &'a Tuple)> + use<'a> {
+        let entries = &self.indexes[index];
+        let columns = entries.get_min().map_or(0, |e| e.key.len());
+        // NULL is the greatest value, so these two stand before and behind all keys that begin with `value`.
+        let before = |value: &Value| Entry { key: SmallVec::from_iter([value.clone()]), row: RowId(0) };
+        let behind = |value: &Value| {
+            let key = std::iter::once(value.clone()).chain(std::iter::repeat_n(Value::Null, columns));
+            Entry { key: key.collect(), row: RowId(u64::MAX) }
+        };
+        let low = match low {
+            Bound::Included(v) => Bound::Included(before(v)),
+            Bound::Excluded(v) => Bound::Included(behind(v)),
             Bound::Unbounded => Bound::Unbounded,
         };
-        let entries = self.indexes[index].range((start, Bound::Unbounded));
-        let entries = entries.skip_while(move |e| excluded.as_ref() == e.key.first());
-        let entries = entries.take_while(move |e| match (&high, e.key.first()) {
-            (_, None | Some(Value::Null)) => false,
-            (Bound::Included(h), Some(v)) => v <= h,
-            (Bound::Excluded(h), Some(v)) => v < h,
-            (Bound::Unbounded, Some(_)) => true,
-        });
-        entries.filter_map(|e| Some((e.row, self.rows.get(&e.row)?)))
+        let high = match high {
+            Bound::Included(v) => behind(v),
+            Bound::Excluded(v) => before(v),
+            Bound::Unbounded => before(&Value::Null),
+        };
+        let empty = matches!(&low, Bound::Included(low) if *low >= high);
+        let entries = (!empty).then(|| entries.range((low, Bound::Excluded(high))));
+        entries.into_iter().flatten().filter_map(|e| Some((e.row, self.rows.get(&e.row)?)))
     }
 
-    /// All rows in the order of an index, NULLs last, or the other way round.
-    pub fn ordered(&self, index: usize, descending: bool) -> impl Iterator<Item = (RowId, &Tuple)> {
-        let mut entries = self.indexes[index].iter();
-        let next = move || if descending { entries.next_back() } else { entries.next() };
-        std::iter::from_fn(next).filter_map(|e| Some((e.row, self.rows.get(&e.row)?)))
+    /// All rows in the order of an index, NULLs last.
+    pub fn ordered(&self, index: usize) -> impl DoubleEndedIterator<Item = (RowId, &Tuple)> {
+        self.indexes[index].iter().filter_map(|e| Some((e.row, self.rows.get(&e.row)?)))
     }
 
     /// Stores a version of a row, in place of the one before.

@@ -65,7 +65,7 @@ fn follow(catalog: &Catalog, select: &mut SelectPlan, columns: &[(u16, u16)], de
     }
     let wanted: Vec<usize> = columns.iter().map(|(_, col)| usize::from(*col)).collect();
     let mut indexes = catalog.table(table).indexes.iter().enumerate();
-    let serves = |i: usize, key: &[usize]| key.starts_with(&wanted) && may_follow(step, i, descending);
+    let serves = |i: usize, key: &[usize]| key.starts_with(&wanted) && may_follow(step, i);
     match indexes.find(|(i, index)| serves(*i, &index.columns)).map(|(i, _)| i) {
         Some(index) => {
             let range = match std::mem::replace(&mut step.access, Access::Scan) {
@@ -79,10 +79,10 @@ fn follow(catalog: &Catalog, select: &mut SelectPlan, columns: &[(u16, u16)], de
     }
 }
 
-fn may_follow(step: &RelStep, index: usize, descending: bool) -> bool {
+fn may_follow(step: &RelStep, index: usize) -> bool {
     match step.access {
         Access::Scan => true,
-        Access::Range { index: ranged, .. } => ranged == index && !descending,
+        Access::Range { index: ranged, .. } => ranged == index,
         _ => false,
     }
 }

@@ -198,9 +198,9 @@ impl Run<'_> {
             }
             Access::Range { index, low, high } => {
                 let (low, high) = (self.limit(ctx, low)?, self.limit(ctx, high)?);
-                let rows = match (&low, high) {
+                let rows = match (&low, &high) {
                     (None, _) | (_, None) => Found::new(),
-                    (Some(low), Some(high)) => in_heap_order(data.range(*index, low.as_ref(), high)),
+                    (Some(low), Some(high)) => in_heap_order(data.range(*index, low.as_ref(), high.as_ref())),
                 };
                 self.read(ctx, step, table, &[], &[], rows.into_iter(), sink)
             }
@@ -220,14 +220,29 @@ impl Run<'_> {
         let (low, high) = (self.limit(ctx, along.low)?, self.limit(ctx, along.high)?);
         match (low, high) {
             (Some(Bound::Unbounded), Some(Bound::Unbounded)) => {
-                let rows = Runs::new(data.ordered(along.index, along.descending), along.columns);
-                self.read(ctx, step, table, &[], &[], rows, sink)
+                self.along(ctx, step, table, along, data.ordered(along.index), sink)
             }
             (Some(low), Some(high)) => {
-                let rows = Runs::new(data.range(along.index, low.as_ref(), high), along.columns);
-                self.read(ctx, step, table, &[], &[], rows, sink)
+                let rows = data.range(along.index, low.as_ref(), high.as_ref());
+                self.along(ctx, step, table, along, rows, sink)
             }
             _ => self.read(ctx, step, table, &[], &[], std::iter::empty(), sink),
+        }
+    }
+
+    fn along<'t>(
+        &mut self,
+        ctx: &mut Context<'_>,
+        step: &RelStep,
+        table: TableId,
+        along: &Along<'_>,
+        rows: impl DoubleEndedIterator<Item = (RowId, &'t Tuple)>,
+        sink: &mut Sink<'_>,
+    ) -> Flow {
+        if along.descending {
+            self.read(ctx, step, table, &[], &[], Runs::new(rows.rev(), along.columns), sink)
+        } else {
+            self.read(ctx, step, table, &[], &[], Runs::new(rows, along.columns), sink)
         }
     }
 

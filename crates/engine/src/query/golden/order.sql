@@ -105,3 +105,21 @@ SELECT DISTINCT x % 3 FROM free ORDER BY 1 LIMIT 2;
 SELECT id FROM job WHERE id IN (SELECT x - 995 FROM free) ORDER BY id LIMIT 2;
 --> 1
 --> 2
+
+SELECT id, pri FROM job WHERE pri >= 1 ORDER BY pri DESC, id DESC LIMIT 3;
+--> 2|3
+--> 1|3
+--> 7|1
+
+SELECT id, pri FROM job WHERE pri < 3 ORDER BY pri DESC, id DESC LIMIT 3;
+--> 7|1
+--> 5|1
+
+SELECT id FROM job WHERE id > 7 AND id < 3 ORDER BY id LIMIT 3;
+
+SELECT id FROM job WHERE pri > 1 ORDER BY id;
+--> 1
+--> 2
+
+SELECT max(pri) FROM job WHERE pri > 1;
+--> 3

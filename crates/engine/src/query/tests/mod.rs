@@ -6,10 +6,12 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod calls;
+mod reads;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use isolde_sql::builtin::SessionFunction;
 use isolde_sql::catalog::Catalog;
@@ -18,21 +20,21 @@ use isolde_sql::{Row, SqlError, Value, bind, parse};
 use isolde_testkit::{Cluster, Response};
 
 use super::{candidates, run};
-use crate::eval::{self, CallResult, Calls, Context, Env, Host, Interrupt, RelRow};
-use crate::footprint::{Read, Write};
+use crate::eval::{self, Calls, Context, Env, Host, Interrupt, RelRow};
+use crate::footprint::Read;
 use crate::plan;
 use crate::storage::{RowId, TableData, Tables, Tuple};
 
 /// Enough of a database to have something to query.
 #[derive(Default)]
-pub(super) struct Fixture {
+struct Fixture {
     catalog: Catalog,
     tables: Tables,
     next: u64,
     host: Sequences,
-    pub(super) calls: Calls,
+    calls: Calls,
     /// What the last statement read.
-    pub(super) reads: Vec<Read>,
+    reads: Vec<Read>,
 }
 
 #[derive(Default)]
@@ -53,7 +55,7 @@ impl Host for Sequences {
 
 impl Fixture {
     /// A database after a script.
-    pub(super) fn new(script: &str) -> Fixture {
+    fn new(script: &str) -> Fixture {
         let mut fixture = Fixture::default();
         for statement in parse::script(script).unwrap() {
             fixture.bound(&statement, script, &[]).unwrap();
@@ -62,7 +64,7 @@ impl Fixture {
     }
 
     /// Runs one statement with values for `$1`, ...
-    pub(super) fn rows(&mut self, sql: &str, params: &[Value]) -> Result<Vec<Row>, Interrupt> {
+    fn rows(&mut self, sql: &str, params: &[Value]) -> Result<Vec<Row>, Interrupt> {
         let statement = &parse::script(sql).map_err(SqlError::from)?[0];
         self.bound(statement, sql, params)
     }
@@ -115,6 +117,7 @@ impl Fixture {
                 self.tables.table_mut(*table).add_index(index);
                 self.catalog.alter_table(*table, |t| t.indexes.push((**index).clone()));
             }
+            Define::Sequence(sequence) => self.catalog.add_sequence(sequence.clone()),
             Define::Routine(routine) => drop(self.catalog.add_routine((**routine).clone())),
             other => panic!("the fixture does not run {other:?}"),
         }
@@ -156,7 +159,7 @@ impl Fixture {
     }
 
     /// The answer as text.
-    pub(super) fn show(&mut self, sql: &str) -> String {
+    fn show(&mut self, sql: &str) -> String {
         match self.rows(sql, &[]) {
             Ok(rows) => rows.iter().map(|row| format!("{}\n", line(row.iter().map(text)))).collect(),
             Err(Interrupt::Error(error)) => format!("ERROR {}: {}\n", error.state, error.message),
