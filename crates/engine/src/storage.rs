@@ -10,6 +10,7 @@
 use std::ops::Bound;
 use std::sync::{Arc, LazyLock};
 
+use imbl::ordmap::DiffItem;
 use imbl::{OrdMap, OrdSet};
 use isolde_sql::catalog::{Index, Table, TableId};
 use isolde_sql::{Row, Value};
@@ -72,6 +73,18 @@ impl TableData {
     /// All rows, in no particular order.
     pub fn iter(&self) -> impl Iterator<Item = (RowId, &Tuple)> {
         self.rows.iter().map(|(id, tuple)| (*id, tuple))
+    }
+
+    /// The rows that differ in a later version of this table, before and after. Costs what has changed, not what is there.
+    pub fn changes<'a>(
+        &'a self,
+        later: &'a TableData,
+    ) -> impl Iterator<Item = (Option<&'a Tuple>, Option<&'a Tuple>)> + use<'a> {
+        self.rows.diff(&later.rows).map(|item| match item {
+            DiffItem::Add(_, new) => (None, Some(new)),
+            DiffItem::Update { old: (_, old), new: (_, new) } => (Some(old), Some(new)),
+            DiffItem::Remove(_, old) => (Some(old), None),
+        })
     }
 
     /// All rows in heap order.

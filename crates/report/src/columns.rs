@@ -115,7 +115,8 @@ fn change_text(change: &RowChange) -> String {
         ChangeKind::Update => {
             let columns = columns.iter();
             let columns = columns.map(|c| format!("{} {} → {}", c.column, value_text(&c.before), value_text(&c.after)));
-            format!("~ {table} {key}: {}", columns.collect::<Vec<_>>().join(", "))
+            let columns = columns.collect::<Vec<_>>().join(", ");
+            format!("~ {table} {key}: {}", if columns.is_empty() { "as before" } else { &columns })
         }
         ChangeKind::Insert => {
             let columns = columns.iter().map(|c| format!("{} {}", c.column, value_text(&c.after)));

@@ -52,6 +52,8 @@ pub struct Report {
     pub stats: Stats,
     /// How it goes wrong, if it does.
     pub counterexample: Option<Counterexample>,
+    /// The run that was asked for, where one was and it is not a counterexample.
+    pub trace: Option<Trace>,
     /// What the reader should know about the limits of this answer.
     pub warnings: Vec<String>,
 }
@@ -286,8 +288,10 @@ pub struct FinalTable {
     pub name: String,
     /// The names of its columns.
     pub columns: Vec<String>,
-    /// Its rows, each value as text; `None` is NULL.
+    /// Its rows, each value as text; `None` is NULL. Of a large table, some.
     pub rows: Vec<Vec<Option<String>>>,
+    /// How many rows it has.
+    pub rows_total: u64,
 }
 
 impl Report {
@@ -302,6 +306,7 @@ impl Report {
             properties: Vec::new(),
             stats,
             counterexample: None,
+            trace: None,
             warnings: Vec::new(),
         }
     }

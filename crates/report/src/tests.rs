@@ -51,6 +51,7 @@ fn lost_update() -> Report {
             name: "account".into(),
             columns: vec!["id".into(), "balance".into()],
             rows: vec![vec![Some("1".into()), Some("40".into())]],
+            rows_total: 1,
         }],
     };
     let stats = Stats {

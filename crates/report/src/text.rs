@@ -5,7 +5,7 @@ use std::fmt::{self, Write};
 use crate::columns;
 use crate::paint::{Paint, Style};
 use crate::wrap::{pad, width, wrap};
-use crate::{Counterexample, FinalTable, PropertyStatus, Report, Verdict};
+use crate::{Counterexample, FinalTable, PropertyStatus, Report, Trace, Verdict};
 
 /// Rows of a final table that are shown.
 const ROWS_SHOWN: usize = 12;
@@ -15,6 +15,9 @@ pub fn write(out: &mut dyn Write, report: &Report, style: Style) -> fmt::Result 
     write_verdict(out, report, style)?;
     if let Some(counterexample) = &report.counterexample {
         write_counterexample(out, counterexample, style)?;
+    }
+    if let Some(trace) = &report.trace {
+        write_trace(out, trace, style)?;
     }
     write_properties(out, report, style)?;
     write_paragraph(out, "searched", &searched(report), style)?;
@@ -53,14 +56,7 @@ fn write_verdict(out: &mut dyn Write, report: &Report, style: Style) -> fmt::Res
 }
 
 fn write_counterexample(out: &mut dyn Write, counterexample: &Counterexample, style: Style) -> fmt::Result {
-    if !counterexample.trace.steps.is_empty() {
-        writeln!(out)?;
-        columns::write(out, &counterexample.trace, style)?;
-    }
-    for table in &counterexample.trace.tables {
-        writeln!(out)?;
-        write_table(out, table, style)?;
-    }
+    write_trace(out, &counterexample.trace, style)?;
     if !counterexample.explanation.is_empty() {
         writeln!(out)?;
         style.write(out, Paint::Bold, "why")?;
@@ -68,6 +64,18 @@ fn write_counterexample(out: &mut dyn Write, counterexample: &Counterexample, st
         for paragraph in &counterexample.explanation {
             write_wrapped(out, paragraph, style)?;
         }
+    }
+    Ok(())
+}
+
+fn write_trace(out: &mut dyn Write, trace: &Trace, style: Style) -> fmt::Result {
+    if !trace.steps.is_empty() {
+        writeln!(out)?;
+        columns::write(out, trace, style)?;
+    }
+    for table in &trace.tables {
+        writeln!(out)?;
+        write_table(out, table, style)?;
     }
     Ok(())
 }
@@ -137,7 +145,7 @@ fn write_table(out: &mut dyn Write, table: &FinalTable, style: Style) -> fmt::Re
     for row in &shown {
         writeln!(out, "    {}", fits(line(row)))?;
     }
-    let more = table.rows.len() - shown.len();
+    let more = table.rows_total.saturating_sub(shown.len() as u64);
     if more > 0 {
         writeln!(out, "    and {more} more")?;
     }

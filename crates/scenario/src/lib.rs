@@ -1,6 +1,56 @@
 //! Scenario files as systems to explore; properties and the serial oracle.
+//!
+//! A scenario is a PostgreSQL script with a few comments that say which statements belong to which thread:
+//!
+//! ```
+//! use isolde_scenario::{Options, Scenario, check, file};
+//! use std::ops::ControlFlow;
+//!
+//! let text = "
+//! CREATE TABLE account (id int PRIMARY KEY, balance int NOT NULL);
+//! INSERT INTO account VALUES (1, 100);
+//! --@ thread alice
+//! SELECT balance FROM account WHERE id = 1 \\gset
+//! UPDATE account SET balance = :balance - 60 WHERE id = 1;
+//! --@ thread bob
+//! SELECT balance FROM account WHERE id = 1 \\gset
+//! UPDATE account SET balance = :balance - 60 WHERE id = 1;
+//! ";
+//! let scenario = Scenario::parse("bank.sql", text, &mut file::no_includes).expect("the text is fine");
+//! let report = check(&scenario, &Options::default(), &mut |_| ControlFlow::Continue(()));
+//! let counterexample = report.counterexample.expect("60 is lost");
+//! assert_eq!(counterexample.anomaly.as_deref(), Some("lost update"));
+//! assert_eq!(counterexample.schedule, "alice bob alice bob");
+//! ```
+//!
+//! # The way of a scenario
+//!
+//! ```text
+//!   text ──file──▶ ScenarioFile ──set-up run, statements bound──▶ Scenario ──▶ ScenarioSystem ──explore──▶ states, ends
+//!                                                                                                            │
+//!   Report ◀── trace, conflicts ── the finding, replayed ◀──────────── property, oracle ◀────────────────────┘
+//! ```
+//!
+//! What is *absent*: nothing here reads a file (the caller's [`file::Loader`] does), prints, or looks at a clock.
 
+mod check;
+mod client;
+mod conflicts;
 mod error;
 pub mod file;
+mod log;
+mod names;
+mod oracle;
+mod outcome;
+mod property;
+mod scenario;
+mod system;
+mod trace;
 
+pub use check::{OnProgress, Options, RUNS, STATES_MAX, check, replay_schedule};
+pub use client::{Client, Reaction, Status};
 pub use error::ScenarioError;
+pub use isolde_explore::{Limit, Progress};
+pub use oracle::SERIAL_THREADS_MAX;
+pub use scenario::{Scenario, Thread};
+pub use system::{Choice, Event, ScenarioSystem, State};

@@ -6,7 +6,7 @@
 use isolde_sql::ast::Isolation;
 use isolde_sql::{Diagnostic, Span, SqlState};
 
-use super::{FileOptions, SearchKind};
+use super::{FileOptions, SearchKind, SerialCheck};
 
 /// The sections, each with how it is written.
 pub const SECTIONS: &[(&str, &str)] = &[
@@ -21,7 +21,7 @@ pub const SECTIONS: &[(&str, &str)] = &[
 pub const OPTIONS: &[(&str, &str)] = &[
     ("isolation", "read committed | repeatable read | serializable"),
     ("atomic", "on | off"),
-    ("serial", "on | off"),
+    ("serial", "on | outcome | off"),
     ("deadlock", "on | off"),
     ("search", "stateful | stateless | random"),
     ("states_max", "a number"),
@@ -54,7 +54,7 @@ pub(super) struct ThreadHeader {
 pub(super) enum OptionSetting {
     Isolation(Isolation),
     Atomic(bool),
-    Serial(bool),
+    Serial(SerialCheck),
     Deadlock(bool),
     Search(SearchKind),
     StatesMax(u64),
@@ -68,7 +68,7 @@ impl OptionSetting {
         match self {
             OptionSetting::Isolation(level) => options.isolation = Some(level),
             OptionSetting::Atomic(on) => options.atomic = Some(on),
-            OptionSetting::Serial(on) => options.serial = Some(on),
+            OptionSetting::Serial(kind) => options.serial = Some(kind),
             OptionSetting::Deadlock(on) => options.deadlock = Some(on),
             OptionSetting::Search(kind) => options.search = Some(kind),
             OptionSetting::StatesMax(n) => options.states_max = Some(n),
@@ -166,7 +166,7 @@ fn option(words: &mut Words<'_>) -> Result<OptionSetting, Diagnostic> {
     Ok(match key.text {
         "isolation" => OptionSetting::Isolation(words.isolation()?),
         "atomic" => OptionSetting::Atomic(words.switch("atomic")?),
-        "serial" => OptionSetting::Serial(words.switch("serial")?),
+        "serial" => OptionSetting::Serial(serial(words)?),
         "deadlock" => OptionSetting::Deadlock(words.switch("deadlock")?),
         "search" => OptionSetting::Search(search(words)?),
         "states_max" => OptionSetting::StatesMax(words.number("option states_max N")?),
@@ -178,6 +178,13 @@ fn option(words: &mut Words<'_>) -> Result<OptionSetting, Diagnostic> {
             return Err(error.hint(did_you_mean(other, keys, &all)));
         }
     })
+}
+
+fn serial(words: &mut Words<'_>) -> Result<SerialCheck, Diagnostic> {
+    let usage = "write: --@ option serial on, outcome or off";
+    let word = words.next().ok_or_else(|| words.missing("on, outcome or off", usage))?;
+    SerialCheck::by_name(word.text)
+        .ok_or_else(|| Diagnostic::syntax(word.span, format!("unknown setting \"{}\"", word.text)).hint(usage))
 }
 
 fn search(words: &mut Words<'_>) -> Result<SearchKind, Diagnostic> {

@@ -104,8 +104,8 @@ pub struct FileOptions {
     pub isolation: Option<Isolation>,
     /// Transactions are single steps.
     pub atomic: Option<bool>,
-    /// Whether outcomes are compared with serial ones.
-    pub serial: Option<bool>,
+    /// How runs are compared with serial ones.
+    pub serial: Option<SerialCheck>,
     /// Whether a deadlock is a violation.
     pub deadlock: Option<bool>,
     /// How to search.
@@ -118,6 +118,55 @@ pub struct FileOptions {
     pub seed: Option<u64>,
     /// Random runs to draw.
     pub runs: Option<u64>,
+}
+
+impl FileOptions {
+    /// These, and the others where these say nothing.
+    pub fn or(self, others: &FileOptions) -> FileOptions {
+        FileOptions {
+            isolation: self.isolation.or(others.isolation),
+            atomic: self.atomic.or(others.atomic),
+            serial: self.serial.or(others.serial),
+            deadlock: self.deadlock.or(others.deadlock),
+            search: self.search.or(others.search),
+            states_max: self.states_max.or(others.states_max),
+            depth_max: self.depth_max.or(others.depth_max),
+            seed: self.seed.or(others.seed),
+            runs: self.runs.or(others.runs),
+        }
+    }
+}
+
+/// How runs are compared with serial ones.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SerialCheck {
+    /// Everything a thread has seen counts, also what the statements inside its routines returned.
+    #[default]
+    On,
+    /// Only the answers to its own statements and the final tables count. For code that looks twice on purpose, such as an
+    /// optimistic loop.
+    Outcome,
+    /// They are not compared.
+    Off,
+}
+
+impl SerialCheck {
+    /// Every kind.
+    pub const ALL: [SerialCheck; 3] = [SerialCheck::On, SerialCheck::Outcome, SerialCheck::Off];
+
+    /// Its name on the command line and in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            SerialCheck::On => "on",
+            SerialCheck::Outcome => "outcome",
+            SerialCheck::Off => "off",
+        }
+    }
+
+    /// The kind of this name.
+    pub fn by_name(name: &str) -> Option<SerialCheck> {
+        SerialCheck::ALL.into_iter().find(|k| k.name() == name)
+    }
 }
 
 /// How to search.
@@ -438,8 +487,6 @@ fn client_statement(
     variables: &[(Span, Option<u8>)],
 ) -> Result<ClientStatement, Diagnostic> {
     let inside: Vec<_> = variables.iter().filter(|(v, _)| span.start <= v.start && v.start < span.end).collect();
-    // A variable at the end was masked by a shorter number, so the statement seems to end within it.
-    let span = inside.iter().fold(span, |span, (v, _)| span.to(*v));
     if let Some((identifier, _)) = inside.iter().find(|(_, quote)| *quote == Some(b'"')) {
         let error = Diagnostic::unsupported(identifier.shifted(file.start), "a variable as an identifier");
         return Err(error.hint("write the name itself"));
@@ -474,7 +521,8 @@ fn masked(text: &str, piece: Span, variables: &[(Span, usize)]) -> String {
     for (variable, number) in variables {
         out.push_str(Span { start: from, end: variable.start }.of(text));
         let width = (variable.end - variable.start) as usize;
-        out.push_str(&format!("{:width$}", format!("${number}")));
+        // Blanks go before it, so that a statement that ends with a variable keeps its end.
+        out.push_str(&format!("{:>width$}", format!("${number}")));
         from = variable.end;
     }
     out.push_str(Span { start: from, end: piece.end }.of(text));

@@ -334,7 +334,7 @@ fn mistakes() {
             "--@ thread a\nSELEKT 1;",
             expect![[r#"
             test.sql:2:1: syntax error at or near "SELEKT"
-              hint: expected command
+              hint: did you mean SELECT?
         "#]],
         ),
         (

@@ -1,0 +1,306 @@
+//! The whole job: search, judge, replay what was found, and report.
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
+use isolde_explore::{
+    Completeness, Limit, Limits, Matching, Progress, Schedule, Search, Strategy, Summary, System, Visit, Visitor,
+    replay,
+};
+use isolde_report::{Counterexample, PropertyResult, PropertyStatus, Report, Stats, Verdict};
+
+use crate::client::{Reaction, Status};
+use crate::file::{FileOptions, SearchKind};
+use crate::oracle::Oracle;
+use crate::property::{At, PROPERTIES, Property, Violation};
+use crate::scenario::Scenario;
+use crate::system::{Choice, Event, ScenarioSystem, State};
+use crate::trace::Run;
+
+/// States looked at unless the user says otherwise.
+pub const STATES_MAX: u64 = 2_000_000;
+/// Random runs drawn unless the user says otherwise.
+pub const RUNS: u64 = 1_000;
+
+/// How to check a scenario.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// What the user asks for; goes before what the file says. (`isolation` is a matter of the file alone.)
+    pub settings: FileOptions,
+    /// The command, as a user would type it; for the report.
+    pub command: String,
+}
+
+/// Called now and then during a search; a `Break` ends it and names the reason.
+pub type OnProgress<'a> = &'a mut dyn FnMut(&Progress) -> ControlFlow<Limit>;
+
+/// Checks all properties over all interleavings, as far as the limits allow.
+pub fn check(scenario: &Scenario, options: &Options, progress: OnProgress<'_>) -> Report {
+    let settings = options.settings.clone().or(scenario.options());
+    let scenario = &scenario.clone().with_options(settings.clone());
+    let system = ScenarioSystem { scenario, atomic: settings.atomic.unwrap_or(false) };
+    let mut checker = Checker::new(system, progress);
+    let summary = search(&settings).run(&system, &mut checker);
+    let Checker { found, warnings, skipped, .. } = checker;
+    let verdict = match (&found, verdict_without_finding(&summary, &settings)) {
+        (Some(_), _) => Verdict::Violated,
+        (None, verdict) => verdict,
+    };
+    let mut report = Report::new(&options.command, scenario.name(), verdict, stats(&summary, &settings));
+    report.properties = property_results(scenario, &report.verdict, found.as_ref(), &skipped);
+    report.warnings = warnings.into_iter().collect();
+    report.counterexample = found.map(|finding| counterexample(system, finding, options));
+    report
+}
+
+/// Follows one schedule, and says what it breaks, if anything. The error is a sentence about the schedule.
+pub fn replay_schedule(scenario: &Scenario, schedule: &str, options: &Options) -> Result<Report, String> {
+    let settings = options.settings.clone().or(scenario.options());
+    let scenario = &scenario.clone().with_options(settings.clone());
+    let system = ScenarioSystem { scenario, atomic: settings.atomic.unwrap_or(false) };
+    let schedule = Schedule::parse(&system, schedule).map_err(|e| e.to_string())?;
+    let mut no_progress = |_: &Progress| ControlFlow::Continue(());
+    let mut checker = Checker::new(system, &mut no_progress);
+    let summary = replay(&system, &schedule, &mut checker).map_err(|e| e.describe(&system))?;
+    let Checker { found, warnings, skipped, .. } = checker;
+    let verdict = match found {
+        Some(_) => Verdict::Violated,
+        None => Verdict::Inconclusive("this schedule breaks nothing; there are others".into()),
+    };
+    let stats = Stats { search: "replay".into(), complete: false, ..stats(&summary, &settings) };
+    let mut report = Report::new(&options.command, scenario.name(), verdict, stats);
+    report.properties = property_results(scenario, &report.verdict, found.as_ref(), &skipped);
+    report.warnings = warnings.into_iter().collect();
+    match found {
+        Some(finding) => report.counterexample = Some(counterexample(system, finding, options)),
+        None => report.trace = Some(follow(system, &schedule).trace()),
+    }
+    Ok(report)
+}
+
+/// A violation, how it was found, and where.
+struct Finding {
+    property: &'static dyn Property,
+    violation: Violation,
+    schedule: Schedule<Choice>,
+    /// Only the end of a run breaks it.
+    at_end: bool,
+}
+
+/// Looks at every place of a search and asks all properties about it.
+struct Checker<'a, 'p> {
+    system: ScenarioSystem<'a>,
+    oracle: Oracle<'a>,
+    progress: OnProgress<'p>,
+    found: Option<Finding>,
+    warnings: BTreeSet<String>,
+    /// Names of properties that could not be decided somewhere.
+    skipped: BTreeSet<String>,
+}
+
+impl<'a, 'p> Checker<'a, 'p> {
+    fn new(system: ScenarioSystem<'a>, progress: OnProgress<'p>) -> Checker<'a, 'p> {
+        Checker {
+            system,
+            oracle: Oracle::new(system),
+            progress,
+            found: None,
+            warnings: BTreeSet::new(),
+            skipped: BTreeSet::new(),
+        }
+    }
+
+    /// Ends the search if something was found.
+    fn conclude(
+        &mut self,
+        property: &'static dyn Property,
+        violation: Option<Violation>,
+        at: &Visit<'_, ScenarioSystem<'a>>,
+        at_end: bool,
+    ) -> ControlFlow<()> {
+        match violation {
+            None => ControlFlow::Continue(()),
+            Some(violation) => {
+                self.found = Some(Finding { property, violation, schedule: at.schedule(), at_end });
+                ControlFlow::Break(())
+            }
+        }
+    }
+
+    /// Aborts without a retry are no violation, but the user should know that they happen.
+    fn warn_of_aborts(&mut self, state: &State) {
+        for (client, thread) in state.clients.iter().zip(&self.system.scenario.threads) {
+            if let Status::Aborted(error) = &client.status {
+                self.warnings.insert(format!(
+                    "{} is aborted in some interleavings ({error}) and has no retry left; what the others do is checked \
+                     without it. To let it try again, write `retry {}` behind its name.",
+                    thread.name,
+                    thread.retries + 1
+                ));
+            }
+        }
+    }
+}
+
+impl<'a> Visitor<ScenarioSystem<'a>> for Checker<'a, '_> {
+    fn state(&mut self, at: &Visit<'_, ScenarioSystem<'a>>) -> ControlFlow<()> {
+        let here = At { system: self.system, state: at.state, event: at.last_event() };
+        for property in PROPERTIES {
+            self.conclude(*property, property.at_state(&here), at, false)?;
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn leaf(&mut self, at: &Visit<'_, ScenarioSystem<'a>>) -> ControlFlow<()> {
+        self.warn_of_aborts(at.state);
+        let here = At { system: self.system, state: at.state, event: at.last_event() };
+        for property in PROPERTIES {
+            match property.at_end(&here, &mut self.oracle) {
+                Ok(violation) => self.conclude(*property, violation, at, true)?,
+                Err(doubt) => {
+                    self.warnings.insert(doubt);
+                    self.skipped.extend(property.names(self.system.scenario));
+                }
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn step(&mut self, _: &Visit<'_, ScenarioSystem<'a>>, event: &Event) -> ControlFlow<()> {
+        if event.reactions.contains(&Reaction::LeftOpen) {
+            let name = &self.system.scenario.threads[event.thread].name;
+            let warning = format!("{name} ends inside a transaction, which is rolled back; a COMMIT may be missing");
+            self.warnings.insert(warning);
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn progress(&mut self, progress: &Progress) -> ControlFlow<Limit> {
+        (self.progress)(progress)
+    }
+}
+
+fn search(settings: &FileOptions) -> Search {
+    let (strategy, matching) = match settings.search.unwrap_or_default() {
+        SearchKind::Stateful => (Strategy::Breadth, Matching::Digest),
+        SearchKind::Stateless => (Strategy::Depth, Matching::Off),
+        SearchKind::Random => {
+            let (seed, runs) = (settings.seed.unwrap_or(0), settings.runs.unwrap_or(RUNS));
+            (Strategy::Random { seed, runs }, Matching::Off)
+        }
+    };
+    let limits = Limits {
+        states_max: Some(settings.states_max.unwrap_or(STATES_MAX)),
+        depth_max: settings.depth_max.map(|n| n as usize),
+    };
+    Search { strategy, matching, limits, ..Search::default() }
+}
+
+/// What a search that found nothing says.
+fn verdict_without_finding(summary: &Summary, settings: &FileOptions) -> Verdict {
+    let states = settings.states_max.unwrap_or(STATES_MAX);
+    Verdict::Inconclusive(match summary.completeness {
+        Completeness::Complete if summary.leaves > 0 => return Verdict::Holds,
+        Completeness::Complete => "no interleaving ends: some thread runs for ever".into(),
+        Completeness::Stopped(Limit::States) => format!("stopped after {states} states (states_max)"),
+        Completeness::Stopped(Limit::Depth) => {
+            format!("interleavings were cut off after {} steps (depth_max)", settings.depth_max.unwrap_or(0))
+        }
+        Completeness::Stopped(Limit::Sample) => format!("{} interleavings were tried, drawn by chance", summary.leaves),
+        Completeness::Stopped(limit) => limit.to_string(),
+    })
+}
+
+fn stats(summary: &Summary, settings: &FileOptions) -> Stats {
+    let search = settings.search.unwrap_or_default();
+    Stats {
+        search: search.name().into(),
+        states: if search == SearchKind::Stateful { summary.states_seen } else { 0 },
+        transitions: summary.transitions,
+        ends: summary.leaves,
+        depth: summary.depth_seen as u64,
+        complete: summary.is_complete(),
+        elapsed_ms: None,
+    }
+}
+
+fn property_results(
+    scenario: &Scenario,
+    verdict: &Verdict,
+    found: Option<&Finding>,
+    skipped: &BTreeSet<String>,
+) -> Vec<PropertyResult> {
+    let names = PROPERTIES.iter().flat_map(|p| p.names(scenario));
+    let results = names.map(|name| {
+        let status = match verdict {
+            _ if found.is_some_and(|f| f.violation.name == name) => PropertyStatus::Violated,
+            _ if skipped.contains(&name) => PropertyStatus::Skipped,
+            Verdict::Holds => PropertyStatus::Holds,
+            Verdict::Violated | Verdict::Inconclusive(_) => PropertyStatus::Undecided,
+        };
+        PropertyResult { name, status }
+    });
+    results.collect()
+}
+
+/// Follows the schedule of a finding once more and reports what is seen then.
+///
+/// # Panics
+/// If the violation is not seen again: then the engine or the search is wrong, and nothing it says can be trusted.
+fn counterexample(system: ScenarioSystem<'_>, finding: Finding, options: &Options) -> Counterexample {
+    let run = follow(system, &finding.schedule);
+    let at = At { system, state: &run.end, event: run.events.last() };
+    let again = match finding.at_end {
+        false => finding.property.at_state(&at),
+        true => finding.property.at_end(&at, &mut Oracle::new(system)).ok().flatten(),
+    };
+    assert_eq!(again.as_ref(), Some(&finding.violation), "a counterexample shows the same when it is replayed");
+    let explained = finding.property.explain(&run);
+    let schedule = finding.schedule.line(&system);
+    let Violation { name, headline, remarks } = finding.violation;
+    Counterexample {
+        property: name,
+        headline,
+        anomaly: explained.anomaly,
+        replay: replay_command(system, &schedule, options),
+        schedule,
+        trace: run.trace(),
+        explanation: explained.paragraphs.into_iter().chain(remarks).filter(|p| !p.is_empty()).collect(),
+    }
+}
+
+/// Follows a schedule that is known to be possible.
+fn follow<'a>(system: ScenarioSystem<'a>, schedule: &Schedule<Choice>) -> Run<'a> {
+    let mut run = Run { system, events: Vec::new(), end: system.initial() };
+    let replayed = replay(&system, schedule, &mut Recorder { run: &mut run });
+    assert!(replayed.is_ok(), "a schedule that was followed once can be followed again");
+    run
+}
+
+/// Keeps everything that a replay shows.
+struct Recorder<'r, 'a> {
+    run: &'r mut Run<'a>,
+}
+
+impl<'a> Visitor<ScenarioSystem<'a>> for Recorder<'_, 'a> {
+    fn leaf(&mut self, _: &Visit<'_, ScenarioSystem<'a>>) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+
+    fn step(&mut self, at: &Visit<'_, ScenarioSystem<'a>>, event: &Event) -> ControlFlow<()> {
+        self.run.events.push(event.clone());
+        self.run.end = at.state.clone();
+        ControlFlow::Continue(())
+    }
+}
+
+fn replay_command(system: ScenarioSystem<'_>, schedule: &str, options: &Options) -> String {
+    let atomic = if options.settings.atomic == Some(true) { " --atomic" } else { "" };
+    format!("isolde replay{atomic} {} '{schedule}'", shell_word(system.scenario.name()))
+}
+
+/// A word that a shell reads as it is.
+fn shell_word(word: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "_-./=+:,@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) { word.into() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+}

@@ -1,0 +1,296 @@
+//! The client behind each thread: what it sends next, what it has seen, when it gives up.
+//!
+//! A client behaves as an application does. It sends its statements one after another. If one fails, it does not go on
+//! with the next: its transaction is rolled back and the thread ends. An *abort* (serialization failure, deadlock) is no
+//! failure of the application; the client starts the transaction again if it has a retry left, forgetting what it saw
+//! in the attempt, and otherwise ends as if it had not started it.
+//!
+//! Clients are eager. Right after a step they send the next statement, and BEGIN, SET or a procedure's local computation
+//! happen at once, because nobody else can tell. So between steps a thread is always at a statement that others may
+//! notice, or at its end.
+
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use isolde_engine::{Database, Notice, Outcome, Reply, Step};
+use isolde_sql::ast::plpgsql::RaiseLevel;
+use isolde_sql::typed::OutputColumn;
+use isolde_sql::{Row, Span, SqlError, Value};
+
+use crate::log::Log;
+use crate::scenario::{Scenario, Thread, gset};
+
+/// Statements in a loop that are recognised when they return the same again.
+const LOOP_STATEMENTS: usize = 16;
+
+/// How far a thread's client has come.
+#[derive(Clone, Debug)]
+pub struct Client {
+    /// Whether it is still at it.
+    pub status: Status,
+    /// How often it may still start an aborted transaction again.
+    pub retries_left: u32,
+    /// Where it is.
+    pub(crate) progress: Progress,
+    /// Where it was when its current transaction began.
+    checkpoint: Progress,
+}
+
+/// Whether a thread is still at it, or how it ended.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Status {
+    /// It has more to do.
+    Running,
+    /// All its statements succeeded.
+    Done,
+    /// Its last transaction was aborted, and it had no retry left.
+    Aborted(SqlError),
+    /// A statement failed.
+    Failed(SqlError),
+}
+
+/// Position, variables and observations: what a retry sets back.
+#[derive(Clone, Debug)]
+pub(crate) struct Progress {
+    /// The statement it is at.
+    pub(crate) next: usize,
+    pub(crate) variables: Arc<[Value]>,
+    /// What it has seen.
+    pub(crate) seen: Log<Observation>,
+    /// What it drew from sequences, in order.
+    pub(crate) draws: Log<(Arc<str>, i64)>,
+}
+
+/// Something a client has seen.
+#[derive(Clone, Debug)]
+pub(crate) enum Observation {
+    /// The answer to its n-th statement.
+    Answer { statement: usize, tag: Arc<str>, columns: Arc<[OutputColumn]>, rows: Arc<[Row]> },
+    /// What a statement inside a routine returned while the client waited for its n-th answer.
+    Inner { statement: usize, span: Span, text: Arc<str>, columns: Arc<[OutputColumn]>, rows: Arc<[Row]> },
+    /// A message, while the client waited for its n-th answer.
+    Notice { statement: usize, message: Arc<str> },
+}
+
+impl Observation {
+    /// The client's statement that it belongs to.
+    pub(crate) fn statement(&self) -> usize {
+        match self {
+            Observation::Answer { statement, .. }
+            | Observation::Inner { statement, .. }
+            | Observation::Notice { statement, .. } => *statement,
+        }
+    }
+}
+
+impl Hash for Observation {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        match self {
+            // The columns follow from the statement.
+            Observation::Answer { statement, tag, rows, .. } => (0u8, statement, tag, rows).hash(state),
+            Observation::Inner { statement, span, text, rows, .. } => (1u8, statement, span, text, rows).hash(state),
+            Observation::Notice { statement, message } => (2u8, statement, message).hash(state),
+        }
+    }
+}
+
+impl Client {
+    /// A client that has not sent anything.
+    pub(crate) fn new(thread: &Thread) -> Client {
+        let progress = Progress {
+            next: 0,
+            variables: thread.variables.clone().into(),
+            seen: Log::default(),
+            draws: Log::default(),
+        };
+        Client { status: Status::Running, retries_left: thread.retries, checkpoint: progress.clone(), progress }
+    }
+
+    /// Statements it has completed in transactions that count.
+    pub(crate) fn completed(&self, thread: &Thread) -> usize {
+        match self.status {
+            Status::Done | Status::Failed(_) => thread.statements.len(),
+            Status::Running | Status::Aborted(_) => self.progress.next,
+        }
+    }
+
+    /// Feeds everything that later steps and properties can depend on into a hasher.
+    pub(crate) fn digest<H: Hasher>(&self, hasher: &mut H) {
+        self.status.hash(hasher);
+        self.progress.digest(hasher);
+        // A thread that has ended never goes back.
+        if self.status == Status::Running {
+            self.retries_left.hash(hasher);
+            self.checkpoint.digest(hasher);
+        }
+    }
+}
+
+impl Progress {
+    fn digest<H: Hasher>(&self, hasher: &mut H) {
+        self.next.hash(hasher);
+        self.variables.hash(hasher);
+        self.seen.digest().hash(hasher);
+        self.draws.digest().hash(hasher);
+    }
+}
+
+/// What a client did in answer to something, for traces.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reaction {
+    /// It started its transaction again, and may do so this often after that.
+    Retried {
+        /// What made it.
+        error: SqlError,
+        /// Retries left after this one.
+        left: u32,
+    },
+    /// It ended while its transaction was open, which was rolled back.
+    LeftOpen,
+}
+
+/// A client at work: borrows what it changes.
+pub(crate) struct AtWork<'a> {
+    pub(crate) scenario: &'a Scenario,
+    pub(crate) thread: &'a Thread,
+    pub(crate) database: &'a mut Database,
+    pub(crate) client: &'a mut Client,
+    /// Steps of the engine that it took, with what it had to roll back.
+    pub(crate) steps: Vec<Step>,
+    pub(crate) reactions: Vec<Reaction>,
+}
+
+impl AtWork<'_> {
+    /// Lets the engine take one step for this thread, then reacts to it.
+    pub(crate) fn step(&mut self) {
+        let step = self.database.step(self.thread.session);
+        self.take(step);
+    }
+
+    /// The thread is the one that a deadlock costs its transaction.
+    pub(crate) fn be_victim(&mut self) {
+        let step = self.database.kill(self.thread.session);
+        self.take(step);
+    }
+
+    fn take(&mut self, step: Step) {
+        self.notice(&step.notices);
+        self.look_inside(&step);
+        let draws = &mut self.client.progress.draws;
+        step.footprint.sequences.iter().for_each(|draw| draws.push(draw.clone()));
+        let reply = step.reply.clone();
+        self.steps.push(step);
+        if let Some(reply) = reply {
+            self.answer(reply);
+            self.advance();
+        }
+    }
+
+    /// Sends statements until one is under way or none is left.
+    pub(crate) fn advance(&mut self) {
+        while self.client.status == Status::Running {
+            if !self.database.in_transaction(self.thread.session) {
+                self.client.checkpoint = self.client.progress.clone();
+            }
+            let Some(submission) = self.thread.statements.get(self.client.progress.next) else {
+                return self.finish();
+            };
+            let variables = &self.client.progress.variables;
+            let params: Vec<Value> = submission.params.iter().map(|&slot| variables[slot].clone()).collect();
+            match self.database.submit(self.thread.session, &submission.prepared, &params) {
+                None => return,
+                Some(reply) => self.answer(reply),
+            }
+        }
+    }
+
+    fn answer(&mut self, reply: Reply) {
+        match reply {
+            Err(error) => self.fail(error),
+            Ok(result) => {
+                let progress = &mut self.client.progress;
+                let statement = progress.next;
+                progress.next += 1;
+                let slots = self.thread.statements.get(statement).and_then(|s| s.gset.as_ref());
+                let stored = slots.map_or(Ok(()), |s| gset(s, &result, Arc::make_mut(&mut progress.variables)));
+                progress.seen.push(Observation::Answer {
+                    statement,
+                    tag: result.tag,
+                    columns: result.columns,
+                    rows: result.rows.into(),
+                });
+                if let Err(error) = stored {
+                    self.fail(error);
+                }
+            }
+        }
+    }
+
+    /// What a statement of a routine returns is seen by the thread, whether or not its client is told. Seeing the same
+    /// again in the next round of a loop is not seeing something new; otherwise a thread that polls would come to a new
+    /// state in every round.
+    fn look_inside(&mut self, step: &Step) {
+        let statement = self.client.progress.next;
+        let submitted = self.thread.statements.get(statement).map(|s| s.prepared.statement.span);
+        if submitted == Some(step.pending.span) {
+            return;
+        }
+        let (text, columns, rows): (Arc<str>, Arc<[OutputColumn]>, Arc<[Row]>) = match &step.outcome {
+            Outcome::Rows { columns, rows } => ("".into(), columns.clone(), rows.as_slice().into()),
+            Outcome::Count { verb, rows } => (format!("{verb} {rows}").into(), Arc::default(), Arc::default()),
+            Outcome::Error(error) => (error.state.code().into(), Arc::default(), Arc::default()),
+            _ => return,
+        };
+        let seen = &mut self.client.progress.seen;
+        let span = step.pending.span;
+        let last = seen.backwards().take(LOOP_STATEMENTS).find_map(|o| match o {
+            Observation::Inner { span: s, text, rows, .. } if *s == span => Some((text, rows)),
+            _ => None,
+        });
+        if last != Some((&text, &rows)) {
+            seen.push(Observation::Inner { statement, span, text, columns, rows });
+        }
+    }
+
+    fn notice(&mut self, notices: &[Notice]) {
+        let heard = notices.iter().filter(|n| !matches!(n.level, RaiseLevel::Debug | RaiseLevel::Log));
+        let statement = self.client.progress.next;
+        let seen = &mut self.client.progress.seen;
+        heard.for_each(|n| seen.push(Observation::Notice { statement, message: n.message.clone() }));
+    }
+
+    fn fail(&mut self, error: SqlError) {
+        self.roll_back();
+        if !error.is_abort() {
+            self.client.status = Status::Failed(error);
+            return;
+        }
+        self.client.progress = self.client.checkpoint.clone();
+        match self.client.retries_left.checked_sub(1) {
+            Some(left) => {
+                self.client.retries_left = left;
+                self.reactions.push(Reaction::Retried { error, left });
+            }
+            None => self.client.status = Status::Aborted(error),
+        }
+    }
+
+    fn finish(&mut self) {
+        if self.roll_back() {
+            self.reactions.push(Reaction::LeftOpen);
+        }
+        self.client.status = Status::Done;
+    }
+
+    /// Gives up the transaction, if there is one: what the server does when a client goes away.
+    fn roll_back(&mut self) -> bool {
+        let session = self.thread.session;
+        let open = self.database.in_transaction(session);
+        if open && self.database.submit(session, &self.scenario.rollback, &[]).is_none() {
+            let step = self.database.step(session);
+            debug_assert!(matches!(step.outcome, Outcome::RolledBack), "a ROLLBACK neither waits nor fails");
+            self.steps.push(step);
+        }
+        open
+    }
+}

@@ -1,0 +1,89 @@
+//! No threads wait for each other in a circle, unless every one of them is written to try again.
+//!
+//! Trying again may fail again, as often as one likes: who overtakes whom is chance. Running out of retries is therefore an
+//! abort like any other, told in a warning, and not a violation.
+
+use isolde_engine::footprint::LockEventKind;
+use isolde_engine::{Activity, Blocked, RowId};
+use isolde_sql::SqlState;
+use isolde_sql::catalog::TableId;
+
+use super::{At, Explained, Property, Violation};
+use crate::names;
+use crate::scenario::Scenario;
+use crate::trace::Run;
+
+pub(super) struct Deadlock;
+
+const NAME: &str = "deadlock";
+
+impl Property for Deadlock {
+    fn names(&self, scenario: &Scenario) -> Vec<String> {
+        let asked = scenario.options.deadlock != Some(false);
+        if asked { vec![NAME.into()] } else { Vec::new() }
+    }
+
+    fn at_state(&self, at: &At<'_>) -> Option<Violation> {
+        let scenario = at.system.scenario;
+        let members = at.system.deadlocked(at.state);
+        let gives_up = |&t: &usize| {
+            scenario.threads[t].retries == 0 && !scenario.threads[t].expected.contains(&SqlState::DEADLOCK_DETECTED)
+        };
+        if scenario.options.deadlock == Some(false) || !members.iter().any(gives_up) {
+            return None;
+        }
+        let threads: Vec<&str> = members.iter().map(|&t| &*scenario.threads[t].name).collect();
+        let mut violation = Violation::new(NAME, format!("{} wait for each other.", names::listed(&threads)));
+        violation.remarks.push(
+            "PostgreSQL ends one of them with error 40P01. Lock rows in the same order everywhere; or, if these clients \
+             try again, write `retry 1` behind their names."
+                .into(),
+        );
+        Some(violation)
+    }
+
+    fn explain(&self, run: &Run<'_>) -> Explained {
+        let members = run.system.deadlocked(&run.end);
+        let sentences = members.iter().filter_map(|&thread| waits(run, thread));
+        Explained { anomaly: None, paragraphs: vec![sentences.collect::<Vec<_>>().join(" ")] }
+    }
+}
+
+/// `alice waits for account id = 2 (line 9), which bob has locked (line 8).`
+fn waits(run: &Run<'_>, thread: usize) -> Option<String> {
+    let scenario = run.system.scenario;
+    let Activity::Blocked(blocked) = run.end.database.activity(scenario.threads[thread].session) else { return None };
+    let Blocked { pending, row: (table, row), on, .. } = blocked;
+    let line = names::line(scenario, pending.span);
+    let item = names::row(run.end.database.catalog(), run.end.database.committed(), table, row);
+    let holders: Vec<String> = on
+        .iter()
+        .filter_map(|session| run.system.thread_of(*session))
+        .map(|holder| {
+            let name = &scenario.threads[holder].name;
+            match locked_at(run, holder, table, row) {
+                Some(line) => format!("{name} has locked ({line})"),
+                None => format!("{name} is ahead for"),
+            }
+        })
+        .collect();
+    Some(format!("{} waits for {item} ({line}), which {}.", scenario.threads[thread].name, names::listed(&holders)))
+}
+
+/// The line at which a thread took a lock it still has.
+fn locked_at(run: &Run<'_>, thread: usize, table: TableId, row: RowId) -> Option<String> {
+    let mut line = None;
+    for event in run.events.iter().filter(|e| e.thread == thread) {
+        for step in &event.steps {
+            let of_row = step.footprint.locks.iter().filter(|l| (l.table, l.row) == (table, row));
+            for lock in of_row {
+                match lock.kind {
+                    LockEventKind::Taken => line = Some(names::line(run.system.scenario, step.pending.span)),
+                    LockEventKind::Released => line = None,
+                    LockEventKind::Queued | LockEventKind::Refused => {}
+                }
+            }
+        }
+    }
+    line
+}

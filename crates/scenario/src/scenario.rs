@@ -1,0 +1,353 @@
+//! A scenario ready to run: set-up executed, every statement bound, a session for every thread.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use isolde_engine::{Activity, Database, Prepared, Reply, SessionId, StatementResult};
+use isolde_sql::ast::{self, StatementKind as Ast};
+use isolde_sql::typed::{self, StatementKind};
+use isolde_sql::{Diagnostic, Span, SqlError, SqlState, Type, Value, bind, parse};
+
+use crate::ScenarioError;
+use crate::file::{self, ClientStatement, FileOptions, Loader, QuerySection, ScenarioFile, Sources, ThreadSection};
+
+/// A scenario ready to run.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    pub(crate) sources: Sources,
+    /// The database after set-up; sessions are open and idle.
+    pub(crate) database: Database,
+    pub(crate) threads: Vec<Thread>,
+    pub(crate) invariants: Vec<Check>,
+    pub(crate) finals: Vec<Check>,
+    pub(crate) options: FileOptions,
+    /// ROLLBACK, for a client that gives up.
+    pub(crate) rollback: Arc<Prepared>,
+}
+
+/// A thread: one session, and what its client sends.
+#[derive(Clone, Debug)]
+pub struct Thread {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its session.
+    pub session: SessionId,
+    /// What it sends, in order.
+    pub(crate) statements: Vec<Submission>,
+    /// How often it starts an aborted transaction again.
+    pub retries: u32,
+    /// Statements of its routines are transactions of their own.
+    pub autocommit: bool,
+    /// Errors that are no violation.
+    pub(crate) expected: Vec<SqlState>,
+    /// The values its variables start with; unset ones are NULL.
+    pub(crate) variables: Vec<Value>,
+}
+
+/// A statement to be sent, with where its parameters come from and where its result goes.
+#[derive(Clone, Debug)]
+pub(crate) struct Submission {
+    pub(crate) prepared: Arc<Prepared>,
+    /// The variable for each parameter.
+    pub(crate) params: Vec<usize>,
+    /// `\gset`: the variable for each column.
+    pub(crate) gset: Option<Vec<usize>>,
+    /// The order of its rows is part of its result.
+    pub(crate) ordered: bool,
+}
+
+/// A query that must return true.
+#[derive(Clone, Debug)]
+pub(crate) struct Check {
+    pub(crate) name: Arc<str>,
+    pub(crate) query: Arc<Prepared>,
+}
+
+impl Thread {
+    /// Whether this error ends the thread as its author says it may.
+    pub fn expects(&self, error: &SqlError) -> bool {
+        self.expected.contains(&error.state)
+    }
+}
+
+impl Scenario {
+    /// Reads a scenario, runs its set-up and binds its statements. `loader` reads the files it includes.
+    pub fn parse(name: &str, text: &str, loader: Loader<'_>) -> Result<Scenario, ScenarioError> {
+        Scenario::new(file::read(name, text, loader)?)
+    }
+
+    /// Runs the set-up of a file and binds its statements.
+    pub fn new(file: ScenarioFile) -> Result<Scenario, ScenarioError> {
+        let ScenarioFile { sources, setup, threads, invariants, finals, expected, options } = file;
+        let built = (|| {
+            let mut database = Database::new();
+            let variables = run_setup(&mut database, &setup, &sources)?;
+            check_routines(&database, &threads, &sources)?;
+            let threads = threads.into_iter().map(|section| {
+                let expected = expected.iter().chain(&section.expected).copied().collect();
+                bind_thread(&mut database, section, expected, &options, variables.clone(), &sources)
+            });
+            let threads = threads.collect::<Result<_, _>>()?;
+            let invariants = invariants.iter().map(|q| bind_check(&database, q, &sources)).collect::<Result<_, _>>()?;
+            let finals = finals.iter().map(|q| bind_check(&database, q, &sources)).collect::<Result<_, _>>()?;
+            let rollback = rollback(&database)?;
+            let sources = sources.clone();
+            Ok(Scenario { sources, database, threads, invariants, finals, options, rollback })
+        })();
+        built.map_err(|diagnostic| sources.error(diagnostic))
+    }
+
+    /// The same scenario with other options. Of these, `isolation` comes too late: sessions have it since they are open.
+    pub(crate) fn with_options(mut self, options: FileOptions) -> Scenario {
+        self.options = options;
+        self
+    }
+
+    /// Lets all threads run at this level, whatever the file says.
+    pub fn set_isolation(&mut self, level: ast::Isolation) {
+        for thread in &self.threads {
+            self.database.options_mut(thread.session).isolation = level;
+        }
+    }
+
+    /// The file's name.
+    pub fn name(&self) -> &str {
+        self.sources.name()
+    }
+
+    /// The threads, in order.
+    pub fn threads(&self) -> &[Thread] {
+        &self.threads
+    }
+
+    /// What the file's `option` lines say.
+    pub fn options(&self) -> &FileOptions {
+        &self.options
+    }
+
+    /// Its texts.
+    pub fn sources(&self) -> &Sources {
+        &self.sources
+    }
+
+    /// The database after set-up.
+    pub fn database(&self) -> &Database {
+        &self.database
+    }
+}
+
+/// The variables of a client while its statements are bound, in program order.
+#[derive(Clone, Debug, Default)]
+struct Variables {
+    names: Vec<Arc<str>>,
+    types: Vec<Type>,
+    values: Vec<Value>,
+}
+
+impl Variables {
+    fn slot(&self, name: &str, span: Span) -> Result<usize, Diagnostic> {
+        self.names.iter().position(|n| **n == *name).ok_or_else(|| {
+            let error = Diagnostic::new(span, SqlState::UNDEFINED_PARAMETER, format!("variable {name} is not set"));
+            let otherwise = "a query followed by \\gset sets one variable per column";
+            error.hint(file::did_you_mean(name, self.names.iter().map(|n| &**n), otherwise))
+        })
+    }
+
+    fn set(&mut self, name: String, ty: Type) -> usize {
+        match self.names.iter().position(|n| **n == *name) {
+            Some(slot) => {
+                self.types[slot] = ty;
+                slot
+            }
+            None => {
+                self.names.push(name.into());
+                self.types.push(ty);
+                self.values.push(Value::Null);
+                self.names.len() - 1
+            }
+        }
+    }
+}
+
+/// Binds a statement, and updates the variables as far as that is known before it runs: their names and types.
+fn bind_statement(
+    database: &Database,
+    statement: &ClientStatement,
+    variables: &mut Variables,
+    sources: &Sources,
+) -> Result<Submission, Diagnostic> {
+    let slots = statement.variables.iter().map(|(name, span)| variables.slot(name, *span));
+    let params: Vec<usize> = slots.collect::<Result<_, _>>()?;
+    let types: Vec<Type> = params.iter().map(|&slot| variables.types[slot]).collect();
+    let prepared = database.prepare(&statement.ast, sources.text(), &types)?;
+    let gset = match &statement.gset {
+        None => None,
+        Some(prefix) => {
+            let columns = columns(&prepared.statement).ok_or_else(|| {
+                Diagnostic::syntax(statement.ast.span, "\\gset needs a statement that returns columns")
+            })?;
+            Some(columns.iter().map(|c| variables.set(format!("{prefix}{}", c.name), c.ty)).collect())
+        }
+    };
+    let ordered = !matches!(&prepared.statement.kind, StatementKind::Query(q) if q.order_by.is_empty());
+    Ok(Submission { prepared, params, gset, ordered })
+}
+
+/// The columns a statement returns, if it returns any.
+fn columns(statement: &typed::Statement) -> Option<&[typed::OutputColumn]> {
+    let columns = match &statement.kind {
+        StatementKind::Query(query) => &query.columns,
+        StatementKind::Insert(insert) => &insert.returning.as_ref()?.columns,
+        StatementKind::Update(update) => &update.returning.as_ref()?.columns,
+        StatementKind::Delete(delete) => &delete.returning.as_ref()?.columns,
+        _ => return None,
+    };
+    Some(columns)
+}
+
+/// Stores the row that `\gset` takes; a client that gets none, or several, fails.
+pub(crate) fn gset(slots: &[usize], result: &StatementResult, variables: &mut [Value]) -> Result<(), SqlError> {
+    let row = match result.rows.as_slice() {
+        [row] => row,
+        [] => return Err(SqlError::new(SqlState::NO_DATA_FOUND, "no rows returned for \\gset")),
+        _ => return Err(SqlError::new(SqlState::TOO_MANY_ROWS, "more than one row returned for \\gset")),
+    };
+    for (&slot, value) in slots.iter().zip(row.iter()) {
+        variables[slot] = value.clone();
+    }
+    Ok(())
+}
+
+/// Runs the set-up in a session of its own. An error in it is a mistake in the file.
+fn run_setup(
+    database: &mut Database,
+    statements: &[ClientStatement],
+    sources: &Sources,
+) -> Result<Variables, Diagnostic> {
+    let session = database.open_session();
+    let mut variables = Variables::default();
+    for statement in statements {
+        let span = statement.ast.span;
+        let submission = bind_statement(database, statement, &mut variables, sources)?;
+        let params: Vec<Value> = submission.params.iter().map(|&slot| variables.values[slot].clone()).collect();
+        let reply = run_alone(database, session, &submission.prepared, &params);
+        let result = reply.map_err(|e| during_setup(span, &e))?;
+        if let Some(slots) = &submission.gset {
+            gset(slots, &result, &mut variables.values).map_err(|e| during_setup(span, &e))?;
+        }
+    }
+    if database.in_transaction(session) {
+        let span = statements.last().map_or(Span::default(), |s| s.ast.span);
+        return Err(Diagnostic::syntax(span, "set-up ends inside a transaction").hint("end it with COMMIT"));
+    }
+    Ok(variables)
+}
+
+fn during_setup(span: Span, error: &SqlError) -> Diagnostic {
+    let diagnostic = Diagnostic::new(span, error.state, format!("set-up fails: {error}"));
+    match error.hint.as_ref().or(error.detail.as_ref()) {
+        Some(hint) => diagnostic.hint(hint.to_string()),
+        None => diagnostic,
+    }
+}
+
+/// Runs a statement to its end while no other session does anything.
+fn run_alone(database: &mut Database, session: SessionId, prepared: &Arc<Prepared>, params: &[Value]) -> Reply {
+    if let Some(reply) = database.submit(session, prepared, params) {
+        return reply;
+    }
+    loop {
+        if let Activity::Blocked(_) = database.activity(session) {
+            let message = "the statement waits for a lock that nobody will release";
+            return Err(SqlError::new(SqlState::LOCK_NOT_AVAILABLE, message));
+        }
+        if let Some(reply) = database.step(session).reply {
+            return reply;
+        }
+    }
+}
+
+fn bind_thread(
+    database: &mut Database,
+    section: ThreadSection,
+    expected: Vec<SqlState>,
+    options: &FileOptions,
+    mut variables: Variables,
+    sources: &Sources,
+) -> Result<Thread, Diagnostic> {
+    let session = database.open_session();
+    let session_options = database.options_mut(session);
+    session_options.isolation = section.isolation.or(options.isolation).unwrap_or_default();
+    session_options.autocommit = section.autocommit;
+    let mut statements = Vec::new();
+    for statement in &section.body {
+        refuse_ddl(&statement.ast)?;
+        statements.push(bind_statement(database, statement, &mut variables, sources)?);
+    }
+    Ok(Thread {
+        name: section.name,
+        session,
+        statements,
+        retries: section.retries,
+        autocommit: section.autocommit,
+        expected,
+        variables: variables.values,
+    })
+}
+
+/// All statements are bound before the threads start, to the tables that set-up made.
+fn refuse_ddl(statement: &ast::Statement) -> Result<(), Diagnostic> {
+    match statement.kind {
+        Ast::CreateTable(_)
+        | Ast::CreateIndex(_)
+        | Ast::CreateSequence(_)
+        | Ast::CreateRoutine(_)
+        | Ast::AlterTableAdd { .. }
+        | Ast::Drop(_) => Err(Diagnostic::unsupported(statement.span, "changing the schema inside a thread")
+            .hint("move the statement to the set-up, above the first --@ line")),
+        _ => Ok(()),
+    }
+}
+
+fn bind_check(database: &Database, section: &QuerySection, sources: &Sources) -> Result<Check, Diagnostic> {
+    let span = section.statement.ast.span;
+    let query = database.prepare(&section.statement.ast, sources.text(), &[])?;
+    match &query.statement.kind {
+        StatementKind::Query(q) if q.columns.len() == 1 && q.columns[0].ty == Type::Bool => {
+            Ok(Check { name: section.name.clone(), query })
+        }
+        _ => Err(Diagnostic::new(
+            span,
+            SqlState::DATATYPE_MISMATCH,
+            format!("{} is not a yes-or-no query", section.name),
+        )
+        .hint("write a SELECT with one column of type boolean; every row it returns must be true")),
+    }
+}
+
+/// PostgreSQL binds a routine when it is first called; we want its mistakes before the search. Only routines that some
+/// thread may reach are looked at: a schema dump may hold others that we could not run.
+fn check_routines(database: &Database, threads: &[ThreadSection], sources: &Sources) -> Result<(), Diagnostic> {
+    let catalog = database.catalog();
+    let statements = threads.iter().flat_map(|t| &t.body);
+    let mut texts: Vec<&str> = statements.map(|s| s.ast.span.of(sources.text())).collect();
+    let mut reached = BTreeSet::new();
+    while let Some(text) = texts.pop() {
+        for word in text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|w| !w.is_empty()) {
+            let name = word.to_lowercase();
+            for (id, routine) in catalog.routines_by_name(&name) {
+                if reached.insert(id) {
+                    bind::routine(catalog, routine)?;
+                    texts.push(routine.span.of(sources.text()));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn rollback(database: &Database) -> Result<Arc<Prepared>, Diagnostic> {
+    const TEXT: &str = "ROLLBACK";
+    let statement = parse::statement(parse::Fragment { text: TEXT, offset: 0 })?;
+    database.prepare(&statement, TEXT, &[])
+}

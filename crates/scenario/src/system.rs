@@ -1,0 +1,172 @@
+//! A scenario as a [`System`]: states, choices, and what a choice does.
+//!
+//! A choice is a thread that takes a step, or a thread that falls victim to a deadlock. A step is one SQL statement, also
+//! inside a procedure, or a commit; with `atomic`, it is a whole transaction.
+
+use std::hash::Hash;
+use std::sync::Arc;
+
+use isolde_engine::{Activity, Database, SessionId, Step};
+use isolde_explore::{Digester, System};
+
+use crate::client::{AtWork, Client, Reaction, Status};
+use crate::scenario::Scenario;
+
+/// A scenario to be explored.
+#[derive(Clone, Copy, Debug)]
+pub struct ScenarioSystem<'a> {
+    /// The scenario.
+    pub scenario: &'a Scenario,
+    /// Whether a whole transaction is one step.
+    pub atomic: bool,
+}
+
+/// The database and how far each thread has come.
+#[derive(Clone, Debug)]
+pub struct State {
+    /// The database, with the sessions of all threads.
+    pub database: Database,
+    /// The threads' clients, in the order of the file.
+    pub clients: Vec<Arc<Client>>,
+}
+
+/// Who acts: a thread, by position in the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Choice {
+    /// The thread takes a step.
+    Step(usize),
+    /// The thread is the victim of a deadlock.
+    Victim(usize),
+}
+
+/// What a choice did.
+#[derive(Clone, Debug)]
+pub struct Event {
+    /// Whose.
+    pub thread: usize,
+    /// It was the victim of a deadlock.
+    pub victim: bool,
+    /// It went on with a statement that had waited.
+    pub resumed: bool,
+    /// What the engine did, in order; several in one for a transaction as one step, or with a final rollback.
+    pub steps: Vec<Step>,
+    /// What the client made of it.
+    pub reactions: Vec<Reaction>,
+}
+
+impl Event {
+    /// Whether it changed the committed tables.
+    pub fn published(&self) -> bool {
+        self.steps.iter().any(|s| !s.footprint.published.is_empty())
+    }
+}
+
+impl<'a> ScenarioSystem<'a> {
+    /// The thread that a session belongs to.
+    pub fn thread_of(&self, session: SessionId) -> Option<usize> {
+        self.scenario.threads.iter().position(|t| t.session == session)
+    }
+
+    /// Lets a thread's client do something.
+    fn work<'s>(&'s self, state: &'s mut State, thread: usize) -> AtWork<'s> {
+        AtWork {
+            scenario: self.scenario,
+            thread: &self.scenario.threads[thread],
+            database: &mut state.database,
+            client: Arc::make_mut(&mut state.clients[thread]),
+            steps: Vec::new(),
+            reactions: Vec::new(),
+        }
+    }
+
+    /// Whether a thread can take a step.
+    fn can_step(&self, state: &State, thread: usize) -> bool {
+        state.clients[thread].status == Status::Running
+            && state.database.can_step(self.scenario.threads[thread].session)
+    }
+
+    /// The threads that wait for each other in a circle, in the order of the file.
+    pub fn deadlocked(&self, state: &State) -> Vec<usize> {
+        let mut threads: Vec<usize> =
+            state.database.deadlocked().into_iter().filter_map(|session| self.thread_of(session)).collect();
+        threads.sort_unstable();
+        threads
+    }
+
+    /// Runs the first `limit` statements of a thread while no other one acts; what serial orders are made of. False if
+    /// that takes too many steps.
+    pub(crate) fn run_alone(&self, state: &mut State, thread: usize, limit: usize, steps_max: usize) -> bool {
+        for _ in 0..steps_max {
+            if state.clients[thread].progress.next >= limit || !self.can_step(state, thread) {
+                return true;
+            }
+            self.work(state, thread).step();
+        }
+        false
+    }
+}
+
+impl System for ScenarioSystem<'_> {
+    type State = State;
+    type Step = Choice;
+    type Event = Event;
+
+    fn initial(&self) -> State {
+        let clients = self.scenario.threads.iter().map(|t| Arc::new(Client::new(t))).collect();
+        let mut state = State { database: self.scenario.database.clone(), clients };
+        for thread in 0..self.scenario.threads.len() {
+            self.work(&mut state, thread).advance();
+        }
+        state
+    }
+
+    // Ordered: first the threads as in the file, then the victims; a depth-first search tries them in this order.
+    fn enabled(&self, state: &State, steps: &mut Vec<Choice>) {
+        steps.extend((0..state.clients.len()).filter(|&t| self.can_step(state, t)).map(Choice::Step));
+        steps.extend(self.deadlocked(state).into_iter().map(Choice::Victim));
+    }
+
+    fn execute(&self, state: &mut State, choice: &Choice) -> Event {
+        let (&thread, victim) = match choice {
+            Choice::Step(thread) => (thread, false),
+            Choice::Victim(thread) => (thread, true),
+        };
+        let session = self.scenario.threads[thread].session;
+        let resumed = !victim && matches!(state.database.activity(session), Activity::Resumable(_));
+        let mut event = Event { thread, victim, resumed, steps: Vec::new(), reactions: Vec::new() };
+        loop {
+            let mut work = self.work(state, thread);
+            if victim {
+                work.be_victim()
+            } else {
+                work.step()
+            }
+            let ended = work.steps.iter().any(|s| s.footprint.ended.is_some());
+            event.steps.append(&mut work.steps);
+            event.reactions.append(&mut work.reactions);
+            if !self.atomic || victim || ended || !self.can_step(state, thread) {
+                return event;
+            }
+        }
+    }
+
+    fn digest(&self, state: &State) -> Option<u128> {
+        let mut digester = Digester::default();
+        state.database.digest().hash(&mut digester);
+        state.clients.iter().for_each(|client| client.digest(&mut digester));
+        Some(digester.digest())
+    }
+
+    fn name(&self, choice: &Choice) -> String {
+        match *choice {
+            Choice::Step(thread) => self.scenario.threads[thread].name.to_string(),
+            Choice::Victim(thread) => format!("{}!", self.scenario.threads[thread].name),
+        }
+    }
+
+    fn parse(&self, token: &str) -> Option<Choice> {
+        let (name, victim) = token.strip_suffix('!').map_or((token, false), |name| (name, true));
+        let thread = self.scenario.threads.iter().position(|t| *t.name == *name)?;
+        Some(if victim { Choice::Victim(thread) } else { Choice::Step(thread) })
+    }
+}

@@ -1,0 +1,114 @@
+//! Scenario in, report out: every `golden/*.sql` has its report beside it. `UPDATE_EXPECT=1` writes them anew.
+//!
+//! Every scenario is also searched in the other ways, which must come to the same verdict.
+#![allow(clippy::unwrap_used)]
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use expect_test::expect;
+use isolde_report::{Report, Style, Verdict};
+use isolde_scenario::file::{FileOptions, Include, Included, SearchKind};
+use isolde_scenario::{Options, Scenario, ScenarioError, check, replay_schedule};
+
+fn directory() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
+}
+
+fn scenarios() -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(directory()).unwrap().map(|e| e.unwrap().path());
+    let mut paths: Vec<PathBuf> = entries.filter(|p| p.extension().is_some_and(|e| e == "sql")).collect();
+    paths.sort();
+    paths
+}
+
+fn load(path: &Path) -> Result<Scenario, ScenarioError> {
+    let name = path.file_name().unwrap().to_str().unwrap();
+    let text = std::fs::read_to_string(path).unwrap();
+    Scenario::parse(name, &text, &mut |include: Include<'_>| {
+        let text = std::fs::read_to_string(directory().join(include.path)).map_err(|e| e.to_string())?;
+        Ok(Included { name: include.path.into(), text })
+    })
+}
+
+fn run(scenario: &Scenario, settings: FileOptions) -> Report {
+    let options = Options { settings, command: format!("isolde explore {}", scenario.name()) };
+    check(scenario, &options, &mut |_| ControlFlow::Continue(()))
+}
+
+#[test]
+fn reports() {
+    for path in scenarios() {
+        let text = match load(&path) {
+            Ok(scenario) => run(&scenario, FileOptions::default()).to_text(Style::plain(120)),
+            Err(error) => format!("{error}\n"),
+        };
+        expect_test::expect_file![path.with_extension("txt")].assert_eq(&text);
+    }
+}
+
+#[test]
+fn a_schedule_that_breaks_nothing_is_shown() {
+    let scenario = load(&directory().join("lost-update.sql")).unwrap();
+    let report = replay_schedule(&scenario, "alice alice bob bob", &Options::default()).unwrap();
+    expect![[r#"
+        inconclusive  lost-update.sql: this schedule breaks nothing; there are others
+
+          #  line  alice                                                  │ bob
+          ────────────────────────────────────────────────────────────────┼─────────────────────────────────────────────────────
+          1     5  SELECT balance FROM account WHERE id = 1               │
+                   → balance 100                                          │
+          2     6  UPDATE account SET balance = :balance - 60 WHERE id =  │
+                     1                                                    │
+                   → UPDATE 1                                             │
+                   ~ account id = 1: balance 100 → 40                     │
+          3     8                                                         │ SELECT balance AS b FROM account WHERE id = 1
+                                                                          │ → b 40
+          4     9                                                         │ UPDATE account SET balance = :my_b - 30 WHERE id = 1
+                                                                          │ → UPDATE 1
+                                                                          │ ~ account id = 1: balance 40 → 10
+
+          account at the end
+            id  balance
+            1   10
+
+        undecided  failed assertion, uncaught error, deadlock, serial outcome
+
+        searched  replay: 5 states, 4 steps, 1 end state, at most 4 steps deep; not all of them
+    "#]].assert_eq(&report.to_text(Style::plain(120)));
+}
+
+#[test]
+fn schedules_that_make_no_sense() {
+    let scenario = load(&directory().join("lost-update.sql")).unwrap();
+    let refused = |schedule: &str| replay_schedule(&scenario, schedule, &Options::default()).map(|_| ()).unwrap_err();
+    expect!["token 2 of the schedule, `carol`, names no step; at the start there are: alice, bob"]
+        .assert_eq(&refused("alice carol"));
+    expect!["step 3 of the schedule, `alice`, is not possible; possible here: bob"].assert_eq(&refused("alice*5"));
+    expect!["step 1 of the schedule, `alice!`, is not possible; possible here: alice, bob"]
+        .assert_eq(&refused("alice!"));
+}
+
+#[test]
+fn every_search_comes_to_the_same_verdict() {
+    for path in scenarios() {
+        let Ok(scenario) = load(&path) else { continue };
+        let stateful = run(&scenario, FileOptions::default());
+        if matches!(stateful.verdict, Verdict::Inconclusive(_)) {
+            continue;
+        }
+        let settings = FileOptions { search: Some(SearchKind::Stateless), ..FileOptions::default() };
+        assert_eq!(run(&scenario, settings).verdict, stateful.verdict, "{}", path.display());
+    }
+}
+
+#[test]
+fn every_counterexample_replays() {
+    for path in scenarios() {
+        let Ok(scenario) = load(&path) else { continue };
+        let report = run(&scenario, FileOptions::default());
+        let Some(counterexample) = report.counterexample else { continue };
+        let again = replay_schedule(&scenario, &counterexample.schedule, &Options::default()).unwrap();
+        assert_eq!(again.counterexample, Some(counterexample), "{}", path.display());
+    }
+}

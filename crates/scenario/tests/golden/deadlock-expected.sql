@@ -1,0 +1,14 @@
+-- A deadlock is expected, so it is no violation.
+CREATE TABLE account (id int PRIMARY KEY, balance int NOT NULL);
+INSERT INTO account VALUES (1, 100), (2, 100);
+--@ expect error deadlock_detected
+--@ thread ann
+BEGIN;
+UPDATE account SET balance = balance - 10 WHERE id = 1;
+UPDATE account SET balance = balance + 10 WHERE id = 2;
+COMMIT;
+--@ thread ben
+BEGIN;
+UPDATE account SET balance = balance - 20 WHERE id = 2;
+UPDATE account SET balance = balance + 20 WHERE id = 1;
+COMMIT;

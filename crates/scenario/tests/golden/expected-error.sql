@@ -1,0 +1,15 @@
+-- The author knows that the second one fails.
+CREATE TABLE pet (id int PRIMARY KEY, name text NOT NULL);
+INSERT INTO pet VALUES (7, 'Samantha');
+CREATE PROCEDURE delete_pet(given int) LANGUAGE plpgsql AS $$
+BEGIN
+  DELETE FROM pet WHERE id = given;
+  IF NOT FOUND THEN
+    RAISE EXCEPTION 'Pet with id % not found', given;
+  END IF;
+END $$;
+--@ expect error raise_exception
+--@ thread nurse
+CALL delete_pet(7);
+--@ thread vet
+CALL delete_pet(7);

@@ -1,0 +1,4 @@
+--@ thread a
+SELECT 1;
+--@ invariant i
+SELECT 1;

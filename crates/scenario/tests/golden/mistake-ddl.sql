@@ -1,0 +1,2 @@
+--@ thread a
+CREATE TABLE t (x int PRIMARY KEY);

@@ -1,0 +1,5 @@
+CREATE TABLE t (x int);
+BEGIN;
+INSERT INTO t VALUES (1);
+--@ thread a
+SELECT x FROM t;

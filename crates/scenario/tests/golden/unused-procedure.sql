@@ -1,0 +1,7 @@
+CREATE TABLE t (x int PRIMARY KEY);
+CREATE PROCEDURE p() LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE t SET y = 1;
+END $$;
+--@ thread a
+SELECT x FROM t;
