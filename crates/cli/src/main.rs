@@ -1,2 +1,74 @@
-//! The `isolde` command.
-fn main() {}
+//! The `isolde` command: flags, files, wiring, progress, exit codes.
+//!
+//! Everything that is known about databases and searches is in the libraries; this is the only crate that reads files,
+//! prints or exits. A command reads its input, asks a library, and puts the answer on a [`page::Page`].
+
+mod args;
+mod complain;
+mod explore;
+mod input;
+mod page;
+mod replay;
+mod watch;
+
+use std::process::ExitCode;
+use std::thread;
+
+use clap::{CommandFactory, Parser};
+
+use crate::args::{Cli, Command};
+use crate::complain::Mistake;
+
+fn main() -> ExitCode {
+    std::panic::set_hook(Box::new(|panic| {
+        eprintln!("isolde: {panic}\nThis is a bug in Isolde. Please report it, with the command and the file.");
+    }));
+    let cli = Cli::parse();
+    watch::catch_interrupts();
+    let worker = thread::Builder::new().stack_size(STACK_BYTES).spawn(move || run(cli));
+    match worker.map(thread::JoinHandle::join) {
+        Ok(Ok(code)) => ExitCode::from(code),
+        Ok(Err(_)) => ExitCode::from(EXIT_BUG),
+        Err(error) => {
+            eprintln!("error: no thread can be started: {error}");
+            ExitCode::from(EXIT_MISTAKE)
+        }
+    }
+}
+
+/// Deeply nested input is worked on recursively; the pages of a stack cost nothing until they are touched.
+const STACK_BYTES: usize = 512 << 20;
+
+/// The command line or an input has a mistake.
+const EXIT_MISTAKE: u8 = 2;
+/// We have made one; also what Rust exits with by itself.
+const EXIT_BUG: u8 = 101;
+
+fn run(cli: Cli) -> u8 {
+    let color = cli.color;
+    let done = match cli.command {
+        Command::Explore(explore) => explore::run(&explore, color),
+        Command::Replay(replay) => replay::run(&replay, color),
+        Command::Completions { shell } => {
+            clap_complete::generate(shell, &mut Cli::command(), "isolde", &mut std::io::stdout());
+            Ok(0)
+        }
+        Command::Man => manual(),
+    };
+    done.unwrap_or_else(|mistake| {
+        page::complain(&mistake, color);
+        EXIT_MISTAKE
+    })
+}
+
+/// The manual pages of the command and its subcommands, one after another.
+fn manual() -> Result<u8, Mistake> {
+    let mut command = Cli::command();
+    command.build();
+    let subcommands = command.get_subcommands().filter(|c| !c.is_hide_set()).cloned();
+    for command in std::iter::once(command.clone()).chain(subcommands) {
+        let page = clap_mangen::Man::new(command);
+        page.render(&mut std::io::stdout()).map_err(|error| Mistake::new(format!("cannot write: {error}")))?;
+    }
+    Ok(0)
+}

@@ -1,0 +1,332 @@
+//! What can be typed behind `isolde`.
+//!
+//! Each flag is one documented field: the first paragraph of its comment is its line under `-h`, the rest is what
+//! `--help` adds. Nothing is decided here; a flag that was not given is `None`, so that an `option` line of the file can
+//! speak.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::builder::styling::{AnsiColor, Styles};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+
+const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Green.on_default().bold())
+    .usage(AnsiColor::Green.on_default().bold())
+    .literal(AnsiColor::Cyan.on_default().bold())
+    .placeholder(AnsiColor::Cyan.on_default());
+
+/// Finds the interleaving of SQL statements that breaks an application, or shows that there is none.
+///
+/// Isolde runs the threads of a scenario, a plain PostgreSQL script, in every order in which two or more sessions of a
+/// real server could interleave, on an embedded database that needs no server. If some order goes wrong it prints the
+/// shortest one, step by step, and says why.
+#[derive(Debug, Parser)]
+#[command(name = "isolde", version, styles = STYLES, disable_help_subcommand = true)]
+#[command(after_help = "Try: isolde explore examples/withdraw/withdraw.sql")]
+#[command(after_long_help = MAIN_LONG_HELP)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+
+    /// Colours: auto, always or never
+    ///
+    /// `auto` colours a terminal, and respects NO_COLOR and CLICOLOR_FORCE.
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_possible_values = true)]
+    #[arg(hide_default_value = true)]
+    pub(crate) color: Color,
+}
+
+const MAIN_LONG_HELP: &str = "\
+Try:
+  isolde explore examples/withdraw/withdraw.sql    a lost update, found and explained
+  isolde explore examples/withdraw/fixed.sql       the same with a row lock: holds
+  isolde explore --help                            what a scenario file is, and what is checked
+
+Exit codes:
+  0  holds: every interleaving was looked at and none is bad
+  1  violated: there is a bad one, and it was printed
+  2  the command line or an input file has a mistake
+  3  inconclusive: a limit was reached first; the answer names it";
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Look at every interleaving of the threads of a scenario file
+    #[command(long_about = EXPLORE_ABOUT, after_long_help = EXPLORE_LONG_HELP)]
+    Explore(Explore),
+
+    /// Run one schedule of a scenario file and show every step
+    #[command(long_about = REPLAY_ABOUT, after_long_help = REPLAY_LONG_HELP)]
+    Replay(Replay),
+
+    /// Print a completion script for a shell
+    ///
+    /// For bash: isolde completions bash > ~/.local/share/bash-completion/completions/isolde
+    Completions {
+        /// bash, zsh, fish, elvish or powershell
+        #[arg(hide_possible_values = true)]
+        shell: Shell,
+    },
+
+    /// Print the manual page in roff
+    #[command(hide = true)]
+    Man,
+}
+
+const EXPLORE_ABOUT: &str = "\
+Look at every interleaving of the threads of a scenario file.
+
+A scenario is a plain PostgreSQL script in sections. What stands before the first `--@` sets up the database; `--@` \
+is a comment to psql and opens a section here:
+
+  CREATE TABLE account (id int PRIMARY KEY, balance int NOT NULL);
+  INSERT INTO account VALUES (1, 100);
+
+  --@ thread alice
+  SELECT balance AS old FROM account WHERE id = 1 \\gset
+  UPDATE account SET balance = :old - 60 WHERE id = 1;
+
+  --@ thread bob isolation repeatable read retry 1
+  CALL withdraw(1, 60);
+
+  --@ invariant never_overdrawn
+  SELECT bool_and(balance >= 0) FROM account;
+
+Every SQL statement, also inside a procedure, is a place where another thread may act. A thread's header may say `xN` \
+(N copies), `isolation LEVEL`, `autocommit` (each statement of a procedure is its own transaction) and `retry N` \
+(start again after a serialization failure or a deadlock). `--@ invariant NAME` is a query that must be true in every \
+committed state, `--@ final NAME` one for the end; `--@ expect error CODE` permits an error; `--@ option KEY VALUE` \
+sets what the flags below set, unless they do.";
+
+const EXPLORE_LONG_HELP: &str = "\
+What is checked without asking:
+  serial outcome   what the threads saw and left behind is possible in some serial order
+  errors           no statement ends in an error that the program does not catch
+  assertions       no ASSERT fails
+  deadlocks        no threads wait for each other in a circle
+
+Exit codes:
+  0  holds: every interleaving was looked at and none is bad
+  1  violated: there is a bad one, and it was printed
+  2  the command line or an input file has a mistake
+  3  inconclusive: a limit was reached first, or the search was interrupted; the answer names it
+  With several files: 2 if any has a mistake, else 1, else 3, else 0.
+
+Examples:
+  isolde explore bank.sql
+  isolde explore examples/*/*.sql                       a line for each
+  isolde explore --search random --runs 10000 big.sql   a sample of very many
+  isolde explore --format json bank.sql | jq .verdict";
+
+const REPLAY_ABOUT: &str = "\
+Run one schedule of a scenario file and show every step.
+
+A schedule is the list of choices, first to last: names of threads, as the last line of a counterexample prints them. \
+`alice*3` stands for three steps of alice. The schedule may end early; then what the steps so far did is shown.";
+
+const REPLAY_LONG_HELP: &str = "\
+Exit codes:
+  1  violated: this run breaks a property
+  2  a mistake, also if a step of the schedule is not possible when its turn comes
+  3  inconclusive: this run breaks nothing; others may
+
+Example:
+  isolde replay examples/withdraw/withdraw.sql alice bob";
+
+/// `isolde explore`
+#[derive(Debug, Args)]
+pub(crate) struct Explore {
+    /// Scenario files; - is standard input
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+
+    /// Kind of search
+    #[arg(long, value_name = "KIND", help_heading = "Search")]
+    pub(crate) search: Option<Search>,
+
+    /// Make every transaction a single step
+    ///
+    /// Transactions then interleave but never overlap, as if the database ran them one at a time. What goes wrong here
+    /// goes wrong at every isolation level.
+    #[arg(long, help_heading = "Search")]
+    pub(crate) atomic: bool,
+
+    /// Random search: what decides the choices
+    ///
+    /// The same seed draws the same runs.
+    #[arg(long, value_name = "N", help_heading = "Search")]
+    pub(crate) seed: Option<u64>,
+
+    /// Random search: how many runs to draw
+    #[arg(long, value_name = "N", help_heading = "Search")]
+    pub(crate) runs: Option<u64>,
+
+    /// Give up after this many states
+    #[arg(long, value_name = "N", help_heading = "Limits")]
+    pub(crate) states_max: Option<u64>,
+
+    /// Follow no run beyond this many steps
+    #[arg(long, value_name = "N", help_heading = "Limits")]
+    pub(crate) depth_max: Option<u64>,
+
+    /// Give up after this long: 500ms, 30s, 5m, 1h
+    #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "Limits")]
+    pub(crate) time_max: Option<Duration>,
+
+    #[command(flatten)]
+    pub(crate) output: Output,
+
+    /// Print only the verdict, a line for each file
+    #[arg(long, short, help_heading = "Output")]
+    pub(crate) quiet: bool,
+
+    /// Add the time taken to the answer
+    ///
+    /// Without it the same input gives the same output, byte for byte.
+    #[arg(long, help_heading = "Output")]
+    pub(crate) stats: bool,
+
+    /// Show no progress, even on a terminal
+    #[arg(long, help_heading = "Output")]
+    pub(crate) no_progress: bool,
+}
+
+/// `isolde replay`
+#[derive(Debug, Args)]
+pub(crate) struct Replay {
+    /// The scenario file; - is standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+
+    /// Names of threads, in one argument or several
+    #[arg(required = true, value_name = "SCHEDULE")]
+    pub(crate) schedule: Vec<String>,
+
+    /// Make every transaction a single step, as for explore
+    #[arg(long)]
+    pub(crate) atomic: bool,
+
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+/// Where an answer goes, and how it looks.
+#[derive(Debug, Args)]
+pub(crate) struct Output {
+    /// text (default) or json
+    ///
+    /// With several files, json is one document for each, one after another.
+    #[arg(long, value_name = "FORMAT", default_value = "text", help_heading = "Output")]
+    #[arg(hide_possible_values = true, hide_default_value = true)]
+    pub(crate) format: Format,
+
+    /// Write the answer to a file instead of standard output
+    #[arg(long, short, value_name = "FILE", help_heading = "Output")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+/// How to search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Search {
+    /// Breadth first, every state once: the shortest counterexample
+    #[value(alias = "bfs")]
+    Stateful,
+    /// Depth first, every interleaving: slow, but remembers nothing
+    #[value(alias = "dfs")]
+    Stateless,
+    /// Interleavings by chance: never says "holds"
+    Random,
+}
+
+/// How an answer is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+}
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    /// On a terminal
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// The command that was given, as it can be given again.
+pub(crate) fn command_line() -> String {
+    let arguments = std::env::args_os().skip(1).map(|argument| shell_word(&argument.to_string_lossy()));
+    std::iter::once("isolde".to_string()).chain(arguments).collect::<Vec<_>>().join(" ")
+}
+
+/// A word that a shell reads as it is.
+fn shell_word(word: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "_-./=+:,@%".contains(c);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_string(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+/// `500ms`, `30s`, `5m`, `1h`, `1.5h`; a bare number is seconds.
+fn duration(text: &str) -> Result<Duration, String> {
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let number: f64 = number.parse().map_err(|_| "write a number and a unit, such as 30s".to_string())?;
+    let seconds = match unit.trim() {
+        "ms" => 0.001,
+        "" | "s" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        other => return Err(format!("unknown unit \"{other}\": write ms, s, m or h")),
+    };
+    Duration::try_from_secs_f64(number * seconds).map_err(|_| "that is too long".to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn durations() {
+        assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
+        assert_eq!(duration("30s"), Ok(Duration::from_secs(30)));
+        assert_eq!(duration("30"), Ok(Duration::from_secs(30)));
+        assert_eq!(duration("1.5h"), Ok(Duration::from_secs(5400)));
+        for wrong in ["", "s", "-1s", "3 weeks", "1e999s", "..s"] {
+            assert!(duration(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn words_for_a_shell() {
+        assert_eq!(shell_word("a/b-c.sql"), "a/b-c.sql");
+        assert_eq!(shell_word("alice bob"), "'alice bob'");
+        assert_eq!(shell_word("it's"), r"'it'\''s'");
+        assert_eq!(shell_word(""), "''");
+    }
+
+    /// `-h` stays a page of lines: nothing in it teaches, nothing is left without a word.
+    #[test]
+    fn every_flag_has_a_short_line() {
+        for command in Cli::command().get_subcommands() {
+            for flag in command.get_arguments() {
+                let help = flag.get_help().map(ToString::to_string).unwrap_or_default();
+                assert!(!help.is_empty() && help.len() <= 60, "{} {}: {help:?}", command.get_name(), flag.get_id());
+            }
+        }
+    }
+}

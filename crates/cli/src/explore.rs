@@ -1,0 +1,153 @@
+//! `isolde explore`: one answer for one file; a line for each of several, and how many of each kind.
+
+use std::path::Path;
+
+use isolde_report::{Report, Verdict};
+use isolde_scenario::file::{FileOptions, SearchKind};
+use isolde_scenario::{Options, Scenario};
+
+use crate::args::{self, Color, Explore, Search};
+use crate::complain::Mistake;
+use crate::page::{self, Page};
+use crate::watch::{self, Watch};
+use crate::{EXIT_MISTAKE, input};
+
+/// Explores every file, and says what to exit with.
+pub(crate) fn run(explore: &Explore, color: Color) -> Result<u8, Mistake> {
+    let mut page = Page::open(&explore.output, color)?;
+    let mut tally = Tally::default();
+    for file in &explore.files {
+        match check(explore, file) {
+            Ok(report) => {
+                tally.count(report.verdict.exit_code());
+                match explore.quiet || explore.files.len() > 1 {
+                    true => page.verdict(&report)?,
+                    false => page.answer(&report)?,
+                }
+            }
+            Err(mistake) => {
+                tally.count(EXIT_MISTAKE);
+                page::complain(&mistake, color);
+            }
+        }
+        if watch::interrupted() {
+            break;
+        }
+    }
+    if explore.files.len() > 1 && !explore.quiet {
+        page.remark(&tally.line())?;
+    }
+    Ok(tally.exit_code())
+}
+
+/// Reads and explores one file.
+fn check(explore: &Explore, path: &Path) -> Result<Report, Mistake> {
+    let file = input::read(path)?;
+    let scenario = Scenario::parse(&file.name, &file.text, &mut input::include)?;
+    let mut watch = Watch::start(&file.name, explore.time_max, !explore.no_progress);
+    let options = Options { settings: settings(explore), command: args::command_line() };
+    let mut report = isolde_scenario::check(&scenario, &options, &mut |progress| watch.look(progress));
+    if explore.stats {
+        report.stats.elapsed_ms = Some(watch.elapsed().as_millis() as u64);
+    }
+    Ok(report)
+}
+
+/// What the flags say; where they say nothing, the file may.
+fn settings(explore: &Explore) -> FileOptions {
+    FileOptions {
+        search: explore.search.map(SearchKind::from),
+        atomic: explore.atomic.then_some(true),
+        seed: explore.seed,
+        runs: explore.runs,
+        states_max: explore.states_max,
+        depth_max: explore.depth_max,
+        ..FileOptions::default()
+    }
+}
+
+impl From<Search> for SearchKind {
+    fn from(search: Search) -> SearchKind {
+        match search {
+            Search::Stateful => SearchKind::Stateful,
+            Search::Stateless => SearchKind::Stateless,
+            Search::Random => SearchKind::Random,
+        }
+    }
+}
+
+/// How many files came out how.
+#[derive(Debug, Default)]
+struct Tally {
+    holds: usize,
+    violated: usize,
+    inconclusive: usize,
+    mistakes: usize,
+}
+
+impl Tally {
+    fn count(&mut self, exit_code: u8) {
+        match exit_code {
+            0 => self.holds += 1,
+            1 => self.violated += 1,
+            EXIT_MISTAKE => self.mistakes += 1,
+            _ => self.inconclusive += 1,
+        }
+    }
+
+    /// The most pressing of all: a mistake, then a violation, then what is not known.
+    fn exit_code(&self) -> u8 {
+        match self {
+            Tally { mistakes: 1.., .. } => EXIT_MISTAKE,
+            Tally { violated: 1.., .. } => Verdict::Violated.exit_code(),
+            Tally { inconclusive: 1.., .. } => Verdict::Inconclusive(String::new()).exit_code(),
+            _ => Verdict::Holds.exit_code(),
+        }
+    }
+
+    /// `3 files: 1 holds, 2 violated`
+    fn line(&self) -> String {
+        let Tally { holds, violated, inconclusive, mistakes } = *self;
+        let parts = [
+            (holds, if holds == 1 { "holds" } else { "hold" }),
+            (violated, "violated"),
+            (inconclusive, "inconclusive"),
+            (mistakes, if mistakes == 1 { "has a mistake" } else { "have mistakes" }),
+        ];
+        let named: Vec<String> = parts.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect();
+        format!("\n{} files: {}", holds + violated + inconclusive + mistakes, named.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::ValueEnum;
+
+    #[test]
+    fn files_and_flags_know_the_same_searches() {
+        let flags: Vec<String> = Search::value_variants()
+            .iter()
+            .filter_map(|s| Some(s.to_possible_value()?.get_name().to_string()))
+            .collect();
+        let kinds: Vec<&str> = SearchKind::ALL.iter().map(|kind| kind.name()).collect();
+        assert_eq!(flags, kinds);
+        for search in Search::value_variants() {
+            let name = search.to_possible_value().map(|v| v.get_name().to_string());
+            assert_eq!(name.as_deref(), Some(SearchKind::from(*search).name()));
+        }
+    }
+
+    #[test]
+    fn the_most_pressing_exit_code_wins() {
+        let code = |codes: &[u8]| {
+            let mut tally = Tally::default();
+            codes.iter().for_each(|code| tally.count(*code));
+            tally.exit_code()
+        };
+        assert_eq!(code(&[0, 0]), 0);
+        assert_eq!(code(&[0, 3]), 3);
+        assert_eq!(code(&[3, 1, 0]), 1);
+        assert_eq!(code(&[3, 1, 2, 0]), 2);
+    }
+}

@@ -1,0 +1,117 @@
+//! Where answers go: the terminal, a pipe or a file; and how they look there.
+
+use std::fs::File;
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+
+use anstream::{AutoStream, ColorChoice};
+use isolde_report::{Report, Style};
+
+use crate::args::{self, Color, Format};
+use crate::complain::{Look, Mistake};
+
+/// Width of a page that is not on a terminal. Fixed, so that the same input gives the same output.
+const WIDTH: usize = 100;
+/// Narrower or wider pages are not filled.
+const WIDTHS: std::ops::RangeInclusive<usize> = 60..=160;
+
+/// Of the longest verdict, so that lines of several files align.
+const VERDICT_WIDTH: usize = "inconclusive".len();
+
+/// Takes the answers of one command.
+pub(crate) struct Page {
+    to: Box<dyn Write>,
+    /// How a failure to write is told.
+    name: String,
+    format: Format,
+    style: Style,
+}
+
+impl Page {
+    /// The page that the flags ask for.
+    pub(crate) fn open(output: &args::Output, color: Color) -> Result<Page, Mistake> {
+        let page = match &output.output {
+            Some(path) => Page { to: create(path)?, name: path.display().to_string(), ..Page::stdout(color) },
+            None => Page::stdout(color),
+        };
+        let color = page.style.color && (output.output.is_none() || color == Color::Always);
+        let width = if output.output.is_some() { WIDTH } else { page.style.width };
+        Ok(Page { format: output.format, style: Style { width, color }, ..page })
+    }
+
+    fn stdout(color: Color) -> Page {
+        let style = Style { width: width(), color: colored(color, &io::stdout()) };
+        Page { to: Box::new(io::stdout()), name: "standard output".into(), format: Format::Text, style }
+    }
+
+    /// Writes a whole answer.
+    pub(crate) fn answer(&mut self, report: &Report) -> Result<(), Mistake> {
+        match self.format {
+            Format::Text => self.write(&report.to_text(self.style)),
+            Format::Json => self.write(&report.to_json()),
+        }
+    }
+
+    /// Writes one line of an answer: the verdict and what it is about. JSON has no short form.
+    pub(crate) fn verdict(&mut self, report: &Report) -> Result<(), Mistake> {
+        match self.format {
+            Format::Text => {
+                let text = report.to_text(self.style);
+                let (verdict, file) = text.lines().next().and_then(|line| line.split_once("  ")).unwrap_or_default();
+                let space = " ".repeat(VERDICT_WIDTH.saturating_sub(report.verdict.word().len()));
+                self.line(&format!("{verdict}{space}  {file}"))
+            }
+            Format::Json => self.answer(report),
+        }
+    }
+
+    /// Writes a line between answers, for people only.
+    pub(crate) fn remark(&mut self, text: &str) -> Result<(), Mistake> {
+        match self.format {
+            Format::Text => self.line(text),
+            Format::Json => Ok(()),
+        }
+    }
+
+    fn line(&mut self, text: &str) -> Result<(), Mistake> {
+        self.write(&format!("{text}\n"))
+    }
+
+    fn write(&mut self, text: &str) -> Result<(), Mistake> {
+        match self.to.write_all(text.as_bytes()).and_then(|()| self.to.flush()) {
+            // Whoever reads has seen enough, as `head` does.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            other => other.map_err(|error| Mistake::new(format!("{} cannot be written: {error}", self.name))),
+        }
+    }
+}
+
+/// Writes a mistake to standard error, where it belongs.
+pub(crate) fn complain(mistake: &Mistake, color: Color) {
+    let stderr = io::stderr();
+    let look = Look { color: colored(color, &stderr), lines: stderr.is_terminal() };
+    // If even this fails, the exit code still tells.
+    let _ = stderr.lock().write_all(mistake.draw(look).as_bytes());
+}
+
+fn create(path: &Path) -> Result<Box<dyn Write>, Mistake> {
+    match File::create(path) {
+        Ok(file) => Ok(Box::new(file)),
+        Err(error) => Err(Mistake::new(format!("{} cannot be written: {error}", path.display()))),
+    }
+}
+
+fn colored<S: anstream::stream::RawStream>(color: Color, stream: &S) -> bool {
+    match color {
+        Color::Always => true,
+        Color::Never => false,
+        Color::Auto => AutoStream::choice(stream) != ColorChoice::Never,
+    }
+}
+
+fn width() -> usize {
+    match terminal_size::terminal_size() {
+        Some((width, _)) if io::stdout().is_terminal() => usize::from(width.0).clamp(*WIDTHS.start(), *WIDTHS.end()),
+        _ => WIDTH,
+    }
+}

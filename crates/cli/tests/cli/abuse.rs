@@ -1,0 +1,120 @@
+//! What nobody should type, and some will: an answer or a message, never a crash.
+
+use std::fs;
+use std::io::Write;
+use std::process::{Output, Stdio};
+use std::time::Duration;
+
+use crate::transcript::{isolde, root, shown};
+
+/// Explores what is piped in, within limits.
+fn explore(text: &[u8]) -> Output {
+    let mut child = isolde(&root())
+        .args(["explore", "--states-max", "300", "--time-max", "5s", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // It may end before it has read everything.
+    let _ = child.stdin.take().unwrap().write_all(text);
+    child.wait_with_output().unwrap()
+}
+
+/// Ends with an exit code that we give, and not in silence.
+fn ends_well(text: &[u8]) {
+    let output = explore(text);
+    let fine = matches!(output.status.code(), Some(0..=3)) && output.stdout.len() + output.stderr.len() > 0;
+    assert!(fine, "{}\n--- input\n{}", shown(&output), String::from_utf8_lossy(text));
+}
+
+#[test]
+fn random_bytes() {
+    let mut dice = Dice(1);
+    for _ in 0..40 {
+        let bytes: Vec<u8> = (0..dice.below(400)).map(|_| dice.below(256) as u8).collect();
+        ends_well(&bytes);
+        let letters: Vec<u8> = bytes.iter().map(|byte| b"-@ \n;'\"$\\:()thread x"[*byte as usize % 20]).collect();
+        ends_well(&letters);
+    }
+}
+
+#[test]
+fn mutilated_scenarios() {
+    let scenario = fs::read(root().join("examples/voucher/voucher.sql")).unwrap();
+    let other = fs::read(root().join("examples/doctors/fixed.sql")).unwrap();
+    let mut dice = Dice(2);
+    for _ in 0..120 {
+        let mut text = scenario.clone();
+        for _ in 0..1 + dice.below(4) {
+            let at = dice.below(text.len());
+            let length = dice.below(40).min(text.len() - at);
+            match dice.below(4) {
+                0 => drop(text.drain(at..at + length)),
+                1 => text.truncate(at + 1),
+                2 => text[at] = b" ;'()$,-\n"[dice.below(9)],
+                _ => {
+                    let from = dice.below(other.len() - 40);
+                    text.splice(at..at + length, other[from..from + 40].iter().copied());
+                }
+            }
+        }
+        ends_well(&text);
+    }
+}
+
+#[test]
+fn deep_nesting() {
+    for depth in [100, 10_000, 200_000] {
+        ends_well(format!("--@ thread a\nSELECT {}1{};", "(".repeat(depth), ")".repeat(depth)).as_bytes());
+        ends_well(format!("--@ thread a\nSELECT {}1;", "- ".repeat(depth)).as_bytes());
+        ends_well(format!("--@ thread a\nSELECT {}true;", "NOT ".repeat(depth)).as_bytes());
+        let (begin, end) = ("BEGIN ".repeat(depth), "END; ".repeat(depth));
+        ends_well(format!("--@ thread a\nDO $$ {begin} NULL; {end} $$;").as_bytes());
+    }
+}
+
+/// A thread that never ends, whether or not others could notice, is a limit reached and not a hang.
+#[test]
+fn endless_threads() {
+    let table = "CREATE TABLE t (n int); INSERT INTO t VALUES (0);";
+    for body in ["NULL;", "PERFORM t.n FROM t;", "UPDATE t SET n = t.n + 1;", "x := x + 1;"] {
+        let text = format!("{table}\n--@ thread a\nDO $$ DECLARE x int := 0; BEGIN LOOP {body} END LOOP; END $$;");
+        let output = explore(text.as_bytes());
+        assert!(matches!(output.status.code(), Some(1 | 3)), "{body}\n{}", shown(&output));
+    }
+}
+
+/// Ctrl-C ends the search, not the answer.
+#[cfg(unix)]
+#[test]
+fn interrupted() {
+    let mut text = String::from("CREATE TABLE t (id int PRIMARY KEY, n int);\n");
+    text += "INSERT INTO t SELECT 1, 0;\n--@ option serial off\n--@ option states_max 1000000000\n";
+    text += "--@ thread worker x12\nUPDATE t SET n = n + 1;\nUPDATE t SET n = n * 2;\nSELECT n FROM t;\n";
+    let mut child = isolde(&root())
+        .args(["explore", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+    std::thread::sleep(Duration::from_millis(1500));
+    let pid = child.id().to_string();
+    assert!(std::process::Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    let shown = shown(&output);
+    assert!(shown.starts_with("inconclusive  <stdin>: interrupted"), "{shown}");
+    assert_eq!(output.status.code(), Some(3));
+}
+
+/// Numbers that look random, the same ones every time.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((self.0 >> 33) as usize) % bound.max(1)
+    }
+}

@@ -1,0 +1,81 @@
+//! The transcripts of `tests/golden`, run in `tests/input`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::transcript::{compare, isolde, replayed, root};
+
+#[test]
+fn transcripts() {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    let mut paths: Vec<PathBuf> = fs::read_dir(tests.join("golden")).unwrap().map(|e| e.unwrap().path()).collect();
+    paths.sort();
+    let mut failures = Vec::new();
+    for path in paths {
+        let transcript = fs::read_to_string(&path).unwrap();
+        compare(&replayed(&transcript, &tests.join("input")), &path, &mut failures);
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n\n"));
+}
+
+/// The README shows what the tool prints, not what it printed once.
+#[test]
+fn the_readme_shows_real_output() {
+    let path = root().join("README.md");
+    let readme = fs::read_to_string(&path).unwrap();
+    let output = isolde(&root()).args(["explore", "examples/withdraw/withdraw.sql"]).output().unwrap();
+    let output = String::from_utf8(output.stdout).unwrap();
+    assert!(readme.contains(&output), "README.md does not show this:\n{output}");
+}
+
+#[test]
+fn json_is_one_document_per_file() {
+    let files = ["examples/withdraw/withdraw.sql", "examples/withdraw/fixed.sql"];
+    let output = isolde(&root()).args(["explore", "--format", "json"]).args(files).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let documents: Vec<serde_json::Value> =
+        serde_json::Deserializer::from_slice(&output.stdout).into_iter().map(Result::unwrap).collect();
+    let verdicts: Vec<&str> = documents.iter().map(|d| d["verdict"].as_str().unwrap()).collect();
+    assert_eq!(verdicts, ["violated", "holds"]);
+    assert_eq!(documents[0]["file"], files[0]);
+    assert_eq!(documents[0]["counterexample"]["anomaly"], "lost update");
+    assert!(documents[0]["stats"]["elapsed_ms"].is_null());
+}
+
+#[test]
+fn an_answer_can_go_to_a_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("answer.txt");
+    let explore = |arguments: &[&str]| {
+        isolde(&root()).args(["explore", "examples/withdraw/fixed.sql"]).args(arguments).output().unwrap()
+    };
+    let written = explore(&["--output", path.to_str().unwrap()]);
+    assert_eq!((written.status.code(), written.stdout.as_slice()), (Some(0), b"".as_slice()));
+    assert_eq!(fs::read(&path).unwrap(), explore(&[]).stdout);
+    let refused = explore(&["--output", "no/such/directory/answer.txt"]);
+    assert_eq!(refused.status.code(), Some(2));
+}
+
+#[test]
+fn colours_are_for_those_who_want_them() {
+    let explore = |arguments: &[&str], variable: &str| {
+        let mut command = isolde(&root());
+        command.args(["explore", "examples/withdraw/fixed.sql"]).args(arguments).env(variable, "1");
+        command.output().unwrap().stdout.contains(&0x1b)
+    };
+    assert!(!explore(&[], "SOMETHING"), "none in a pipe");
+    assert!(explore(&[], "CLICOLOR_FORCE"));
+    assert!(explore(&["--color", "always"], "NO_COLOR"));
+    assert!(!explore(&["--color", "never"], "CLICOLOR_FORCE"));
+    assert!(!explore(&[], "NO_COLOR"));
+}
+
+#[test]
+fn completions_and_the_manual_are_there() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let output = isolde(&root()).args(["completions", shell]).output().unwrap();
+        assert!(output.status.success() && String::from_utf8(output.stdout).unwrap().contains("states-max"), "{shell}");
+    }
+    let manual = isolde(&root()).arg("man").output().unwrap();
+    assert!(String::from_utf8(manual.stdout).unwrap().contains(".TH"));
+}

@@ -1,0 +1,13 @@
+//! The real binary, run as a user runs it.
+//!
+//! - `examples`: every story of `examples/` is told by the tool as its README and its `expected.txt` say;
+//! - `golden`: transcripts in `tests/golden`, of good, broken and nonsensical commands;
+//! - `abuse`: random bytes, mutilated scenarios, interrupts: an answer or a message, never a crash.
+//!
+//! Texts are regenerated with `UPDATE_EXPECT=1`; review the diff.
+#![allow(clippy::unwrap_used)]
+
+mod abuse;
+mod examples;
+mod golden;
+mod transcript;

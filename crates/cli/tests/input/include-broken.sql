@@ -1,0 +1,3 @@
+\ir parts/broken.sql
+--@ thread a
+SELECT 1;

@@ -1,0 +1,1 @@
+\ir include-itself.sql

@@ -1,0 +1,1 @@
+\ir parts/nothing.sql

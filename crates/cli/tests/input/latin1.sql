@@ -1,0 +1,2 @@
+-- Zoë wrote this in another encoding.
+SELECT 1;

@@ -1,0 +1,2 @@
+CREATE TABLE counter (n int NOT NULL);
+INSERT INTO counter VALUES (0);

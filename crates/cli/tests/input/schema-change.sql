@@ -1,0 +1,2 @@
+--@ thread a
+CREATE TABLE t (n int);

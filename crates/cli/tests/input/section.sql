@@ -1,0 +1,2 @@
+--@ tread alice
+SELECT 1;

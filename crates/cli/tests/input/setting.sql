@@ -1,0 +1,2 @@
+--@ thread alice isolation snapshot
+SELECT 1;

@@ -1,0 +1,4 @@
+CREATE TABLE t (n int);
+
+--@ thread a
+SELEC n FROM t;

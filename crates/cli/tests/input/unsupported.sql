@@ -1,0 +1,4 @@
+CREATE TABLE t (n int);
+
+--@ thread a
+SELECT n, rank() OVER (ORDER BY n) FROM t;
