@@ -112,7 +112,8 @@ fn write_properties(out: &mut dyn Write, report: &Report, style: Style) -> fmt::
         (PropertyStatus::Undecided, "undecided"),
     ] {
         let names = names(status);
-        if !names.is_empty() && !(status == PropertyStatus::Undecided && report.verdict == Verdict::Violated) {
+        let dull = status == PropertyStatus::Undecided && report.verdict == Verdict::Violated;
+        if !names.is_empty() && !dull {
             write_paragraph(out, heading, &names, style)?;
         }
     }
@@ -186,7 +187,7 @@ fn grouped(n: u64) -> String {
     let digits = n.to_string();
     let mut out = String::new();
     for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i) % 3 == 0 {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
             out.push(',');
         }
         out.push(digit);

@@ -259,6 +259,8 @@ fn op_kind(step: &Step) -> OpKind {
         "DELETE" => OpKind::Delete,
         "COMMIT" | "END" => OpKind::Commit,
         "SELECT" | "PERFORM" | "WITH" | "VALUES" => OpKind::Select,
+        // An expression of a routine, evaluated by the server: IF EXISTS (SELECT ...).
+        _ if !step.footprint.reads.is_empty() && step.footprint.writes.is_empty() => OpKind::Select,
         _ => OpKind::Other,
     }
 }

@@ -67,10 +67,9 @@ pub(crate) fn generated(catalog: &Catalog) -> Generated {
         for table in catalog.tables() {
             for key in &table.foreign_keys {
                 for (&column, &parent) in key.columns.iter().zip(&key.parent_columns) {
-                    if let Some(sequence) = generated.get(&(key.parent, parent)) {
-                        if !generated.contains_key(&(table.id, column)) {
-                            more.push(((table.id, column), sequence.clone()));
-                        }
+                    let sequence = generated.get(&(key.parent, parent));
+                    if let Some(sequence) = sequence.filter(|_| !generated.contains_key(&(table.id, column))) {
+                        more.push(((table.id, column), sequence.clone()));
                     }
                 }
             }

@@ -251,12 +251,15 @@ fn during_setup(span: Span, error: &SqlError) -> Diagnostic {
     }
 }
 
+/// A statement of set-up that runs more statements than this is taken to run for ever.
+const SETUP_STEPS_MAX: usize = 1_000_000;
+
 /// Runs a statement to its end while no other session does anything.
 fn run_alone(database: &mut Database, session: SessionId, prepared: &Arc<Prepared>, params: &[Value]) -> Reply {
     if let Some(reply) = database.submit(session, prepared, params) {
         return reply;
     }
-    loop {
+    for _ in 0..SETUP_STEPS_MAX {
         if let Activity::Blocked(_) = database.activity(session) {
             let message = "the statement waits for a lock that nobody will release";
             return Err(SqlError::new(SqlState::LOCK_NOT_AVAILABLE, message));
@@ -265,6 +268,7 @@ fn run_alone(database: &mut Database, session: SessionId, prepared: &Arc<Prepare
             return reply;
         }
     }
+    Err(SqlError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, format!("no end after {SETUP_STEPS_MAX} statements")))
 }
 
 fn bind_thread(
