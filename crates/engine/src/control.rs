@@ -297,8 +297,7 @@ fn no_savepoint(name: &str) -> SqlError {
 fn check_level(level: Option<Isolation>) -> Result<(), SqlError> {
     if level == Some(Isolation::Serializable) {
         let message = "SERIALIZABLE is not supported by the embedded engine yet";
-        return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message)
-            .hint("use REPEATABLE READ, or run it on a real server: --on postgres://..."));
+        return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message).hint("use REPEATABLE READ"));
     }
     Ok(())
 }

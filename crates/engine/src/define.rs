@@ -30,8 +30,7 @@ impl Machine<'_> {
     pub(crate) fn define(&mut self, define: &Define) -> Result<&'static str, SqlError> {
         if self.others().any(|(_, s)| s.transaction.is_some()) {
             let message = "DDL while another session has an open transaction is not supported by the embedded engine";
-            return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message)
-                .hint("move it into the set-up, or run it on a real server: --on postgres://..."));
+            return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message).hint("move it into the set-up"));
         }
         self.remember_definitions();
         let mut catalog = self.db.schema.catalog.clone();
@@ -189,8 +188,7 @@ impl Machine<'_> {
         }
         if self.others().any(|(_, s)| s.transaction.as_ref().is_some_and(|t| !t.is_quiet())) {
             let message = "TRUNCATE while another session has changed rows is not supported by the embedded engine";
-            return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message)
-                .hint("use DELETE, or run it on a real server: --on postgres://..."));
+            return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message).hint("use DELETE"));
         }
         let (committed, digest, epoch) = (self.db.committed.clone(), self.db.committed_digest, self.db.epoch);
         let view = self.transaction_mut().begin_statement(&schema.catalog, &committed, digest, epoch).clone();

@@ -63,10 +63,10 @@ impl Diagnostic {
         Self::new(span, SqlState::SYNTAX_ERROR, message)
     }
 
-    /// A construct PostgreSQL has and we do not; always suggests the real server.
+    /// A construct that PostgreSQL has and we do not.
     pub fn unsupported(span: Span, construct: impl fmt::Display) -> Self {
         Self::new(span, SqlState::FEATURE_NOT_SUPPORTED, format!("{construct} is not supported by the embedded engine"))
-            .hint("run it on a real server: --on postgres://...")
+            .hint("docs/reference.md lists the SQL that is supported")
     }
 
     /// The same with a hint.
