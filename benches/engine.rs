@@ -4,10 +4,13 @@
 //! machine disturbs little. The last column compares with the line it names.
 
 use std::hint::black_box;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use isolde_engine::{Database, Prepared, SessionId};
+use isolde_explore::{Matching, Search, Strategy, Visit, on_leaf};
+use isolde_scenario::{Scenario, ScenarioSystem, file};
 use isolde_sql::{Type, Value, parse};
 
 /// How long a round lasts.
@@ -62,7 +65,7 @@ fn statements(bench: &Bench) {
     let (db, session) = accounts(1000);
     let select = prepare(&db, "SELECT balance FROM account WHERE id = $1", &[Type::Int4]);
     let update = prepare(&db, "UPDATE account SET balance = balance + 1 WHERE id = $1", &[Type::Int4]);
-    let mut run = |statement: &Arc<Prepared>| {
+    let run = |statement: &Arc<Prepared>| {
         let mut db = db.clone();
         bench.measure(|i| {
             let id = Value::Int((i % 1000) as i64 + 1);
@@ -94,17 +97,17 @@ fn snapshots(bench: &Bench, large: usize) {
     let (db, _) = accounts(large);
     let ns = bench.measure(|_| drop(black_box(db.clone())));
     line(&format!("snapshot alone, {large} rows"), ns, "");
-    let ns = bench.measure(|_| drop(black_box(db.digest())));
+    let ns = bench.measure(|_| {
+        black_box(db.digest());
+    });
     line(&format!("digest of the state, {large} rows"), ns, "");
 }
 
 /// All interleavings of the withdraw example, without reduction or state matching.
 fn exploration(bench: &Bench) {
-    use isolde_explore::{Matching, Search, Strategy};
     let text = include_str!("../examples/withdraw/withdraw.sql");
-    let scenario = isolde_scenario::Scenario::parse("withdraw.sql", text, &mut isolde_scenario::file::no_includes)
-        .expect("the example parses");
-    let system = isolde_scenario::ScenarioSystem::new(&scenario);
+    let scenario = Scenario::parse("withdraw.sql", text, &mut file::no_includes).expect("the example parses");
+    let system = ScenarioSystem { scenario: &scenario, atomic: false };
     for (name, strategy, matching) in [
         ("naive exploration of withdraw, one step", Strategy::Depth, Matching::Off),
         ("stateful exploration of withdraw, one step", Strategy::Breadth, Matching::Digest),
@@ -112,7 +115,8 @@ fn exploration(bench: &Bench) {
         let search = Search { strategy, matching, ..Search::default() };
         let mut steps = 0;
         let ns = bench.measure(|_| {
-            let summary = search.run(&system, &mut isolde_explore::on_leaf(|_: &isolde_explore::Visit<'_, _>| ()));
+            let summary =
+                search.run(&system, &mut on_leaf(|_: &Visit<'_, ScenarioSystem<'_>>| ControlFlow::Continue(())));
             steps = summary.transitions;
         });
         line(name, ns / steps as f64, &format!("{steps} steps a search"));

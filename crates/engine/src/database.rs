@@ -4,7 +4,6 @@ use std::sync::{Arc, OnceLock};
 
 use isolde_sql::ast;
 use isolde_sql::catalog::{Catalog, RoutineId, TableId};
-use isolde_sql::typed::{Routine, Statement};
 use isolde_sql::{Diagnostic, Row, Span, SqlError, SqlState, Type, Value, bind};
 use smallvec::SmallVec;
 
@@ -14,7 +13,7 @@ use crate::host::Sequences;
 use crate::lock::{self, SessionSet, Wants};
 use crate::machine::{Machine, is_step};
 use crate::prepare::Prepared;
-use crate::routine::{Code, Source};
+use crate::routine::Code;
 use crate::session::{
     Activity, Blocked, Frame, Outcome, Pending, PendingKind, Reply, Session, SessionId, SessionOptions, Step,
 };
@@ -305,18 +304,9 @@ impl Schema {
         let compile = || {
             let def = self.catalog.routine(id);
             let routine = bind::routine(&self.catalog, def)?;
-            let source = match &def.body {
-                ast::RoutineBody::PlPgSql(body) => Source { text: &body.text, offset: body.span.start },
-                ast::RoutineBody::Sql(_) => Source { text: "", offset: def.span.start },
-            };
-            Ok(Arc::new(Code::compile(&self.catalog, &routine, source)))
+            Ok(Arc::new(Code::compile(&self.catalog, &routine)))
         };
         self.routines[id.0 as usize].get_or_init(compile).clone()
-    }
-
-    /// The code of a DO block.
-    pub(crate) fn inline(&self, routine: &Routine, statement: &Statement) -> Arc<Code> {
-        Arc::new(Code::compile(&self.catalog, routine, Source { text: &statement.text, offset: statement.span.start }))
     }
 }
 

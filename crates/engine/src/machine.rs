@@ -145,8 +145,9 @@ impl<'a> Machine<'a> {
             | StatementKind::Update(_)
             | StatementKind::Delete(_) => self.run_rows(&prepared, &params, begun),
             StatementKind::Call(routine, _) => self.run_call(&prepared, *routine, &params, begun),
-            StatementKind::Do(routine) => {
-                let code = self.db.schema.inline(routine, &prepared.statement);
+            StatementKind::Do(_) => {
+                let Plan::Do(code) = &prepared.plan else { unreachable!("DO has code") };
+                let code = code.clone();
                 self.mark_entered(Running::new(Snapshot::empty(), 0));
                 self.enter(code, Vec::new())
             }
@@ -425,7 +426,7 @@ impl<'a> Machine<'a> {
             shapes,
         };
         let reads = &mut self.footprint.reads;
-        act(&mut Context { catalog: &schema.catalog, view, params, host: &mut host, calls, reads })
+        act(&mut Context { view, params, host: &mut host, calls, reads })
     }
 
     /// Locks a row, or says what to wait for. A request that meets no conflicting holder overtakes those who wait.

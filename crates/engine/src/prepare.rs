@@ -10,6 +10,7 @@ use isolde_sql::{Diagnostic, Type};
 
 use crate::footprint::ColumnSet;
 use crate::plan::{self, Expr, QueryPlan, SelectPlan};
+use crate::routine::Code;
 
 /// A statement, ready to run against the catalog it was prepared for.
 #[derive(Debug)]
@@ -32,7 +33,9 @@ pub(crate) enum Plan {
     Delete(DeletePlan),
     /// The arguments.
     Call(Vec<Expr>),
-    /// Everything else: transaction control, DDL, DO, SET.
+    /// The block's code.
+    Do(Arc<Code>),
+    /// Everything else: transaction control, DDL, SET.
     Other,
 }
 
@@ -176,6 +179,7 @@ impl Plan {
                 Plan::Delete(DeletePlan { table: delete.table, select, returning, columns })
             }
             StatementKind::Call(_, args) => Plan::Call(compile(args)),
+            StatementKind::Do(routine) => Plan::Do(Arc::new(Code::compile(catalog, routine))),
             _ => Plan::Other,
         }
     }
@@ -188,6 +192,7 @@ impl Plan {
             Plan::Update(plan) => ("UPDATE", plan.columns.clone()),
             Plan::Delete(plan) => ("DELETE", plan.columns.clone()),
             Plan::Call(_) => ("CALL", Arc::default()),
+            Plan::Do(_) => ("DO", Arc::default()),
             Plan::Other => ("", Arc::default()),
         }
     }

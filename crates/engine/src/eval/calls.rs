@@ -48,11 +48,6 @@ impl Calls {
         self.next = 0;
     }
 
-    /// Nothing was called.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.results.is_empty()
-    }
-
     /// All results: they are part of the state of a statement that waits.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &CallResult> {
         self.results.iter()

@@ -31,8 +31,6 @@ use crate::storage::{RowId, Tables};
 
 /// What evaluation needs besides rows.
 pub(crate) struct Context<'a> {
-    /// What is defined.
-    pub(crate) catalog: &'a Catalog,
     /// The statement's snapshot, own earlier writes included.
     pub(crate) view: &'a Tables,
     /// Variables of the routine, or `$n`.
@@ -406,14 +404,7 @@ fn nowhere<T>(
     evaluate: impl FnOnce(&mut Context<'_>) -> Result<T, Interrupt>,
 ) -> Result<T, SqlError> {
     let (mut host, mut calls, mut reads) = (NoHost, Calls::default(), Vec::new());
-    let mut ctx = Context {
-        catalog: &NO_CATALOG,
-        view: &NO_TABLES,
-        params,
-        host: &mut host,
-        calls: &mut calls,
-        reads: &mut reads,
-    };
+    let mut ctx = Context { view: &NO_TABLES, params, host: &mut host, calls: &mut calls, reads: &mut reads };
     evaluate(&mut ctx).map_err(|why| match why {
         Interrupt::Error(error) => error,
         Interrupt::Call(..) => SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, "this function needs a session"),

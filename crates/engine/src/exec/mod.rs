@@ -154,7 +154,9 @@ impl Machine<'_> {
             Plan::Insert(plan) => self.insert(plan, params, run)?,
             Plan::Update(plan) => self.update(plan, params, run)?,
             Plan::Delete(plan) => self.delete(plan, params, run)?,
-            Plan::Call(_) | Plan::Other => unreachable!("only queries and changes of rows are run as statements"),
+            Plan::Call(_) | Plan::Do(_) | Plan::Other => {
+                unreachable!("only queries and changes of rows are run as statements")
+            }
         }
         while run.after_next < run.after.len() {
             self.after(run)?;

@@ -18,10 +18,10 @@ use crate::prepare::Prepared;
 
 impl Code {
     /// Compiles a bound routine.
-    pub(crate) fn compile(catalog: &Catalog, routine: &Routine, text: Source<'_>) -> Code {
+    pub(crate) fn compile(catalog: &Catalog, routine: &Routine) -> Code {
         let mut compiler = Compiler {
             catalog,
-            text,
+            text: Source { text: &routine.text, offset: routine.offset },
             instructions: Vec::new(),
             variables: routine.variables.clone(),
             loops: 0,
@@ -32,13 +32,12 @@ impl Code {
         compiler.block(&routine.body);
         compiler.emit(Instruction::Return(None));
         let mut hasher = rustc_hash::FxHasher::default();
-        (&routine.name, compiler.text.offset).hash(&mut hasher);
+        (&routine.name, routine.offset).hash(&mut hasher);
         Code {
             name: routine.name.clone(),
             id: hasher.finish(),
             instructions: compiler.instructions,
             variables: compiler.variables,
-            params: routine.params,
             found: routine.found,
             returns: routine.returns.clone(),
             loops: compiler.loops,
@@ -48,9 +47,9 @@ impl Code {
 
 /// The text of a routine's body and where it stands in its file.
 #[derive(Clone, Copy)]
-pub(crate) struct Source<'a> {
-    pub(crate) text: &'a str,
-    pub(crate) offset: u32,
+struct Source<'a> {
+    text: &'a str,
+    offset: u32,
 }
 
 struct Compiler<'a> {

@@ -8,7 +8,7 @@
 mod compile;
 mod run;
 
-pub(crate) use compile::{Source, draws};
+pub(crate) use compile::draws;
 pub(crate) use run::field_of;
 
 use std::sync::Arc;
@@ -28,7 +28,6 @@ pub(crate) struct Code {
     pub(crate) id: u64,
     pub(crate) instructions: Vec<Instruction>,
     pub(crate) variables: Vec<Variable>,
-    pub(crate) params: usize,
     pub(crate) found: usize,
     pub(crate) returns: RoutineReturns,
     /// How many loops over queries it has.

@@ -51,7 +51,11 @@ pub(super) fn bind(catalog: &Catalog, def: &RoutineDef) -> Result<Routine> {
         ReturnsDef::Outs => RoutineReturns::Outs(outs),
         ReturnsDef::Set(columns) => RoutineReturns::Set(output_columns(columns)),
     };
-    Ok(Routine { name: def.name.clone(), variables, params, found, returns, body })
+    let (text, offset) = match &def.body {
+        RoutineBody::PlPgSql(body) => (body.text.clone(), body.span.start),
+        RoutineBody::Sql(_) => ("".into(), def.span.start),
+    };
+    Ok(Routine { name: def.name.clone(), variables, params, found, returns, body, text, offset })
 }
 
 /// Binds a DO block.
@@ -64,7 +68,8 @@ pub(super) fn bind_block(catalog: &Catalog, body: &ast::plpgsql::Body) -> Result
     let binder = Binder { catalog, levels: Vec::new(), with: Vec::new(), frame };
     let (code, variables) = Code::new(binder, None, Vec::new(), body).bind(&body.block)?;
     let name = "inline_code_block".into();
-    Ok(Routine { name, variables, params: 0, found, returns: RoutineReturns::Void, body: code })
+    let (text, offset) = (body.text.clone(), body.span.start);
+    Ok(Routine { name, variables, params: 0, found, returns: RoutineReturns::Void, body: code, text, offset })
 }
 
 /// The slots that RETURN NEXT without an expression returns.

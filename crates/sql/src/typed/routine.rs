@@ -26,6 +26,10 @@ pub struct Routine {
     pub returns: RoutineReturns,
     /// The code.
     pub body: Vec<Stmt>,
+    /// Its text, as written.
+    pub text: Arc<str>,
+    /// Where that text stands in its file: spans minus this are places in `text`.
+    pub offset: u32,
 }
 
 /// A variable of a routine.

@@ -98,7 +98,6 @@ impl Fixture {
 
     fn within<T>(&mut self, params: &[Value], f: impl FnOnce(&mut Context<'_>) -> T) -> T {
         f(&mut Context {
-            catalog: &self.catalog,
             view: &self.tables,
             params,
             host: &mut self.host,
