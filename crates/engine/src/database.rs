@@ -15,7 +15,7 @@ use crate::machine::{Machine, is_step};
 use crate::prepare::Prepared;
 use crate::routine::Code;
 use crate::session::{
-    Activity, Blocked, Frame, Outcome, Pending, PendingKind, Reply, Session, SessionId, SessionOptions, Step,
+    Activity, Blocked, Frame, Notice, Outcome, Pending, PendingKind, Reply, Session, SessionId, SessionOptions, Step,
 };
 use crate::storage::{TableData, Tables};
 
@@ -126,8 +126,17 @@ impl Database {
         assert!(self.sessions[session.0].is_idle(), "a client waits for the answer before it sends the next statement");
         let mut machine = Machine::take(self, session);
         let reply = machine.submit(statement, params);
+        machine.session.notices = std::mem::take(&mut machine.notices);
         machine.put_back();
         reply
+    }
+
+    /// What was said to the client while [`Database::submit`] did its work; steps bring their own.
+    pub fn take_notices(&mut self, session: SessionId) -> Vec<Notice> {
+        if self.sessions[session.0].notices.is_empty() {
+            return Vec::new();
+        }
+        std::mem::take(&mut Arc::make_mut(&mut self.sessions[session.0]).notices)
     }
 
     /// The client of an idle session sent something that could not even be bound: its transaction fails as for any error.
@@ -208,7 +217,7 @@ impl Database {
     fn finish_step(
         &self,
         session: SessionId,
-        (footprint, notices, outcome): (crate::Footprint, Vec<crate::Notice>, Option<Outcome>),
+        (footprint, notices, outcome): (crate::Footprint, Vec<Notice>, Option<Outcome>),
         pending: Pending,
         reply: Option<Reply>,
     ) -> Step {

@@ -161,6 +161,8 @@ pub(crate) struct Session {
     pub(crate) committing: Option<StatementResult>,
     /// Values this session last drew, by sequence, for `currval`; the last one is `lastval`'s.
     pub(crate) drawn: Arc<Vec<(Arc<str>, i64)>>,
+    /// Said during a submission, and not yet told.
+    pub(crate) notices: Vec<Notice>,
     /// How many pseudo-random values it has drawn.
     pub(crate) randoms: u64,
     /// The digest of all the above, until it changes.

@@ -197,7 +197,10 @@ impl AtWork<'_> {
             };
             let variables = &self.client.progress.variables;
             let params: Vec<Value> = submission.params.iter().map(|&slot| variables[slot].clone()).collect();
-            match self.database.submit(self.thread.session, &submission.prepared, &params) {
+            let reply = self.database.submit(self.thread.session, &submission.prepared, &params);
+            let said = self.database.take_notices(self.thread.session);
+            self.notice(&said);
+            match reply {
                 None => return,
                 Some(reply) => self.answer(reply),
             }
