@@ -7,7 +7,6 @@ use isolde_sql::ast::{Isolation, TransactionModes};
 use isolde_sql::typed::Transaction as Control;
 use isolde_sql::{SqlError, SqlState};
 
-use crate::digest::Hash128;
 use crate::exec::Produced;
 use crate::footprint::Write;
 use crate::machine::{Machine, Ran, in_failed_transaction};
@@ -197,7 +196,7 @@ impl Machine<'_> {
             let (before, after) = (change.before.as_ref(), change.after.as_ref());
             let values = after.map(|tuple| &tuple.values);
             self.db.count_row(row.0, before, values);
-            published_sum = published_sum.wrapping_add(Hash128::of(PUBLISHED, (row.0, before, values)));
+            published_sum = published_sum.wrapping_add(isolde_digest::tagged(PUBLISHED, (row.0, before, values)));
             if successor.is_none() {
                 let table = schema.catalog.table(row.0);
                 let data = self.db.committed.table_mut(row.0);

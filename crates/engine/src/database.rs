@@ -7,7 +7,6 @@ use isolde_sql::catalog::{Catalog, RoutineId, TableId};
 use isolde_sql::{Diagnostic, Row, Span, SqlError, SqlState, Type, Value, bind};
 use smallvec::SmallVec;
 
-use crate::digest::Hash128;
 use crate::exec::Produced;
 use crate::host::Sequences;
 use crate::lock::{self, SessionSet, Wants};
@@ -294,7 +293,7 @@ impl Database {
 
 /// The hash of a row in its table.
 pub(crate) fn row_digest(table: TableId, row: &Row) -> u128 {
-    Hash128::of(0x526f77, (table, row))
+    isolde_digest::tagged(0x526f77, (table, row))
 }
 
 fn commit_text() -> Arc<str> {

@@ -11,7 +11,6 @@ use isolde_sql::builtin::SessionFunction;
 use isolde_sql::catalog::{Catalog, Sequence};
 use isolde_sql::{SqlError, SqlState, Value};
 
-use crate::digest::Hash128;
 use crate::eval::Host;
 use crate::routine::{Shape, field_of};
 use crate::session::{Frame, Session, SessionId};
@@ -124,7 +123,7 @@ impl SessionHost<'_> {
 
     fn random(&mut self) -> u128 {
         self.session.randoms += 1;
-        Hash128::of(0x72, (self.me, self.session.randoms))
+        isolde_digest::tagged(0x72, (self.me, self.session.randoms))
     }
 }
 

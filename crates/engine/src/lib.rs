@@ -35,7 +35,6 @@
 mod control;
 mod database;
 mod define;
-mod digest;
 mod eval;
 mod exec;
 pub mod footprint;

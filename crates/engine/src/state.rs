@@ -8,25 +8,25 @@
 use std::hash::{Hash, Hasher};
 
 use crate::database::{Database, row_digest};
-use crate::digest::Hash128;
 use crate::exec::{Input, Running};
 use crate::lock::RowRef;
 use crate::routine::RoutineFrame;
 use crate::session::{Frame, Session};
 use crate::transaction::{Snapshot, Transaction};
+use isolde_digest::Digester;
 
 impl Database {
     /// A 128-bit digest of the logical content: committed rows, sequences, open transactions with their locks and
     /// waits, the position and variables of everything that runs.
     pub fn digest(&self) -> u128 {
-        let mut h = Hash128::tagged(0xdb);
+        let mut h = Digester::tagged(0xdb);
         self.committed_digest.hash(&mut h);
         self.sequences.hash(&mut h);
         for session in &self.sessions {
             self.session_digest(session).hash(&mut h);
         }
         self.hash_waits(&mut h);
-        h.finish128()
+        h.digest()
     }
 
     /// Fills in the sessions' remembered digests, so that copies of this database share them.
@@ -46,7 +46,7 @@ impl Database {
     }
 
     fn fresh_digest(&self, session: &Session) -> u128 {
-        let mut h = Hash128::tagged(0x5e);
+        let mut h = Digester::tagged(0x5e);
         session.options.hash(&mut h);
         session.drawn.hash(&mut h);
         session.randoms.hash(&mut h);
@@ -59,10 +59,10 @@ impl Database {
         if let Some(t) = &session.transaction {
             self.hash_transaction(t, &mut h);
         }
-        h.finish128()
+        h.digest()
     }
 
-    fn hash_transaction(&self, t: &Transaction, h: &mut Hash128) {
+    fn hash_transaction(&self, t: &Transaction, h: &mut Digester) {
         (t.isolation, t.read_only, t.explicit, t.failed, t.queried).hash(h);
         // Whether it has run one statement or more decides how it is committed, and whether modes may be set.
         t.statements.min(2).hash(h);
@@ -72,7 +72,7 @@ impl Database {
         let mut writes: u128 = 0;
         for ((table, _), change) in &t.writes {
             let after = change.after.as_ref().map(|tuple| &tuple.values);
-            writes = writes.wrapping_add(Hash128::of(0x77, (table, &change.before, after)));
+            writes = writes.wrapping_add(isolde_digest::tagged(0x77, (table, &change.before, after)));
         }
         writes.hash(h);
         t.savepoints.len().hash(h);
@@ -81,10 +81,10 @@ impl Database {
             let mut saved: u128 = 0;
             for ((table, _), change) in savepoint.writes() {
                 let after = change.after.as_ref().map(|tuple| &tuple.values);
-                saved = saved.wrapping_add(Hash128::of(0x73, (table, &change.before, after)));
+                saved = saved.wrapping_add(isolde_digest::tagged(0x73, (table, &change.before, after)));
             }
             for (row, strength) in savepoint.locks() {
-                saved = saved.wrapping_add(Hash128::of(0x6c, (self.content(*row), strength)));
+                saved = saved.wrapping_add(isolde_digest::tagged(0x6c, (self.content(*row), strength)));
             }
             saved.hash(h);
         }
@@ -95,7 +95,7 @@ impl Database {
         let Some(t) = &session.transaction else { return 0 };
         t.locks.iter().fold(0u128, |sum, (row, strength)| {
             let own = t.writes.get(row).and_then(|c| c.after.as_ref()).map(|tuple| row_digest(row.0, &tuple.values));
-            sum.wrapping_add(Hash128::of(0x4c, (self.content(*row).or(own), strength)))
+            sum.wrapping_add(isolde_digest::tagged(0x4c, (self.content(*row).or(own), strength)))
         })
     }
 
@@ -106,19 +106,19 @@ impl Database {
     }
 
     /// Waits, in the order in which they began.
-    fn hash_waits(&self, h: &mut Hash128) {
+    fn hash_waits(&self, h: &mut Digester) {
         let mut waits: Vec<_> = self.all_sessions().filter_map(|(id, s)| Some((s.wait.as_ref()?, id))).collect();
         waits.sort_by_key(|(wait, _)| wait.ticket);
         for (wait, id) in waits {
             let pending = self.all_sessions().find_map(|(_, s)| {
                 let change = s.transaction.as_ref()?.writes.get(&wait.row)?;
-                Some(Hash128::of(0x70, change.after.as_ref().map(|t| &t.values)))
+                Some(isolde_digest::tagged(0x70, change.after.as_ref().map(|t| &t.values)))
             });
             (id, self.content(wait.row), pending, wait.wants).hash(h);
         }
     }
 
-    fn hash_frame(&self, frame: &Frame, h: &mut Hash128) {
+    fn hash_frame(&self, frame: &Frame, h: &mut Digester) {
         match frame {
             Frame::Statement(frame) => {
                 (0u8, frame.prepared.id).hash(h);
@@ -132,7 +132,7 @@ impl Database {
         }
     }
 
-    fn hash_running(&self, run: &Running, h: &mut Hash128) {
+    fn hash_running(&self, run: &Running, h: &mut Digester) {
         hash_snapshot(&run.view, h);
         run.calls.iter().for_each(|result| result.hash(h));
         (run.next, run.after_next, run.after.len(), run.count, run.entered).hash(h);
@@ -153,11 +153,11 @@ impl Database {
     }
 }
 
-fn hash_snapshot(snapshot: &Snapshot, h: &mut Hash128) {
+fn hash_snapshot(snapshot: &Snapshot, h: &mut Digester) {
     (snapshot.digest, snapshot.published_since).hash(h);
 }
 
-fn hash_routine(frame: &RoutineFrame, h: &mut Hash128) {
+fn hash_routine(frame: &RoutineFrame, h: &mut Digester) {
     (1u8, frame.code.id, frame.at).hash(h);
     frame.locals.hash(h);
     frame.returned.hash(h);

@@ -77,14 +77,13 @@
 //! Absent on purpose: this crate knows no database, starts no thread, reads no clock and prints nothing. A caller
 //! that wants a time limit or a progress bar answers [`Visitor::progress`].
 
-mod digest;
 mod frontier;
 mod schedule;
 mod search;
 mod system;
 mod visit;
 
-pub use digest::{Digester, digest_of};
+pub use isolde_digest::{Digester, digest_of};
 pub use schedule::{NotEnabled, ParseError, ParseProblem, Schedule, replay};
 pub use search::{Completeness, Limit, Limits, Matching, Search, Strategy, Summary};
 pub use system::System;

@@ -4,7 +4,7 @@
 
 use super::{Frontier, Path, Trail};
 use crate::System;
-use crate::digest::mix;
+use isolde_digest::mix;
 
 /// Runs left to draw, and the one under way.
 pub(crate) struct Random<S: System> {

@@ -11,7 +11,6 @@
 
 pub mod calendar;
 mod cast;
-mod digest;
 mod display;
 mod interval;
 pub mod numeric;
@@ -26,7 +25,6 @@ use bigdecimal::BigDecimal;
 
 pub use cast::cast;
 pub(crate) use cast::date_to_timestamp;
-pub use digest::digest_row;
 pub(crate) use display::text_of;
 pub use interval::Interval;
 

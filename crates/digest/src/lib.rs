@@ -2,12 +2,23 @@
 //!
 //! State matching believes two states equal if their digests are. With 128 well mixed bits and ten million states, the
 //! chance that any two of them collide is about 10^-25, which is why the set of states seen holds digests only.
+//!
+//! A set is digested by *adding* the digests of its members: the order in which they arrived does not matter, and one
+//! member more or less is one addition. That needs members that are mixed well before they are added, which a linear hash
+//! does not do.
 
 use std::hash::{Hash, Hasher};
 
 /// The digest of a value, the same in every process on every machine with the same word size.
 pub fn digest_of<T: Hash + ?Sized>(value: &T) -> u128 {
     let mut digester = Digester::default();
+    value.hash(&mut digester);
+    digester.digest()
+}
+
+/// The digest of a value as a thing of some kind: the same value under another tag has another digest.
+pub fn tagged<T: Hash>(tag: u64, value: T) -> u128 {
+    let mut digester = Digester::tagged(tag);
     value.hash(&mut digester);
     digester.digest()
 }
@@ -27,6 +38,13 @@ impl Default for Digester {
 }
 
 impl Digester {
+    /// A hasher for things of some kind.
+    pub fn tagged(tag: u64) -> Digester {
+        let mut digester = Digester::default();
+        digester.word(tag);
+        digester
+    }
+
     /// All 128 bits of what was written.
     pub fn digest(&self) -> u128 {
         let low = mix(self.low ^ self.high.rotate_left(32));
@@ -88,7 +106,7 @@ impl Hasher for Digester {
 }
 
 /// Lets every bit of a word influence every bit of the result (the finaliser of splitmix64).
-pub(crate) fn mix(mut word: u64) -> u64 {
+pub fn mix(mut word: u64) -> u64 {
     word = (word ^ word >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     word = (word ^ word >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
     word ^ word >> 31
@@ -105,6 +123,14 @@ mod tests {
         let low: BTreeSet<u64> = digests.iter().map(|&digest| digest as u64).collect();
         let high: BTreeSet<u64> = digests.iter().map(|&digest| (digest >> 64) as u64).collect();
         assert_eq!((low.len(), high.len()), (90_000, 90_000));
+    }
+
+    #[test]
+    fn sums_tell_sets_apart() {
+        let member = |x: u64| tagged(1, x);
+        assert_eq!(member(1).wrapping_add(member(2)), member(2).wrapping_add(member(1)));
+        assert_ne!(member(1).wrapping_add(member(4)), member(2).wrapping_add(member(3)));
+        assert_ne!(tagged(1, 7u64), tagged(2, 7u64));
     }
 
     #[test]
