@@ -7,9 +7,12 @@
 //!
 //! Indexes map keys to row ids. An update that leaves the key alone does not touch the index.
 
+use std::cmp::Ordering;
 use std::ops::Bound;
+use std::slice;
 use std::sync::{Arc, LazyLock};
 
+use equivalent::{Comparable, Equivalent};
 use imbl::ordmap::DiffItem;
 use imbl::{OrdMap, OrdSet};
 use isolde_sql::catalog::{Index, Table, TableId};
@@ -37,6 +40,36 @@ pub(crate) type Key = SmallVec<[Value; 1]>;
 struct Entry {
     key: Key,
     row: RowId,
+}
+
+/// A place in an index, for searching without building an entry: before, among (for unique keys) or behind all entries whose key
+/// begins with `prefix`.
+struct Edge<'p> {
+    prefix: &'p [Value],
+    side: Ordering,
+}
+
+impl<'p> Edge<'p> {
+    fn before(prefix: &'p [Value]) -> Self {
+        Edge { prefix, side: Ordering::Less }
+    }
+
+    fn behind(prefix: &'p [Value]) -> Self {
+        Edge { prefix, side: Ordering::Greater }
+    }
+}
+
+impl Equivalent<Entry> for Edge<'_> {
+    fn equivalent(&self, entry: &Entry) -> bool {
+        self.compare(entry).is_eq()
+    }
+}
+
+impl Comparable<Entry> for Edge<'_> {
+    fn compare(&self, entry: &Entry) -> Ordering {
+        let differs = self.prefix.iter().zip(&entry.key).map(|(a, b)| a.cmp(b)).find(|o| o.is_ne());
+        differs.unwrap_or(self.side)
+    }
 }
 
 /// The rows and indexes of one table. Clones in O(1).
@@ -98,17 +131,17 @@ impl TableData {
 
     /// The row with this key in a unique index; no value of the key is NULL.
     pub fn find(&self, index: usize, key: &[Value]) -> Option<(RowId, &Tuple)> {
-        let wanted = Entry { key: key.iter().cloned().collect(), row: RowId(0) };
-        let entry = self.indexes[index].get_next(&wanted).filter(|e| e.key == wanted.key)?;
+        let entry = self.indexes[index].get(&Edge { prefix: key, side: Ordering::Equal })?;
         Some((entry.row, self.rows.get(&entry.row)?))
     }
 
     /// The rows whose index key begins with `prefix`, in key order.
-    pub fn lookup<'a>(&'a self, index: usize, prefix: &[Value]) -> impl Iterator<Item = (RowId, &'a Tuple)> + use<'a> {
-        let prefix: Key = prefix.iter().cloned().collect();
-        let start = Entry { key: prefix.clone(), row: RowId(0) };
-        let entries = self.indexes[index].range((Bound::Included(start), Bound::Unbounded));
-        entries.take_while(move |e| e.key.starts_with(&prefix)).filter_map(|e| Some((e.row, self.rows.get(&e.row)?)))
+    pub fn lookup<'a>(
+        &'a self,
+        index: usize,
+        prefix: &[Value],
+    ) -> impl DoubleEndedIterator<Item = (RowId, &'a Tuple)> + use<'a> {
+        self.between(index, Bound::Included(Edge::before(prefix)), Edge::behind(prefix))
     }
 
     /// The rows whose first index column lies between the bounds, in key order. NULL keys are never in range.
@@ -118,27 +151,27 @@ impl TableData {
         low: Bound<&Value>,
         high: Bound<&Value>,
     ) -> impl DoubleEndedIterator<Item = (RowId, &'a Tuple)> + use<'a> {
-        let entries = &self.indexes[index];
-        let columns = entries.get_min().map_or(0, |e| e.key.len());
-        // NULL is the greatest value, so these two stand before and behind all keys that begin with `value`.
-        let before = |value: &Value| Entry { key: SmallVec::from_iter([value.clone()]), row: RowId(0) };
-        let behind = |value: &Value| {
-            let key = std::iter::once(value.clone()).chain(std::iter::repeat_n(Value::Null, columns));
-            Entry { key: key.collect(), row: RowId(u64::MAX) }
-        };
         let low = match low {
-            Bound::Included(v) => Bound::Included(before(v)),
-            Bound::Excluded(v) => Bound::Included(behind(v)),
+            Bound::Included(v) => Bound::Included(Edge::before(slice::from_ref(v))),
+            Bound::Excluded(v) => Bound::Included(Edge::behind(slice::from_ref(v))),
             Bound::Unbounded => Bound::Unbounded,
         };
         let high = match high {
-            Bound::Included(v) => behind(v),
-            Bound::Excluded(v) => before(v),
-            Bound::Unbounded => before(&Value::Null),
+            Bound::Included(v) => Edge::behind(slice::from_ref(v)),
+            Bound::Excluded(v) => Edge::before(slice::from_ref(v)),
+            Bound::Unbounded => Edge::before(&[Value::Null]),
         };
-        let empty = matches!(&low, Bound::Included(low) if *low >= high);
-        let entries = (!empty).then(|| entries.range((low, Bound::Excluded(high))));
-        entries.into_iter().flatten().filter_map(|e| Some((e.row, self.rows.get(&e.row)?)))
+        self.between(index, low, high)
+    }
+
+    fn between<'a>(
+        &'a self,
+        index: usize,
+        low: Bound<Edge<'_>>,
+        high: Edge<'_>,
+    ) -> impl DoubleEndedIterator<Item = (RowId, &'a Tuple)> + use<'a> {
+        let entries = self.indexes[index].range((low, Bound::Excluded(high)));
+        entries.filter_map(|e| Some((e.row, self.rows.get(&e.row)?)))
     }
 
     /// All rows in the order of an index, NULLs last.

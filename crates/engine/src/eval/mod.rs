@@ -151,6 +151,7 @@ impl<'a> Env<'a> {
         Env { outputs, ..self }
     }
 
+    #[inline]
     fn up(&self, depth: u16) -> &Env<'a> {
         let mut env = self;
         for _ in 0..depth {
@@ -159,6 +160,7 @@ impl<'a> Env<'a> {
         env
     }
 
+    #[inline]
     fn column(&self, rel: u16, col: u16) -> &'a Value {
         match self.rows {
             Rows::All(rows) => &rows[usize::from(rel)].values[usize::from(col)],
@@ -215,6 +217,7 @@ impl Comparison {
     }
 
     /// NULL if an operand is.
+    #[inline]
     fn of(self, a: &Value, b: &Value) -> Option<bool> {
         let order = match (a, b) {
             (Value::Int(a), Value::Int(b)) => a.cmp(b),
@@ -412,6 +415,7 @@ fn nowhere<T>(
 }
 
 /// The value of an expression, borrowed where it lies ready.
+#[inline]
 pub(crate) fn operand<'e, 'a: 'e>(
     ctx: &mut Context<'a>,
     env: &Env<'e>,
@@ -467,6 +471,7 @@ fn junction(ctx: &mut Context<'_>, env: &Env<'_>, list: &[Expr], decides: bool) 
     Ok(result)
 }
 
+#[inline(never)]
 fn in_list(ctx: &mut Context<'_>, env: &Env<'_>, e: &Expr, list: &[Expr]) -> Result<Option<bool>, Interrupt> {
     let value = operand(ctx, env, e)?;
     let mut result = Some(false);
@@ -502,6 +507,7 @@ fn integer(
     call_builtin(builtin, &[a.into_owned(), b.into_owned()])
 }
 
+#[inline(never)]
 fn call_builtin(builtin: &Builtin, args: &[Value]) -> Result<Value, Interrupt> {
     match builtin.eval {
         isolde_sql::builtin::Eval::Pure(function) => Ok(apply(builtin.strict, function, args)?),
@@ -528,6 +534,7 @@ fn arguments(ctx: &mut Context<'_>, env: &Env<'_>, list: &[Expr]) -> Result<Args
     Ok(args)
 }
 
+#[inline(never)]
 fn pure(
     ctx: &mut Context<'_>,
     env: &Env<'_>,
@@ -539,6 +546,7 @@ fn pure(
     Ok(apply(builtin.strict, function, &args)?)
 }
 
+#[inline(never)]
 fn session(
     ctx: &mut Context<'_>,
     env: &Env<'_>,
@@ -561,6 +569,7 @@ fn session(
     Ok(value)
 }
 
+#[inline(never)]
 fn case(
     ctx: &mut Context<'_>,
     env: &Env<'_>,
@@ -575,6 +584,7 @@ fn case(
     otherwise.map_or(Ok(Value::Null), |e| eval(ctx, env, e))
 }
 
+#[inline(never)]
 fn coalesce(ctx: &mut Context<'_>, env: &Env<'_>, list: &[Expr]) -> Result<Value, Interrupt> {
     for e in list {
         let value = eval(ctx, env, e)?;
@@ -585,6 +595,7 @@ fn coalesce(ctx: &mut Context<'_>, env: &Env<'_>, list: &[Expr]) -> Result<Value
     Ok(Value::Null)
 }
 
+#[inline(never)]
 fn extreme(ctx: &mut Context<'_>, env: &Env<'_>, list: &[Expr], greatest: bool) -> Result<Value, Interrupt> {
     let wanted = if greatest { Ordering::Greater } else { Ordering::Less };
     let mut best = Value::Null;
