@@ -26,7 +26,7 @@ fn main() {
         Bench { round: ROUND, rounds: ROUNDS }
     };
     let large = if quick { 10_000 } else { 1_200_000 };
-    println!("{:<58} {:>14} {:>10}  {}", "operation", "per second", "ns", "ratio");
+    println!("{:<58} {:>14} {:>10}  ratio", "operation", "per second", "ns");
     statements(&bench);
     snapshots(&bench, large);
     exploration(&bench);

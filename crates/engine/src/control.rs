@@ -188,6 +188,7 @@ impl Machine<'_> {
     /// Puts the transaction's writes into the committed tables and forgets its locks.
     pub(crate) fn commit(&mut self) {
         let Some(t) = self.session.transaction.take() else { return };
+        let watched = self.others().any(|(_, session)| holds_snapshot(session));
         let mut published_sum: u128 = 0;
         let schema = self.db.schema.clone();
         // If nobody has committed since the view was made, the view is what is committed now.
@@ -196,7 +197,9 @@ impl Machine<'_> {
             let (before, after) = (change.before.as_ref(), change.after.as_ref());
             let values = after.map(|tuple| &tuple.values);
             self.db.count_row(row.0, before, values);
-            published_sum = published_sum.wrapping_add(isolde_digest::tagged(PUBLISHED, (row.0, before, values)));
+            if watched {
+                published_sum = published_sum.wrapping_add(isolde_digest::tagged(PUBLISHED, (row.0, before, values)));
+            }
             if successor.is_none() {
                 let table = schema.catalog.table(row.0);
                 let data = self.db.committed.table_mut(row.0);
@@ -213,7 +216,9 @@ impl Machine<'_> {
         }
         if !t.writes.is_empty() {
             self.db.epoch += 1;
-            self.tell_snapshots(published_sum);
+            if watched {
+                self.tell_snapshots(published_sum);
+            }
         }
         self.forget(&t, true);
     }
@@ -274,10 +279,10 @@ impl Machine<'_> {
                 snapshot.published_since = snapshot.published_since.wrapping_add(published);
             }
             for frame in &mut session.frames {
-                if let Frame::Statement(frame) = frame {
-                    if let Some(run) = &mut frame.running {
-                        run.view.published_since = run.view.published_since.wrapping_add(published);
-                    }
+                if let Frame::Statement(frame) = frame
+                    && let Some(run) = &mut frame.running
+                {
+                    run.view.published_since = run.view.published_since.wrapping_add(published);
                 }
             }
         }

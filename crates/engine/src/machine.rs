@@ -363,15 +363,15 @@ impl<'a> Machine<'a> {
             self.abort();
         }
         while let Some(frame) = self.session.frames.pop() {
-            if let Frame::Routine(mut routine) = frame {
-                if let Some(savepoint) = routine.catch(&error) {
-                    if let Some(depth) = savepoint {
-                        self.rollback_to(depth);
-                        self.transaction_mut().release(depth);
-                    }
-                    self.session.frames.push(Frame::Routine(routine));
-                    return Ran::On;
+            if let Frame::Routine(mut routine) = frame
+                && let Some(savepoint) = routine.catch(&error)
+            {
+                if let Some(depth) = savepoint {
+                    self.rollback_to(depth);
+                    self.transaction_mut().release(depth);
                 }
+                self.session.frames.push(Frame::Routine(routine));
+                return Ran::On;
             }
         }
         match &mut self.session.transaction {

@@ -63,8 +63,15 @@ pub(crate) struct InsertPlan {
 #[derive(Debug)]
 pub(crate) struct ConflictPlan {
     pub(crate) arbiters: Vec<usize>,
-    /// DO UPDATE: column and value, over the existing row (rel 0) and EXCLUDED (rel 1).
-    pub(crate) update: Option<(Vec<(usize, Expr)>, Option<Expr>)>,
+    /// DO UPDATE, over the existing row (rel 0) and EXCLUDED (rel 1).
+    pub(crate) update: Option<ConflictUpdatePlan>,
+}
+
+#[derive(Debug)]
+pub(crate) struct ConflictUpdatePlan {
+    /// Column and value.
+    pub(crate) set: Vec<(usize, Expr)>,
+    pub(crate) filter: Option<Expr>,
 }
 
 #[derive(Debug)]
@@ -149,9 +156,9 @@ impl Plan {
                     checks: checks(catalog, insert.table),
                     conflict: insert.on_conflict.as_ref().map(|c| ConflictPlan {
                         arbiters: c.arbiters.clone(),
-                        update: c.update.as_ref().map(|u| {
-                            let filter = u.filter.as_ref().map(|f| plan::expr(catalog, f));
-                            (assignments(catalog, &u.set), filter)
+                        update: c.update.as_ref().map(|u| ConflictUpdatePlan {
+                            set: assignments(catalog, &u.set),
+                            filter: u.filter.as_ref().map(|f| plan::expr(catalog, f)),
                         }),
                     }),
                     returning,

@@ -240,7 +240,7 @@ impl Machine<'_> {
         let find = |data: &crate::storage::TableData| -> Vec<(RowId, Tuple)> {
             match served {
                 Some(index) => data.lookup(index, key).map(|(row, t)| (row, t.clone())).collect(),
-                None => data.scan().into_iter().filter(|(_, t)| matches(t)).map(|(row, t)| (row, t.clone())).collect(),
+                None => data.scan().filter(|(_, t)| matches(t)).map(|(row, t)| (row, t.clone())).collect(),
             }
         };
         let own = |row: RowId| mine.writes.contains_key(&(table.id, row));

@@ -18,7 +18,7 @@ use crate::footprint::{ColumnSet, Write};
 use crate::lock::RowRef;
 use crate::machine::Machine;
 use crate::plan::Expr;
-use crate::prepare::{ConflictPlan, DeletePlan, InsertPlan, UpdatePlan};
+use crate::prepare::{ConflictPlan, ConflictUpdatePlan, DeletePlan, InsertPlan, UpdatePlan};
 use crate::query::{self, Candidate};
 use crate::storage::{RowId, Tuple};
 
@@ -57,10 +57,10 @@ impl Machine<'_> {
             let source = [RelRow::new(source.clone())];
             let values: Row = self.eval_all(&plan.values, &source, params, run)?.into();
             self.check_row(plan.table, &values, &plan.checks)?;
-            if let Some(conflict) = &plan.conflict {
-                if self.resolve_conflict(plan, conflict, params, run, &values)? {
-                    return Ok(());
-                }
+            if let Some(conflict) = &plan.conflict
+                && self.resolve_conflict(plan, conflict, params, run, &values)?
+            {
+                return Ok(());
             }
             let row = (plan.table, RowId(self.db.next_position));
             self.write_row(row, None, Some(values));
@@ -93,7 +93,7 @@ impl Machine<'_> {
         let Some(existing) = self.find_conflict(plan.table, &conflict.arbiters, values)? else { return Ok(false) };
         let row = (plan.table, existing);
         let visible = self.is_visible(row);
-        let Some((set, filter)) = &conflict.update else {
+        let Some(ConflictUpdatePlan { set, filter }) = &conflict.update else {
             if self.keeps_snapshot() && !visible {
                 return Err(concurrent_update().into());
             }
@@ -113,10 +113,10 @@ impl Machine<'_> {
                 .into());
         }
         let rows = [RelRow::of_table(existing, current.position, current.values.clone()), RelRow::new(values.clone())];
-        if let Some(filter) = filter {
-            if !self.eval_condition(filter, &rows, params, run)? {
-                return Ok(true);
-            }
+        if let Some(filter) = filter
+            && !self.eval_condition(filter, &rows, params, run)?
+        {
+            return Ok(true);
         }
         let changed = self.apply_set(set, &current.values, &rows, params, run)?;
         self.check_row(plan.table, &changed, &plan.checks)?;

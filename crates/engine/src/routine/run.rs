@@ -156,10 +156,10 @@ impl Machine<'_> {
     }
 
     fn end_try(&mut self, frame: &mut RoutineFrame) {
-        if let Some(OpenTry { savepoint: Some(depth), .. }) = frame.tries.pop() {
-            if let Some(t) = &mut self.session.transaction {
-                t.release(depth);
-            }
+        if let Some(OpenTry { savepoint: Some(depth), .. }) = frame.tries.pop()
+            && let Some(t) = &mut self.session.transaction
+        {
+            t.release(depth);
         }
     }
 
@@ -301,11 +301,12 @@ impl RoutineFrame {
 
     /// Stores a row into places: whole into one record, else column by column; no row is all NULLs.
     fn store(&mut self, places: &[Place], row: Option<&Row>, columns: &Arc<[OutputColumn]>) -> Result<(), SqlError> {
-        if let [place] = places {
-            if place.ty == Type::Record && place.field.is_none() {
-                let value = row.map_or(Value::Null, |row| Value::Record(row.clone()));
-                return self.assign(place, value, Some(columns.clone()));
-            }
+        if let [place] = places
+            && place.ty == Type::Record
+            && place.field.is_none()
+        {
+            let value = row.map_or(Value::Null, |row| Value::Record(row.clone()));
+            return self.assign(place, value, Some(columns.clone()));
         }
         for (i, place) in places.iter().enumerate() {
             let value = row.and_then(|row| row.get(i)).cloned().unwrap_or(Value::Null);
