@@ -9,9 +9,10 @@ use isolde_sql::{SqlError, SqlState};
 
 use crate::exec::Produced;
 use crate::footprint::Write;
+use crate::lock::RowRef;
 use crate::machine::{Machine, Ran, in_failed_transaction};
 use crate::session::{Frame, Notice, Outcome, Session};
-use crate::transaction::{Transaction, released};
+use crate::transaction::{Change, Transaction, released};
 
 /// Tags keep hashes of different things apart.
 const PUBLISHED: u64 = 0x50;
@@ -49,6 +50,7 @@ impl Machine<'_> {
             Control::Begin(modes) => {
                 if open {
                     self.warn("there is already a transaction in progress");
+                    self.set_modes(*modes)?;
                     return Ok("BEGIN");
                 }
                 let options = self.session.options;
@@ -200,6 +202,10 @@ impl Machine<'_> {
             if watched {
                 published_sum = published_sum.wrapping_add(isolde_digest::tagged(PUBLISHED, (row.0, before, values)));
             }
+            if watched && change.after.is_none() {
+                let deleted = self.db.committed.version(*row).map(|tuple| tuple.position);
+                self.tell_of_deletion(*row, change, deleted);
+            }
             if successor.is_none() {
                 let table = schema.catalog.table(row.0);
                 let data = self.db.committed.table_mut(row.0);
@@ -265,6 +271,20 @@ impl Machine<'_> {
     fn forget(&mut self, t: &Transaction, committed: bool) {
         self.footprint.locks.extend(t.locks.iter().map(|(row, strength)| released(*row, *strength)));
         self.footprint.ended = Some(committed);
+    }
+
+    /// Kept snapshots that show another version of a deleted row than the one that was deleted remember it.
+    fn tell_of_deletion(&mut self, row: RowRef, change: &Change, deleted: Option<u64>) {
+        for (id, slot) in self.db.sessions.iter_mut().enumerate() {
+            let snapshot = slot.transaction.as_ref().and_then(|t| t.snapshot.as_ref()).filter(|_| id != self.me.0);
+            let shown = snapshot.and_then(|s| s.tables.version(row));
+            let other = shown.is_some_and(|tuple| deleted != Some(tuple.position));
+            if other || (shown.is_some() && change.is_updated_first()) {
+                if let Some(snapshot) = Arc::make_mut(slot).transaction.as_mut().and_then(|t| t.snapshot.as_mut()) {
+                    snapshot.updated_first.insert(row);
+                }
+            }
+        }
     }
 
     /// Open snapshots of other sessions are out of date in what was just published.

@@ -151,7 +151,7 @@ impl Database {
         let s = &*self.sessions[session.0];
         let Some(pending) = self.pending(session) else { return Activity::Idle };
         let Some(wait) = &s.wait else { return Activity::Ready(pending) };
-        let on = lock::blockers(self.all_sessions(), session, wait);
+        let on = lock::blockers(self.all_sessions(), &self.committed, session, wait);
         if on.is_empty() {
             return Activity::Resumable(pending);
         }
@@ -166,7 +166,7 @@ impl Database {
     pub fn can_step(&self, session: SessionId) -> bool {
         let s = &*self.sessions[session.0];
         match &s.wait {
-            Some(wait) => lock::blockers(self.all_sessions(), session, wait).is_empty(),
+            Some(wait) => lock::blockers(self.all_sessions(), &self.committed, session, wait).is_empty(),
             None => !s.is_idle(),
         }
     }
@@ -196,7 +196,11 @@ impl Database {
         }
         let waits_for: Vec<SessionSet> = self
             .all_sessions()
-            .map(|(id, s)| s.wait.as_ref().map_or_else(SessionSet::new, |w| lock::blockers(self.all_sessions(), id, w)))
+            .map(|(id, s)| {
+                s.wait
+                    .as_ref()
+                    .map_or_else(SessionSet::new, |w| lock::blockers(self.all_sessions(), &self.committed, id, w))
+            })
             .collect();
         lock::cycle(&waits_for)
     }

@@ -21,7 +21,7 @@ use isolde_sql::catalog::TableId;
 use smallvec::SmallVec;
 
 use crate::session::{Session, SessionId};
-use crate::storage::RowId;
+use crate::storage::{RowId, Tables};
 
 /// A row, in whichever table.
 pub(crate) type RowRef = (TableId, RowId);
@@ -33,8 +33,19 @@ pub(crate) struct Wait {
     pub(crate) row: RowRef,
     /// What is wanted of it.
     pub(crate) wants: Wants,
+    /// The version that a transaction which keeps its snapshot saw. Once another is committed there is nothing left to
+    /// wait for but its place in the queue: it will be refused.
+    pub(crate) seen: Option<u64>,
     /// When the wait began, counted over all waits; smaller waits longer.
     pub(crate) ticket: u64,
+}
+
+impl Wait {
+    /// Whether the version it saw is no longer the newest.
+    fn is_lost(&self, committed: &Tables) -> bool {
+        let newest = committed.version(self.row).map(|tuple| tuple.position);
+        self.seen.is_some_and(|seen| newest != Some(seen))
+    }
 }
 
 /// What a waiter wants of a row.
@@ -75,15 +86,19 @@ pub(crate) fn holders<'a>(
 }
 
 /// The sessions that a wait waits for; none means that it is over.
-pub(crate) fn blockers<'a, I>(sessions: I, me: SessionId, wait: &Wait) -> SessionSet
+pub(crate) fn blockers<'a, I>(sessions: I, committed: &Tables, me: SessionId, wait: &Wait) -> SessionSet
 where
     I: Iterator<Item = (SessionId, &'a Session)> + Clone,
 {
+    let holders = |sessions: I, strength| match wait.is_lost(committed) {
+        true => SessionSet::new(),
+        false => holders(sessions, me, wait.row, strength),
+    };
     match wait.wants {
         Wants::Outcome => sessions.filter(|(id, s)| *id != me && s.has_written(wait.row)).map(|(id, _)| id).collect(),
-        Wants::Upgrade(strength) => holders(sessions, me, wait.row, strength),
+        Wants::Upgrade(strength) => holders(sessions, strength),
         Wants::Lock(strength) => {
-            let mut blockers = holders(sessions.clone(), me, wait.row, strength);
+            let mut blockers = holders(sessions.clone(), strength);
             for (id, session) in sessions {
                 let ahead = session.wait.as_ref().is_some_and(|w| {
                     w.row == wait.row

@@ -178,10 +178,10 @@ impl<'a> Machine<'a> {
                 self.deliver(produced)
             }
             Err(Stop::Error(error)) => self.fail(error),
-            Err(Stop::Wait(row, wants)) => {
+            Err(Stop::Wait(row, wants, seen)) => {
                 let ticket = self.db.next_ticket;
                 self.db.next_ticket += 1;
-                self.session.wait = Some(Wait { row, wants, ticket });
+                self.session.wait = Some(Wait { row, wants, seen, ticket });
                 self.mark_entered(*run);
                 Ran::Blocked
             }
@@ -290,7 +290,7 @@ impl<'a> Machine<'a> {
         let schema = &self.db.schema;
         let view =
             transaction.begin_statement(&schema.catalog, &self.db.committed, self.db.committed_digest, self.db.epoch);
-        let snapshot = Snapshot { tables: view.clone(), digest: self.db.committed_digest, published_since: 0 };
+        let snapshot = Snapshot::new(view.clone(), self.db.committed_digest);
         Ok(Running::new(snapshot, self.db.next_position))
     }
 

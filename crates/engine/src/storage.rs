@@ -237,6 +237,11 @@ impl Tables {
         Arc::make_mut(&mut Arc::make_mut(&mut self.0)[id.0 as usize])
     }
 
+    /// The current version of a row; none too if these tables are older than the row's.
+    pub(crate) fn version(&self, (table, row): (TableId, RowId)) -> Option<&Tuple> {
+        self.0.get(table.0 as usize)?.get(row)
+    }
+
     /// Appends an empty table, whose id is the number of tables so far.
     pub fn push(&mut self, data: TableData) {
         Arc::make_mut(&mut self.0).push(Arc::new(data));

@@ -5,7 +5,7 @@
 //! these rows, so nobody can have changed them in between. A savepoint is a copy of all three, O(1) like everything
 //! else; rolling back to it is putting the copy back.
 
-use imbl::OrdMap;
+use imbl::{OrdMap, OrdSet};
 use isolde_sql::Row;
 use isolde_sql::ast::{Isolation, LockStrength};
 use isolde_sql::catalog::Catalog;
@@ -50,6 +50,25 @@ pub(crate) struct Change {
     pub(crate) before: Option<Row>,
     /// The version to be; `None` if the row is to go.
     pub(crate) after: Option<Tuple>,
+    /// What it did to the committed version, before whatever it did to its own.
+    pub(crate) first: First,
+}
+
+/// The first thing that a transaction did to a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum First {
+    Insert,
+    /// An update under a lock that leaves FOR KEY SHARE alone.
+    KeepsKey,
+    ChangesKey,
+    Delete,
+}
+
+impl Change {
+    /// Deleted in the end, but updated before: those who saw the committed version see an update.
+    pub(crate) fn is_updated_first(&self) -> bool {
+        self.after.is_none() && self.first != First::Delete
+    }
 }
 
 /// A snapshot that is held open, with what canonical comparison needs to know about it.
@@ -60,6 +79,8 @@ pub(crate) struct Snapshot {
     pub(crate) digest: u128,
     /// Sum over the rows published since: which of its rows are out of date is part of the state.
     pub(crate) published_since: u128,
+    /// Rows deleted since, but not in the version that it shows: that one was updated first.
+    pub(crate) updated_first: OrdSet<RowRef>,
 }
 
 impl Savepoint {
@@ -73,9 +94,13 @@ impl Savepoint {
 }
 
 impl Snapshot {
+    pub(crate) fn new(tables: Tables, digest: u128) -> Self {
+        Snapshot { tables, digest, published_since: 0, updated_first: OrdSet::new() }
+    }
+
     /// Of a database without tables, for statements that read none.
     pub(crate) fn empty() -> Self {
-        Snapshot { tables: Tables::none().clone(), digest: 0, published_since: 0 }
+        Snapshot::new(Tables::none().clone(), 0)
     }
 }
 
@@ -129,7 +154,7 @@ impl Transaction {
     ) -> &Tables {
         if self.keeps_snapshot() {
             if self.snapshot.is_none() {
-                self.snapshot = Some(Snapshot { tables: committed.clone(), digest, published_since: 0 });
+                self.snapshot = Some(Snapshot::new(committed.clone(), digest));
                 self.rebase(catalog, &committed.clone());
                 self.view_epoch = Some(epoch);
             } else if self.view_epoch.is_none() {
@@ -183,13 +208,24 @@ impl Transaction {
             Some(tuple) => data.put(table, row.1, tuple.clone()),
             None => data.remove(table, row.1),
         }
-        let first =
-            self.writes.get(&row).map_or_else(|| before.map(|t| t.values.clone()), |change| change.before.clone());
-        if first.is_none() && after.is_none() {
+        let (before, first) = match self.writes.get(&row) {
+            Some(change) => (change.before.clone(), change.first),
+            None => (before.map(|t| t.values.clone()), self.first_change(row, before.is_some(), after.is_some())),
+        };
+        if before.is_none() && after.is_none() {
             // Inserted and deleted again: nobody will ever see it.
             self.writes.remove(&row);
         } else {
-            self.writes.insert(row, Change { before: first, after });
+            self.writes.insert(row, Change { before, after, first });
+        }
+    }
+
+    fn first_change(&self, row: RowRef, was: bool, will_be: bool) -> First {
+        match (was, will_be) {
+            (false, _) => First::Insert,
+            (true, false) => First::Delete,
+            (true, true) if self.locks.get(&row) == Some(&LockStrength::Update) => First::ChangesKey,
+            (true, true) => First::KeepsKey,
         }
     }
 

@@ -1,7 +1,9 @@
 //! The driver for the embedded engine.
 //!
 //! The engine has no time, so coming to rest is simple: whoever can do a step does it, those who have waited longest
-//! first, until nobody can. A deadlock's victim is the session whose wait closed the cycle, as in [`crate::mirror`].
+//! first, until nobody can. Then those whose wait is new look for a deadlock, in the order in which they began to wait: as in
+//! [`crate::mirror`], the victim is the session whose wait closed the cycle. A wait is new, too, if it is for somebody else
+//! than before, for the server starts another wait for each transaction that is in the way.
 
 use std::sync::Arc;
 
@@ -18,8 +20,8 @@ pub struct Engine {
     faults: Faults,
     setup: Option<SessionId>,
     sessions: Vec<Client>,
-    /// Sessions in the order in which their present wait began.
-    waiting: Vec<usize>,
+    /// Sessions in the order in which their present wait began, and for whom they waited when they last looked.
+    waiting: Vec<(usize, Vec<SessionId>)>,
 }
 
 /// A client: the rest of the query string it sent, and the answers so far.
@@ -75,33 +77,41 @@ impl Engine {
     fn step(&mut self, who: usize) {
         let session = self.sessions[who].session;
         let step = self.db.step(session);
-        self.waiting.retain(|w| *w != who);
+        self.waiting.retain(|(w, _)| *w != who);
         match step.reply {
             Some(reply) => {
                 self.answered(who, reply);
                 self.advance(who);
             }
-            None if matches!(self.db.activity(session), Activity::Blocked(_)) => self.wait(who),
+            None if matches!(self.db.activity(session), Activity::Blocked(_)) => self.waiting.push((who, Vec::new())),
             None => {}
         }
     }
 
-    /// A wait begins: if it closes a cycle, this session is the victim.
-    fn wait(&mut self, who: usize) {
-        self.waiting.push(who);
-        let session = self.sessions[who].session;
-        if self.db.deadlocked().contains(&session) {
-            self.waiting.pop();
-            if let Some(reply) = self.db.kill(session).reply {
-                self.answered(who, reply);
-                self.advance(who);
+    /// Those whose wait is new look for a deadlock; the first to be in one is its victim. Was there one?
+    fn check_deadlocks(&mut self) -> bool {
+        for index in 0..self.waiting.len() {
+            let who = self.waiting[index].0;
+            let session = self.sessions[who].session;
+            let Activity::Blocked(blocked) = self.db.activity(session) else { continue };
+            if std::mem::replace(&mut self.waiting[index].1, blocked.on.clone()) == blocked.on {
+                continue;
+            }
+            if self.db.deadlocked().contains(&session) {
+                self.waiting.remove(index);
+                if let Some(reply) = self.db.kill(session).reply {
+                    self.answered(who, reply);
+                    self.advance(who);
+                }
+                return true;
             }
         }
+        false
     }
 
     fn runnable(&self) -> Option<usize> {
         let can = |who: &usize| self.sessions[*who].busy && self.db.can_step(self.sessions[*who].session);
-        self.waiting.iter().copied().find(can).or_else(|| (0..self.sessions.len()).find(can))
+        self.waiting.iter().map(|(who, _)| *who).find(can).or_else(|| (0..self.sessions.len()).find(can))
     }
 }
 
@@ -151,8 +161,13 @@ impl Driver for Engine {
     }
 
     fn settle(&mut self) -> Vec<(usize, Vec<Response>)> {
-        while let Some(who) = self.runnable() {
-            self.step(who);
+        loop {
+            while let Some(who) = self.runnable() {
+                self.step(who);
+            }
+            if !self.check_deadlocks() {
+                break;
+            }
         }
         let mut answers = Vec::new();
         for (who, client) in self.sessions.iter_mut().enumerate() {

@@ -4,12 +4,13 @@
 //! the child's transaction ends. A parent that goes, or changes its key, looks for children with the *newest* state,
 //! whatever the snapshot: they are refused (NO ACTION, RESTRICT), deleted, or changed. What a cascade does queues checks of its own.
 
-use isolde_sql::ast::{LockStrength, ReferentialAction};
+use isolde_sql::ast::{LockStrength, LockWait, ReferentialAction};
 use isolde_sql::catalog::{ForeignKey, Table, TableId};
 use isolde_sql::{Row, SqlError, SqlState, Value};
 
 use super::constraint::key_text;
-use super::select::{concurrent_delete, concurrent_update};
+use super::modify::strength;
+use super::version::{Lock, concurrent_update};
 use super::{Running, Stop};
 use crate::eval;
 use crate::footprint::{ColumnSet, Probe};
@@ -25,9 +26,16 @@ pub(crate) enum After {
     /// The children of a parent must not be left behind.
     Parent(ParentCheck),
     /// A child goes with its parent.
-    CascadeDelete { row: RowRef, key: usize, old: Row },
+    CascadeDelete { found: Found, key: usize },
     /// A child follows its parent's key, or lets go of it.
-    CascadeSet { row: RowRef, key: usize, old: Row, set: Vec<(usize, Value)> },
+    CascadeSet { found: Found, key: usize, set: Vec<(usize, Value)> },
+}
+
+/// A child, in the version that was found.
+#[derive(Clone, Debug)]
+pub(crate) struct Found {
+    row: RowRef,
+    old: Tuple,
 }
 
 /// A parent had the values `old`, and now has `new` or is deleted.
@@ -86,16 +94,23 @@ impl Machine<'_> {
             After::Parent(check) => {
                 self.parent_check(run, catalog.table(check.parent), catalog.table(check.child), &check)
             }
-            After::CascadeDelete { row, key, old } => {
-                let Some(current) = self.cascade_target(catalog.table(row.0), row, key, &old)? else { return Ok(()) };
+            After::CascadeDelete { found, key } => {
+                let row = found.row;
+                let lock = Lock::all(LockStrength::Update, LockWait::Block);
+                let target = self.cascade_target(catalog.table(row.0), key, &found, lock)?;
+                let Some(current) = target else { return Ok(()) };
                 self.write_row(row, Some(&current), None);
                 self.queue_parent_checks(run, row.0, &current.values, None);
                 Ok(())
             }
-            After::CascadeSet { row, key, old, set } => {
+            After::CascadeSet { found, key, set } => {
+                let row = found.row;
                 let table = catalog.table(row.0);
                 if run.probing.is_none() {
-                    let Some(current) = self.cascade_target(table, row, key, &old)? else { return Ok(()) };
+                    let sets_key = set.iter().any(|(column, _)| table.is_key_column(*column));
+                    let changes_key = set.iter().any(|(c, v)| table.is_key_column(*c) && found.old.values[*c] != *v);
+                    let lock = Lock { seen: strength(changes_key), newer: strength(sets_key), wait: LockWait::Block };
+                    let Some(current) = self.cascade_target(table, key, &found, lock)? else { return Ok(()) };
                     let mut values = current.values.to_vec();
                     set.iter().for_each(|(column, value)| values[*column] = value.clone());
                     let values: Row = values.into();
@@ -140,7 +155,7 @@ impl Machine<'_> {
         let Some(candidate) = candidate else { return Err(missing().into()) };
         let target = (parent.id, candidate);
         run.after[run.after_next] = After::Child { row, key: key_at, parent: Some(candidate) };
-        self.acquire(target, LockStrength::KeyShare, true).map_err(|wants| Stop::Wait(target, wants))?;
+        self.lock_row(target, LockStrength::KeyShare)?;
         let still =
             self.newest(target).is_some_and(|t| fk.parent_columns.iter().zip(&key).all(|(&c, k)| t.values[c] == *k));
         match still {
@@ -184,7 +199,7 @@ impl Machine<'_> {
             ReferentialAction::NoAction | ReferentialAction::Restrict => {
                 let Some((row, _)) = children.first() else { return Ok(()) };
                 let row = (child.id, *row);
-                self.acquire(row, LockStrength::KeyShare, true).map_err(|wants| Stop::Wait(row, wants))?;
+                self.lock_row(row, LockStrength::KeyShare)?;
                 return Err(still_referenced(parent, child, fk, &old_key).into());
             }
             ReferentialAction::Cascade => {
@@ -196,12 +211,12 @@ impl Machine<'_> {
         let mut next: Vec<After> = children
             .into_iter()
             .map(|(row, tuple)| {
-                let (row, key, old) = ((child.id, row), check.key, tuple.values);
+                let (found, key) = (Found { row: (child.id, row), old: tuple }, check.key);
                 match &set {
-                    None => After::CascadeDelete { row, key, old },
+                    None => After::CascadeDelete { found, key },
                     Some(values) => {
                         let set = fk.columns.iter().copied().zip(values.iter().cloned()).collect();
-                        After::CascadeSet { row, key, old, set }
+                        After::CascadeSet { found, key, set }
                     }
                 }
             })
@@ -216,20 +231,19 @@ impl Machine<'_> {
     }
 
     /// Locks a child that a cascade reaches and finds its newest version, unless it has gone or changed its mind.
-    fn cascade_target(&mut self, child: &Table, row: RowRef, key: usize, old: &Row) -> Result<Option<Tuple>, Stop> {
-        let own = self.transaction().writes.contains_key(&row);
-        if self.keeps_snapshot() && !own {
+    fn cascade_target(&mut self, child: &Table, key: usize, found: &Found, lock: Lock) -> Result<Option<Tuple>, Stop> {
+        let row = found.row;
+        let version = self.lock_version(row, found.old.position, u64::MAX, lock)?;
+        self.refuse_changed(row, &version)?;
+        if self.keeps_snapshot() && !self.transaction().writes.contains_key(&row) {
             // A child that the snapshot does not show cannot be changed by this transaction.
-            let seen = self.transaction().view().table(row.0).get(row.1).map(|t| t.position);
-            match (seen, self.newest(row)) {
-                (_, None) => return Err(concurrent_delete().into()),
-                (Some(position), Some(newest)) if position == newest.position => {}
-                _ => return Err(concurrent_update().into()),
+            let shown = self.transaction().view().version(row).map(|tuple| tuple.position);
+            if shown != Some(found.old.position) {
+                return Err(concurrent_update().into());
             }
         }
-        self.acquire(row, LockStrength::Update, true).map_err(|wants| Stop::Wait(row, wants))?;
         let columns = &child.foreign_keys[key].columns;
-        Ok(self.newest(row).filter(|t| columns.iter().all(|&c| t.values[c] == old[c])))
+        Ok(self.newest(row).filter(|t| columns.iter().all(|&c| t.values[c] == found.old.values[c])))
     }
 
     /// The rows, committed or our own, with these values in these columns.

@@ -19,6 +19,7 @@ mod constraint;
 mod foreign_key;
 mod modify;
 mod select;
+mod version;
 
 use std::sync::Arc;
 
@@ -86,8 +87,8 @@ pub(crate) struct Produced {
 pub(crate) enum Stop {
     /// It failed.
     Error(SqlError),
-    /// Somebody else has this row.
-    Wait(RowRef, Wants),
+    /// Somebody else has this row; the version is the one that it must remain, see [`Wait::seen`](crate::lock::Wait::seen).
+    Wait(RowRef, Wants, Option<u64>),
     /// It needs the result of a routine.
     Call(RoutineId, Vec<Value>),
 }

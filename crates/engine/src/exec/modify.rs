@@ -7,11 +7,10 @@
 
 use std::sync::Arc;
 
-use isolde_sql::ast::LockStrength;
-use isolde_sql::catalog::TableId;
+use isolde_sql::ast::{LockStrength, LockWait};
 use isolde_sql::{Row, SqlError, SqlState, Value};
 
-use super::select::{concurrent_delete, concurrent_update};
+use super::version::{Lock, Version};
 use super::{Input, Running, Stop};
 use crate::eval::{self, Env, RelRow};
 use crate::footprint::{ColumnSet, Write};
@@ -21,18 +20,6 @@ use crate::plan::Expr;
 use crate::prepare::{ConflictPlan, ConflictUpdatePlan, DeletePlan, InsertPlan, UpdatePlan};
 use crate::query::{self, Candidate};
 use crate::storage::{RowId, Tuple};
-
-/// How the version of a row that was seen relates to its newest.
-pub(super) enum Version {
-    /// It is the newest.
-    Same,
-    /// There is a newer one, committed.
-    Newer(Tuple),
-    /// The row was deleted, and that is committed.
-    Gone,
-    /// This very statement has changed or deleted it already.
-    OwnCommand,
-}
 
 impl Machine<'_> {
     /// INSERT.
@@ -92,19 +79,13 @@ impl Machine<'_> {
     ) -> Result<bool, Stop> {
         let Some(existing) = self.find_conflict(plan.table, &conflict.arbiters, values)? else { return Ok(false) };
         let row = (plan.table, existing);
-        let visible = self.is_visible(row);
         let Some(ConflictUpdatePlan { set, filter }) = &conflict.update else {
-            if self.keeps_snapshot() && !visible {
-                return Err(concurrent_update().into());
-            }
+            self.refuse_unseen(row)?;
             return Ok(true);
         };
         let key_changes = set.iter().any(|(c, _)| self.catalog().table(plan.table).is_key_column(*c));
-        let strength = if key_changes { LockStrength::Update } else { LockStrength::NoKeyUpdate };
-        self.acquire(row, strength, true).map_err(|wants| Stop::Wait(row, wants))?;
-        if self.keeps_snapshot() && !visible {
-            return Err(concurrent_update().into());
-        }
+        self.lock_row(row, strength(key_changes))?;
+        self.refuse_unseen(row)?;
         let Some(current) = self.newest(row) else { return self.resolve_conflict(plan, conflict, params, run, values) };
         if current.position >= run.start {
             let message = "ON CONFLICT DO UPDATE command cannot affect row a second time";
@@ -149,14 +130,14 @@ impl Machine<'_> {
         let Some(id) = seen.rows[0].id else { return Ok(()) };
         let row = (plan.table, id);
         if run.probing.is_none() {
-            if matches!(self.version(row, seen.rows[0].position, run.start), Version::OwnCommand) {
+            if self.is_own_command(row, seen.rows[0].position, run.start) {
                 return Ok(());
             }
             let wanted = self.apply_set(&plan.set, &seen.rows[0].values, &seen.rows, params, run)?;
             // Constraints come before the lock: a row that could not be stored is refused without waiting.
             self.check_row(plan.table, &wanted, &plan.checks)?;
-            let strength = self.update_strength(plan, &seen.rows[0].values, &wanted);
-            let Some(candidate) = self.lock_target(&plan.select, row, strength, params, run, seen)? else {
+            let lock = self.update_lock(plan, &seen.rows[0].values, &wanted);
+            let Some(candidate) = self.lock_target(&plan.select, row, lock, params, run, seen)? else {
                 return Ok(());
             };
             let old = &candidate.rows[0];
@@ -165,9 +146,7 @@ impl Machine<'_> {
             } else {
                 run.calls.clear();
                 let values = self.apply_set(&plan.set, &old.values, &candidate.rows, params, run)?;
-                let strength = self.update_strength(plan, &old.values, &values);
                 self.check_row(plan.table, &values, &plan.checks)?;
-                self.acquire(row, strength, true).map_err(|wants| Stop::Wait(row, wants))?;
                 values
             };
             let old = Tuple { position: old.position, values: old.values.clone() };
@@ -186,20 +165,25 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// A changed key needs the strongest lock, any other update the one below it.
-    fn update_strength(&self, plan: &UpdatePlan, old: &Row, new: &Row) -> LockStrength {
-        if self.same_keys(plan.table, old, new) { LockStrength::NoKeyUpdate } else { LockStrength::Update }
+    /// A changed key needs the strongest lock, any other update the one below it. A newer version is locked before it is known
+    /// what it is changed to, so there the columns that are set decide.
+    fn update_lock(&self, plan: &UpdatePlan, old: &Row, new: &Row) -> Lock {
+        let table = self.catalog().table(plan.table);
+        let sets_key = plan.set.iter().any(|(column, _)| table.is_key_column(*column));
+        let changes_key = !self.same_keys(plan.table, old, new);
+        Lock { seen: strength(changes_key), newer: strength(sets_key), wait: LockWait::Block }
     }
 
     /// DELETE.
     pub(super) fn delete(&mut self, plan: &DeletePlan, params: &[Value], run: &mut Running) -> Result<(), Stop> {
         let candidates = self.scan(&plan.select, params, run)?;
+        let lock = Lock::all(LockStrength::Update, LockWait::Block);
         while run.next < candidates.len() {
             run.calls.rewind();
             let seen = &candidates[run.next];
             if let Some(id) = seen.rows[0].id {
                 let row = (plan.table, id);
-                if let Some(found) = self.lock_target(&plan.select, row, LockStrength::Update, params, run, seen)? {
+                if let Some(found) = self.lock_target(&plan.select, row, lock, params, run, seen)? {
                     let old = Tuple { position: found.rows[0].position, values: found.rows[0].values.clone() };
                     self.return_row(&plan.returning, &found.rows, params, run)?;
                     self.write_row(row, Some(&old), None);
@@ -237,24 +221,16 @@ impl Machine<'_> {
         &mut self,
         select: &crate::plan::SelectPlan,
         row: RowRef,
-        strength: LockStrength,
+        lock: Lock,
         params: &[Value],
         run: &mut Running,
         seen: &Candidate,
     ) -> Result<Option<Candidate>, Stop> {
-        let position = seen.rows[0].position;
-        if self.keeps_snapshot() {
-            // A committed change is refused at once, even if somebody else holds the row by now.
-            self.refuse_changed(self.version(row, position, run.start))?;
-        }
-        self.acquire(row, strength, true).map_err(|wants| Stop::Wait(row, wants))?;
-        let version = self.version(row, position, run.start);
-        if self.keeps_snapshot() {
-            self.refuse_changed(self.version(row, position, run.start))?;
-        }
+        let version = self.lock_version(row, seen.rows[0].position, run.start, lock)?;
+        self.refuse_changed(row, &version)?;
         match version {
             Version::Same => Ok(Some(seen.clone())),
-            Version::OwnCommand | Version::Gone => Ok(None),
+            Version::OwnCommand | Version::Gone | Version::Skipped => Ok(None),
             Version::Newer(tuple) => {
                 let mut newest = seen.clone();
                 newest.rows[0].position = tuple.position;
@@ -267,55 +243,6 @@ impl Machine<'_> {
                 Ok(holds.then_some(newest))
             }
         }
-    }
-
-    fn refuse_changed(&self, version: Version) -> Result<(), SqlError> {
-        match version {
-            Version::Gone => Err(concurrent_delete()),
-            Version::Newer(_) => Err(concurrent_update()),
-            Version::Same | Version::OwnCommand => Ok(()),
-        }
-    }
-
-    /// How a version that was seen relates to the newest one. Other sessions' uncommitted versions do not count.
-    pub(super) fn version(&self, row: RowRef, seen: u64, start: u64) -> Version {
-        if let Some(change) = self.transaction().writes.get(&row) {
-            return match &change.after {
-                Some(tuple) if tuple.position < start => Version::Same,
-                _ => Version::OwnCommand,
-            };
-        }
-        match self.db.committed.table(row.0).get(row.1) {
-            None if seen >= start => Version::OwnCommand,
-            None => Version::Gone,
-            Some(tuple) if tuple.position == seen => Version::Same,
-            Some(tuple) => Version::Newer(tuple.clone()),
-        }
-    }
-
-    /// The newest version that is committed or our own.
-    pub(super) fn newest(&self, row: RowRef) -> Option<Tuple> {
-        match self.transaction().writes.get(&row) {
-            Some(change) => change.after.clone(),
-            None => self.db.committed.table(row.0).get(row.1).cloned(),
-        }
-    }
-
-    /// Whether the transaction's own view has the row.
-    fn is_visible(&self, row: RowRef) -> bool {
-        self.transaction().view().table(row.0).get(row.1).is_some()
-    }
-
-    /// The version of a row that we have just written.
-    fn own_version(&self, row: RowRef) -> RelRow {
-        let tuple = self.transaction().view().table(row.0).get(row.1).expect("a row just written is in the view");
-        RelRow::of_table(row.1, tuple.position, tuple.values.clone())
-    }
-
-    /// Whether two versions agree in all columns of unique indexes.
-    pub(super) fn same_keys(&self, table: TableId, old: &Row, new: &Row) -> bool {
-        let table = self.catalog().table(table);
-        table.indexes.iter().filter(|i| i.unique).flat_map(|i| &i.columns).all(|&c| old[c] == new[c])
     }
 
     /// Writes a version and notes it in the footprint.
@@ -389,4 +316,9 @@ impl Machine<'_> {
     ) -> Result<bool, Stop> {
         Ok(matches!(self.eval_one(expr, rows, params, run)?, Value::Bool(true)))
     }
+}
+
+/// The lock that an update takes.
+pub(super) fn strength(changes_key: bool) -> LockStrength {
+    if changes_key { LockStrength::Update } else { LockStrength::NoKeyUpdate }
 }

@@ -4,13 +4,11 @@
 //! COMMITTED a row that has changed meanwhile is taken in its newest version, if that still satisfies the query; the
 //! order is not made anew, and with LIMIT fewer rows may come back. OFFSET skips rows that are locked all the same.
 
-use isolde_sql::ast::{LockStrength, LockWait};
-use isolde_sql::typed::RowLocking;
-use isolde_sql::{SqlError, SqlState, Value};
+use isolde_sql::Value;
+use isolde_sql::ast::LockStrength;
 
-use super::modify::Version;
+use super::version::{Lock, Version, concurrent_update};
 use super::{Input, Running, Stop};
-use crate::lock::{RowRef, Wants};
 use crate::machine::Machine;
 use crate::prepare::LockingPlan;
 use crate::query::{self, Candidate};
@@ -59,17 +57,16 @@ impl Machine<'_> {
         for clause in &plan.locking {
             for &rel in &clause.rels {
                 let Some((table, row)) = plan.tables[rel].zip(candidate.rows[rel].id) else { continue };
-                if !self.lock_clause((table, row), clause)? {
-                    return Ok(None);
-                }
-                match self.version((table, row), candidate.rows[rel].position, run.start) {
+                let lock = Lock::all(clause.strength, clause.wait);
+                match self.lock_version((table, row), candidate.rows[rel].position, run.start, lock)? {
                     Version::Same | Version::OwnCommand => {}
                     Version::Newer(tuple)
                         if clause.strength == LockStrength::KeyShare
                             && self.same_keys(table, &candidate.rows[rel].values, &tuple.values) => {}
-                    Version::Gone if self.keeps_snapshot() => return Err(concurrent_update().into()),
-                    Version::Newer(_) if self.keeps_snapshot() => return Err(concurrent_update().into()),
-                    Version::Gone => return Ok(None),
+                    Version::Gone | Version::Newer(_) if self.keeps_snapshot() => {
+                        return Err(concurrent_update().into());
+                    }
+                    Version::Gone | Version::Skipped => return Ok(None),
                     Version::Newer(tuple) => {
                         newest.rows[rel].position = tuple.position;
                         newest.rows[rel].values = tuple.values;
@@ -89,30 +86,4 @@ impl Machine<'_> {
         }
         Ok(Some(newest))
     }
-
-    /// Takes one lock as a clause wants it; `false` if the row is to be skipped.
-    fn lock_clause(&mut self, row: RowRef, clause: &RowLocking) -> Result<bool, Stop> {
-        match self.acquire(row, clause.strength, clause.wait == LockWait::Block) {
-            Ok(()) => Ok(true),
-            Err(wants @ (Wants::Lock(_) | Wants::Upgrade(_) | Wants::Outcome)) => match clause.wait {
-                LockWait::Block => Err(Stop::Wait(row, wants)),
-                LockWait::SkipLocked => Ok(false),
-                LockWait::NoWait => {
-                    let table = &self.catalog().table(row.0).name;
-                    let message = format!("could not obtain lock on row in relation \"{table}\"");
-                    Err(SqlError::new(SqlState::LOCK_NOT_AVAILABLE, message).into())
-                }
-            },
-        }
-    }
-}
-
-/// What REPEATABLE READ says of a row that changed after its snapshot.
-pub(super) fn concurrent_update() -> SqlError {
-    SqlError::new(SqlState::SERIALIZATION_FAILURE, "could not serialize access due to concurrent update")
-}
-
-/// The same of a row that an UPDATE or DELETE finds gone.
-pub(super) fn concurrent_delete() -> SqlError {
-    SqlError::new(SqlState::SERIALIZATION_FAILURE, "could not serialize access due to concurrent delete")
 }

@@ -1,0 +1,173 @@
+//! Which version of a row a statement gets.
+//!
+//! A statement finds rows in its snapshot, but what it locks and changes is the newest version. [`Machine::lock_version`] is where the two
+//! meet. What came in between is settled before anybody waits: a row that is gone is not locked, and a transaction that
+//! keeps its snapshot is refused at once, even if somebody else holds the row by now. FOR KEY SHARE alone does
+//! not mind a newer version, as long as the keys are the same.
+
+use isolde_sql::ast::{LockStrength, LockWait};
+use isolde_sql::catalog::TableId;
+use isolde_sql::{Row, SqlError, SqlState};
+
+use super::Stop;
+use crate::eval::RelRow;
+use crate::lock::{self, RowRef, Wants};
+use crate::machine::Machine;
+use crate::storage::Tuple;
+use crate::transaction::First;
+
+/// How the version of a row that was seen relates to its newest.
+pub(super) enum Version {
+    /// It is the newest.
+    Same,
+    /// There is a newer one, committed.
+    Newer(Tuple),
+    /// The row was deleted, and that is committed.
+    Gone,
+    /// This very statement has changed or deleted it already.
+    OwnCommand,
+    /// Somebody else has it, and the statement does not want to wait.
+    Skipped,
+}
+
+/// How a statement wants a row.
+#[derive(Clone, Copy)]
+pub(super) struct Lock {
+    /// If what it saw is the newest version.
+    pub(super) seen: LockStrength,
+    /// If there is a newer one.
+    pub(super) newer: LockStrength,
+    pub(super) wait: LockWait,
+}
+
+impl Lock {
+    /// The same strength for every version.
+    pub(super) fn all(strength: LockStrength, wait: LockWait) -> Self {
+        Lock { seen: strength, newer: strength, wait }
+    }
+}
+
+impl Machine<'_> {
+    /// Locks the newest version of a row that was seen at a position, if there is a point in it, and says which it is.
+    pub(super) fn lock_version(&mut self, row: RowRef, seen: u64, start: u64, lock: Lock) -> Result<Version, Stop> {
+        let version = self.version(row, seen, start);
+        let strength = match &version {
+            Version::Gone | Version::OwnCommand | Version::Skipped => return Ok(version),
+            Version::Same => lock.seen,
+            Version::Newer(newer) if lock.newer == LockStrength::KeyShare && self.keeps_keys(row, seen, newer) => {
+                lock.newer
+            }
+            Version::Newer(_) if self.keeps_snapshot() => return Ok(version),
+            Version::Newer(_) => lock.newer,
+        };
+        let Err(wants) = self.acquire(row, strength, lock.wait == LockWait::Block) else { return Ok(version) };
+        let must_remain = matches!(version, Version::Same).then_some(seen).filter(|_| self.keeps_snapshot());
+        match lock.wait {
+            LockWait::Block => Err(Stop::Wait(row, wants, must_remain)),
+            // The version itself is free; it is for a later one of the same holder, whom PostgreSQL always waits for.
+            _ if self.is_held_later(row, strength) => Err(Stop::Wait(row, Wants::Upgrade(strength), must_remain)),
+            LockWait::SkipLocked => Ok(Version::Skipped),
+            LockWait::NoWait => {
+                let table = &self.catalog().table(row.0).name;
+                let message = format!("could not obtain lock on row in relation \"{table}\"");
+                Err(SqlError::new(SqlState::LOCK_NOT_AVAILABLE, message).into())
+            }
+        }
+    }
+
+    /// How a version that was seen relates to the newest one. Other sessions' uncommitted versions do not count.
+    fn version(&self, row: RowRef, seen: u64, start: u64) -> Version {
+        if let Some(change) = self.transaction().writes.get(&row) {
+            return match &change.after {
+                Some(tuple) if tuple.position < start => Version::Same,
+                _ => Version::OwnCommand,
+            };
+        }
+        match self.db.committed.version(row) {
+            None if seen >= start => Version::OwnCommand,
+            None => Version::Gone,
+            Some(tuple) if tuple.position == seen => Version::Same,
+            Some(tuple) => Version::Newer(tuple.clone()),
+        }
+    }
+
+    /// Whether this very statement has changed a row already.
+    pub(super) fn is_own_command(&self, row: RowRef, seen: u64, start: u64) -> bool {
+        matches!(self.version(row, seen, start), Version::OwnCommand)
+    }
+
+    /// What REPEATABLE READ says to an UPDATE or DELETE of a row that changed after its snapshot.
+    pub(super) fn refuse_changed(&self, row: RowRef, version: &Version) -> Result<(), SqlError> {
+        match version {
+            _ if !self.keeps_snapshot() => Ok(()),
+            Version::Gone => Err(self.concurrent_delete(row)),
+            Version::Newer(_) => Err(concurrent_update()),
+            Version::Same | Version::OwnCommand | Version::Skipped => Ok(()),
+        }
+    }
+
+    /// The row is gone. If the version that the snapshot shows was updated first, that is what is reported.
+    pub(super) fn concurrent_delete(&self, row: RowRef) -> SqlError {
+        let updated_first = self.transaction().snapshot.as_ref().is_some_and(|s| s.updated_first.contains(&row));
+        if updated_first {
+            return concurrent_update();
+        }
+        SqlError::new(SqlState::SERIALIZATION_FAILURE, "could not serialize access due to concurrent delete")
+    }
+
+    /// The newest version that is committed or our own.
+    pub(super) fn newest(&self, row: RowRef) -> Option<Tuple> {
+        match self.transaction().writes.get(&row) {
+            Some(change) => change.after.clone(),
+            None => self.db.committed.version(row).cloned(),
+        }
+    }
+
+    /// The version of a row that we have just written.
+    pub(super) fn own_version(&self, row: RowRef) -> RelRow {
+        let tuple = self.transaction().view().version(row).expect("a row just written is in the view");
+        RelRow::of_table(row.1, tuple.position, tuple.values.clone())
+    }
+
+    /// ON CONFLICT at REPEATABLE READ: the row in the way must be there as the snapshot shows it.
+    pub(super) fn refuse_unseen(&self, row: RowRef) -> Result<(), SqlError> {
+        let shown = self.transaction().view().version(row).map(|tuple| tuple.position);
+        match self.newest(row) {
+            _ if !self.keeps_snapshot() => Ok(()),
+            Some(newest) if shown == Some(newest.position) => Ok(()),
+            Some(_) => Err(concurrent_update()),
+            None => Err(self.concurrent_delete(row)),
+        }
+    }
+
+    /// Locks the newest version of a row, whatever was seen of it.
+    pub(super) fn lock_row(&mut self, row: RowRef, strength: LockStrength) -> Result<(), Stop> {
+        self.acquire(row, strength, true).map_err(|wants| Stop::Wait(row, wants, None))
+    }
+
+    /// Whether two versions agree in all columns of unique indexes.
+    pub(super) fn same_keys(&self, table: TableId, old: &Row, new: &Row) -> bool {
+        let table = self.catalog().table(table);
+        table.indexes.iter().filter(|i| i.unique).flat_map(|i| &i.columns).all(|&c| old[c] == new[c])
+    }
+
+    /// Whether a newer version has the keys of the one that our view shows at this position.
+    fn keeps_keys(&self, row: RowRef, seen: u64, newer: &Tuple) -> bool {
+        let tuple = self.transaction().view().version(row).filter(|tuple| tuple.position == seen);
+        tuple.is_some_and(|tuple| self.same_keys(row.0, &tuple.values, &newer.values))
+    }
+
+    /// Whether FOR KEY SHARE conflicts only with what its holders did to the row after updating it.
+    fn is_held_later(&self, row: RowRef, strength: LockStrength) -> bool {
+        strength == LockStrength::KeyShare
+            && lock::holders(self.others(), self.me, row, strength).iter().all(|id| {
+                let writes = self.db.sessions[id.0].transaction.as_ref().map(|t| &t.writes);
+                writes.and_then(|writes| writes.get(&row)).is_some_and(|change| change.first == First::KeepsKey)
+            })
+    }
+}
+
+/// What REPEATABLE READ says of a row that changed after its snapshot.
+pub(super) fn concurrent_update() -> SqlError {
+    SqlError::new(SqlState::SERIALIZATION_FAILURE, "could not serialize access due to concurrent update")
+}
