@@ -200,7 +200,8 @@ impl Machine<'_> {
             let values = after.map(|tuple| &tuple.values);
             self.db.count_row(row.0, before, values);
             if watched {
-                published_sum = published_sum.wrapping_add(isolde_digest::tagged(PUBLISHED, (row.0, before, values)));
+                published_sum =
+                    published_sum.wrapping_add(isolde_digest::tagged(PUBLISHED, (row.0, before, values, change.first)));
             }
             if watched && change.after.is_none() {
                 let deleted = self.db.committed.version(*row).map(|tuple| tuple.position);
@@ -253,8 +254,8 @@ impl Machine<'_> {
         failed.savepoints = savepoints;
         let old = std::mem::replace(t, failed);
         let kept = self.transaction().locks.clone();
-        let lost = old.locks.iter().filter(|&(row, strength)| kept.get(row) != Some(strength));
-        self.footprint.locks.extend(lost.map(|(row, strength)| released(*row, *strength)));
+        let lost = old.locks.iter().filter(|&(row, held)| kept.get(row) != Some(held));
+        self.footprint.locks.extend(lost.map(|(row, held)| released(*row, held.strength)));
         if self.transaction().savepoints.is_empty() {
             self.footprint.ended = Some(false);
         }
@@ -269,7 +270,7 @@ impl Machine<'_> {
     }
 
     fn forget(&mut self, t: &Transaction, committed: bool) {
-        self.footprint.locks.extend(t.locks.iter().map(|(row, strength)| released(*row, *strength)));
+        self.footprint.locks.extend(t.locks.iter().map(|(row, held)| released(*row, held.strength)));
         self.footprint.ended = Some(committed);
     }
 

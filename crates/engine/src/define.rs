@@ -194,8 +194,8 @@ impl Machine<'_> {
         let view = self.transaction_mut().begin_statement(&schema.catalog, &committed, digest, epoch).clone();
         for &table in tables {
             for (row, tuple) in view.table(table).iter() {
-                self.transaction_mut().lock((table, row), LockStrength::Update);
-                self.write_row((table, row), Some(tuple), None);
+                self.transaction_mut().lock((table, row), LockStrength::Update, tuple.position);
+                self.write_row((table, row), Some(&tuple.values), None);
             }
         }
         Ok("TRUNCATE TABLE")

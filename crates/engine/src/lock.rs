@@ -26,6 +26,14 @@ use crate::storage::{RowId, Tables};
 /// A row, in whichever table.
 pub(crate) type RowRef = (TableId, RowId);
 
+/// A lock that is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Held {
+    pub(crate) strength: LockStrength,
+    /// The position of the oldest version that was locked.
+    pub(crate) oldest: u64,
+}
+
 /// What a session waits for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Wait {
@@ -33,8 +41,8 @@ pub(crate) struct Wait {
     pub(crate) row: RowRef,
     /// What is wanted of it.
     pub(crate) wants: Wants,
-    /// The version that a transaction which keeps its snapshot saw. Once another is committed there is nothing left to
-    /// wait for but its place in the queue: it will be refused.
+    /// The version that a transaction which keeps its snapshot saw. Once another is committed it will be refused: there is
+    /// nothing left to wait for but its place in the queue, and those who share a lock on the version that it saw.
     pub(crate) seen: Option<u64>,
     /// When the wait began, counted over all waits; smaller waits longer.
     pub(crate) ticket: u64,
@@ -80,7 +88,23 @@ pub(crate) fn holders<'a>(
     strength: LockStrength,
 ) -> SessionSet {
     sessions
-        .filter(|(id, session)| *id != me && session.lock_on(row).is_some_and(|held| conflict(held, strength)))
+        .filter(|(id, session)| *id != me && session.lock_on(row).is_some_and(|held| conflict(held.strength, strength)))
+        .map(|(id, _)| id)
+        .collect()
+}
+
+/// The sessions other than `me` that hold a conflicting lock on a version which has been updated since. It can only be FOR
+/// KEY SHARE, or it could not have been updated.
+pub(crate) fn old_holders<'a>(
+    sessions: impl Iterator<Item = (SessionId, &'a Session)>,
+    me: SessionId,
+    row: RowRef,
+    version: u64,
+    strength: LockStrength,
+) -> SessionSet {
+    sessions
+        .filter(|(id, session)| *id != me && session.lock_on(row).is_some_and(|held| held.oldest <= version))
+        .filter(|_| conflict(LockStrength::KeyShare, strength))
         .map(|(id, _)| id)
         .collect()
 }
@@ -90,9 +114,9 @@ pub(crate) fn blockers<'a, I>(sessions: I, committed: &Tables, me: SessionId, wa
 where
     I: Iterator<Item = (SessionId, &'a Session)> + Clone,
 {
-    let holders = |sessions: I, strength| match wait.is_lost(committed) {
-        true => SessionSet::new(),
-        false => holders(sessions, me, wait.row, strength),
+    let holders = |sessions: I, strength| match wait.seen.filter(|_| wait.is_lost(committed)) {
+        Some(seen) => old_holders(sessions, me, wait.row, seen, strength),
+        None => holders(sessions, me, wait.row, strength),
     };
     match wait.wants {
         Wants::Outcome => sessions.filter(|(id, s)| *id != me && s.has_written(wait.row)).map(|(id, _)| id).collect(),

@@ -290,7 +290,7 @@ impl<'a> Machine<'a> {
         let schema = &self.db.schema;
         let view =
             transaction.begin_statement(&schema.catalog, &self.db.committed, self.db.committed_digest, self.db.epoch);
-        let snapshot = Snapshot::new(view.clone(), self.db.committed_digest);
+        let snapshot = Snapshot::new(view.clone(), self.db.committed_digest, self.db.epoch);
         Ok(Running::new(snapshot, self.db.next_position))
     }
 
@@ -429,25 +429,33 @@ impl<'a> Machine<'a> {
         act(&mut Context { view, params, host: &mut host, calls, reads })
     }
 
-    /// Locks a row, or says what to wait for. A request that meets no conflicting holder overtakes those who wait.
-    pub(crate) fn acquire(&mut self, row: RowRef, strength: LockStrength, waits: bool) -> Result<(), Wants> {
+    /// Locks a row as seen in a version, or says what to wait for. A request that meets no conflicting holder overtakes those who wait.
+    pub(crate) fn acquire(
+        &mut self,
+        row: RowRef,
+        version: u64,
+        strength: LockStrength,
+        waits: bool,
+    ) -> Result<(), Wants> {
         let held = self.transaction().locks.get(&row).copied();
-        if held.is_some_and(|held| held >= strength) {
+        if held.is_some_and(|held| held.strength >= strength) {
             return Ok(());
         }
         let ignored = self.db.faults.no_write_lock;
         let busy = !ignored && !lock::holders(self.others(), self.me, row, strength).is_empty();
-        let kind = match (busy, waits) {
-            (false, _) => LockEventKind::Taken,
-            (true, true) => LockEventKind::Queued,
-            (true, false) => LockEventKind::Refused,
-        };
-        self.footprint.locks.push(LockEvent { table: row.0, row: row.1, strength, kind });
         if busy {
+            self.note_conflict(row, strength, waits);
             return Err(if held.is_some() { Wants::Upgrade(strength) } else { Wants::Lock(strength) });
         }
-        self.transaction_mut().lock(row, strength);
+        self.footprint.locks.push(LockEvent { table: row.0, row: row.1, strength, kind: LockEventKind::Taken });
+        self.transaction_mut().lock(row, strength, version);
         Ok(())
+    }
+
+    /// Notes in the footprint that somebody else has a row.
+    pub(crate) fn note_conflict(&mut self, row: RowRef, strength: LockStrength, waits: bool) {
+        let kind = if waits { LockEventKind::Queued } else { LockEventKind::Refused };
+        self.footprint.locks.push(LockEvent { table: row.0, row: row.1, strength, kind });
     }
 
     /// The sessions other than this one.

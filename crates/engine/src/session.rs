@@ -14,7 +14,7 @@ use isolde_sql::{Row, Span, SqlError, Value};
 
 use crate::exec::Running;
 use crate::footprint::Footprint;
-use crate::lock::{RowRef, Wait};
+use crate::lock::{Held, RowRef, Wait};
 use crate::prepare::Prepared;
 use crate::routine::RoutineFrame;
 use crate::transaction::Transaction;
@@ -189,7 +189,7 @@ pub(crate) struct StatementFrame {
 
 impl Session {
     /// The lock it holds on a row.
-    pub(crate) fn lock_on(&self, row: RowRef) -> Option<LockStrength> {
+    pub(crate) fn lock_on(&self, row: RowRef) -> Option<Held> {
         self.transaction.as_ref()?.locks.get(&row).copied()
     }
 

@@ -83,8 +83,8 @@ impl Database {
                 let after = change.after.as_ref().map(|tuple| &tuple.values);
                 saved = saved.wrapping_add(isolde_digest::tagged(0x73, (table, &change.before, after)));
             }
-            for (row, strength) in savepoint.locks() {
-                saved = saved.wrapping_add(isolde_digest::tagged(0x6c, (self.content(*row), strength)));
+            for (row, held) in savepoint.locks() {
+                saved = saved.wrapping_add(isolde_digest::tagged(0x6c, (self.content(*row), held.strength)));
             }
             saved.hash(h);
         }
@@ -93,9 +93,10 @@ impl Database {
     /// Locks are hashed with the rows they are on, which others may change under a weak lock; so never remembered.
     fn locks_digest(&self, session: &Session) -> u128 {
         let Some(t) = &session.transaction else { return 0 };
-        t.locks.iter().fold(0u128, |sum, (row, strength)| {
+        t.locks.iter().fold(0u128, |sum, (row, held)| {
             let own = t.writes.get(row).and_then(|c| c.after.as_ref()).map(|tuple| row_digest(row.0, &tuple.values));
-            sum.wrapping_add(isolde_digest::tagged(0x4c, (self.content(*row).or(own), strength)))
+            let outdated = self.committed.version(*row).is_some_and(|tuple| held.oldest < tuple.position);
+            sum.wrapping_add(isolde_digest::tagged(0x4c, (self.content(*row).or(own), held.strength, outdated)))
         })
     }
 

@@ -28,8 +28,17 @@ pub struct RowId(pub u64);
 pub struct Tuple {
     /// Where the heap holds it; larger is younger. Never the same for two versions.
     pub position: u64,
+    /// The position of the oldest version since which no update was under a lock that conflicts with FOR KEY SHARE.
+    pub key_position: u64,
     /// The values.
     pub values: Row,
+}
+
+impl Tuple {
+    /// A version that owes nothing to another.
+    pub fn new(position: u64, values: Row) -> Self {
+        Tuple { position, key_position: position, values }
+    }
 }
 
 /// An index key.

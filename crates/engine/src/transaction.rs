@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use crate::define::Before;
 use crate::footprint;
-use crate::lock::RowRef;
+use crate::lock::{Held, RowRef};
 use crate::storage::{Tables, Tuple};
 
 /// An open transaction.
@@ -33,7 +33,7 @@ pub(crate) struct Transaction {
     /// Rows changed, with what COMMIT makes of them.
     pub(crate) writes: OrdMap<RowRef, Change>,
     /// Row locks held, the strongest per row.
-    pub(crate) locks: OrdMap<RowRef, LockStrength>,
+    pub(crate) locks: OrdMap<RowRef, Held>,
     pub(crate) savepoints: Vec<Savepoint>,
     /// What there was before its first definition, if it made any.
     pub(crate) before: Option<Before>,
@@ -75,6 +75,8 @@ impl Change {
 #[derive(Clone, Debug)]
 pub(crate) struct Snapshot {
     pub(crate) tables: Tables,
+    /// The database's epoch when it was taken.
+    epoch: u64,
     /// Digest of its content.
     pub(crate) digest: u128,
     /// Sum over the rows published since: which of its rows are out of date is part of the state.
@@ -88,19 +90,19 @@ impl Savepoint {
         &self.writes
     }
 
-    pub(crate) fn locks(&self) -> &OrdMap<RowRef, LockStrength> {
+    pub(crate) fn locks(&self) -> &OrdMap<RowRef, Held> {
         &self.locks
     }
 }
 
 impl Snapshot {
-    pub(crate) fn new(tables: Tables, digest: u128) -> Self {
-        Snapshot { tables, digest, published_since: 0, updated_first: OrdSet::new() }
+    pub(crate) fn new(tables: Tables, digest: u128, epoch: u64) -> Self {
+        Snapshot { tables, epoch, digest, published_since: 0, updated_first: OrdSet::new() }
     }
 
     /// Of a database without tables, for statements that read none.
     pub(crate) fn empty() -> Self {
-        Snapshot::new(Tables::none().clone(), 0)
+        Snapshot::new(Tables::none().clone(), 0, 0)
     }
 }
 
@@ -112,7 +114,7 @@ pub(crate) struct Savepoint {
     view: Tables,
     view_epoch: Option<u64>,
     writes: OrdMap<RowRef, Change>,
-    locks: OrdMap<RowRef, LockStrength>,
+    locks: OrdMap<RowRef, Held>,
 }
 
 impl Transaction {
@@ -153,14 +155,11 @@ impl Transaction {
         epoch: u64,
     ) -> &Tables {
         if self.keeps_snapshot() {
-            if self.snapshot.is_none() {
-                self.snapshot = Some(Snapshot::new(committed.clone(), digest));
-                self.rebase(catalog, &committed.clone());
-                self.view_epoch = Some(epoch);
-            } else if self.view_epoch.is_none() {
-                let base = self.snapshot.as_ref().map(|s| s.tables.clone()).unwrap_or_default();
+            let snapshot = self.snapshot.get_or_insert_with(|| Snapshot::new(committed.clone(), digest, epoch));
+            let (base, made) = (snapshot.tables.clone(), snapshot.epoch);
+            if self.view_epoch.is_none() {
                 self.rebase(catalog, &base);
-                self.view_epoch = Some(epoch);
+                self.view_epoch = Some(made);
             }
         } else if self.view_epoch != Some(epoch) {
             self.rebase(catalog, committed);
@@ -201,7 +200,7 @@ impl Transaction {
     }
 
     /// Changes a row: `after` is its new version, `None` deletes it.
-    pub(crate) fn write(&mut self, catalog: &Catalog, row: RowRef, before: Option<&Tuple>, after: Option<Tuple>) {
+    pub(crate) fn write(&mut self, catalog: &Catalog, row: RowRef, before: Option<&Row>, after: Option<Tuple>) {
         let table = catalog.table(row.0);
         let data = self.view.table_mut(row.0);
         match &after {
@@ -210,7 +209,7 @@ impl Transaction {
         }
         let (before, first) = match self.writes.get(&row) {
             Some(change) => (change.before.clone(), change.first),
-            None => (before.map(|t| t.values.clone()), self.first_change(row, before.is_some(), after.is_some())),
+            None => (before.cloned(), self.first_change(row, before.is_some(), after.is_some())),
         };
         if before.is_none() && after.is_none() {
             // Inserted and deleted again: nobody will ever see it.
@@ -224,16 +223,22 @@ impl Transaction {
         match (was, will_be) {
             (false, _) => First::Insert,
             (true, false) => First::Delete,
-            (true, true) if self.locks.get(&row) == Some(&LockStrength::Update) => First::ChangesKey,
+            (true, true) if self.holds_fully(row) => First::ChangesKey,
             (true, true) => First::KeepsKey,
         }
     }
 
-    /// Remembers a lock; a weaker one than is held changes nothing.
-    pub(crate) fn lock(&mut self, row: RowRef, strength: LockStrength) {
+    /// Whether it holds the strongest lock on a row, so that it may change its key.
+    pub(crate) fn holds_fully(&self, row: RowRef) -> bool {
+        self.locks.get(&row).is_some_and(|held| held.strength == LockStrength::Update)
+    }
+
+    /// Remembers a lock on a version of a row; a weaker one than is held changes nothing.
+    pub(crate) fn lock(&mut self, row: RowRef, strength: LockStrength, version: u64) {
         let held = self.locks.get(&row).copied();
-        if held.is_none_or(|held| held < strength) {
-            self.locks.insert(row, strength);
+        if held.is_none_or(|held| held.strength < strength) {
+            let oldest = held.map_or(version, |held| held.oldest.min(version));
+            self.locks.insert(row, Held { strength, oldest });
         }
     }
 
@@ -263,8 +268,12 @@ impl Transaction {
         self.view_epoch = savepoint.view_epoch;
         self.writes = savepoint.writes;
         self.failed = false;
-        let lost = held.iter().filter(|&(row, strength)| self.locks.get(row) != Some(strength));
-        lost.map(|(row, strength)| released(*row, *strength)).collect()
+        if self.before.is_some() {
+            // Definitions made since are still there, and the saved view does not know them.
+            self.invalidate_view();
+        }
+        let lost = held.iter().filter(|&(row, held)| self.locks.get(row) != Some(held));
+        lost.map(|(row, held)| released(*row, held.strength)).collect()
     }
 
     /// Holds the locks and writes of a savepoint, and no more.

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use isolde_engine::{Activity, Database, Faults, Prepared, Reply, SessionId};
 use isolde_sql::{Diagnostic, parse};
 
+use crate::generate::Dice;
 use crate::mirror::Driver;
 use crate::program::Response;
 
@@ -22,6 +23,9 @@ pub struct Engine {
     sessions: Vec<Client>,
     /// Sessions in the order in which their present wait began, and for whom they waited when they last looked.
     waiting: Vec<(usize, Vec<SessionId>)>,
+    /// Decides who goes first, if not those who have waited longest.
+    dice: Option<Dice>,
+    order: u64,
 }
 
 /// A client: the rest of the query string it sent, and the answers so far.
@@ -90,28 +94,36 @@ impl Engine {
 
     /// Those whose wait is new look for a deadlock; the first to be in one is its victim. Was there one?
     fn check_deadlocks(&mut self) -> bool {
-        for index in 0..self.waiting.len() {
-            let who = self.waiting[index].0;
-            let session = self.sessions[who].session;
+        let deadlocked = self.db.deadlocked();
+        let mut victims = Vec::new();
+        for (who, looked) in &mut self.waiting {
+            let session = self.sessions[*who].session;
             let Activity::Blocked(blocked) = self.db.activity(session) else { continue };
-            if std::mem::replace(&mut self.waiting[index].1, blocked.on.clone()) == blocked.on {
-                continue;
-            }
-            if self.db.deadlocked().contains(&session) {
-                self.waiting.remove(index);
-                if let Some(reply) = self.db.kill(session).reply {
-                    self.answered(who, reply);
-                    self.advance(who);
-                }
-                return true;
+            let is_new = std::mem::replace(looked, blocked.on.clone()) != blocked.on;
+            if is_new && deadlocked.contains(&session) {
+                victims.push(*who);
             }
         }
-        false
+        let Some(&first) = victims.first() else { return false };
+        let victim = self.dice.as_mut().map_or(first, |dice| *dice.pick(&victims));
+        self.waiting.retain(|(who, _)| *who != victim);
+        if let Some(reply) = self.db.kill(self.sessions[victim].session).reply {
+            self.answered(victim, reply);
+            self.advance(victim);
+        }
+        true
     }
 
-    fn runnable(&self) -> Option<usize> {
+    fn runnable(&mut self) -> Option<usize> {
         let can = |who: &usize| self.sessions[*who].busy && self.db.can_step(self.sessions[*who].session);
-        self.waiting.iter().map(|(who, _)| *who).find(can).or_else(|| (0..self.sessions.len()).find(can))
+        let waiting = self.waiting.iter().map(|(who, _)| *who);
+        match &mut self.dice {
+            None => waiting.chain(0..self.sessions.len()).find(can),
+            Some(dice) => {
+                let all: Vec<usize> = (0..self.sessions.len()).filter(can).collect();
+                (!all.is_empty()).then(|| *dice.pick(&all))
+            }
+        }
     }
 }
 
@@ -120,6 +132,7 @@ impl Driver for Engine {
         self.db = Database::new().with_faults(self.faults);
         self.setup = Some(self.db.open_session());
         self.waiting.clear();
+        self.dice = (self.order > 0).then(|| Dice::new(self.order));
         self.sessions = (0..sessions)
             .map(|_| Client {
                 session: self.db.open_session(),
@@ -182,6 +195,11 @@ impl Driver for Engine {
             }
         }
         answers
+    }
+
+    fn choose(&mut self, order: u64) -> bool {
+        self.order = order;
+        true
     }
 }
 

@@ -10,7 +10,7 @@ use isolde_sql::{Row, SqlError, SqlState, Value};
 
 use super::constraint::key_text;
 use super::modify::strength;
-use super::version::{Lock, concurrent_update};
+use super::version::{Lock, Version, concurrent_update};
 use super::{Running, Stop};
 use crate::eval;
 use crate::footprint::{ColumnSet, Probe};
@@ -21,8 +21,8 @@ use crate::storage::{RowId, Tuple};
 /// One thing to see to after the rows.
 #[derive(Clone, Debug)]
 pub(crate) enum After {
-    /// The parent of this row must exist; once found, it is remembered while we wait for its lock.
-    Child { row: RowRef, key: usize, parent: Option<RowId> },
+    /// The parent of this row must exist; the version found is remembered while we wait for its lock.
+    Child { row: RowRef, key: usize, parent: Option<(RowId, u64)> },
     /// The children of a parent must not be left behind.
     Parent(ParentCheck),
     /// A child goes with its parent.
@@ -48,17 +48,15 @@ pub(crate) struct ParentCheck {
     old: Row,
     new: Option<Row>,
     action: ReferentialAction,
+    /// The child in the way that we wait for, and its version.
+    waits_for: Option<(RowId, u64)>,
 }
 
 impl Machine<'_> {
-    /// Queues a check for each foreign key of a row just written; `old` are its values before an update.
-    pub(super) fn queue_child_checks(&mut self, run: &mut Running, row: RowRef, old: Option<&Row>) {
+    /// Queues a check for each foreign key of a row just written; those that are as in `old` need none.
+    pub(super) fn queue_child_checks(&mut self, run: &mut Running, row: RowRef, old: Option<&Row>, new: &Row) {
         let schema = self.db.schema.clone();
         let table = schema.catalog.table(row.0);
-        if table.foreign_keys.is_empty() {
-            return;
-        }
-        let Some(new) = self.newest(row).map(|t| t.values) else { return };
         for (key, fk) in table.foreign_keys.iter().enumerate() {
             let moved = old.is_none_or(|old| fk.columns.iter().any(|&c| old[c] != new[c]));
             if moved && !fk.columns.iter().any(|&c| new[c].is_null()) {
@@ -75,7 +73,8 @@ impl Machine<'_> {
             let moved = new.as_ref().is_none_or(|new| fk.parent_columns.iter().any(|&c| old[c] != new[c]));
             if moved && !fk.parent_columns.iter().any(|&c| old[c].is_null()) {
                 let action = if new.is_some() { fk.on_update } else { fk.on_delete };
-                let check = ParentCheck { parent, child: child.id, key, old: old.clone(), new: new.clone(), action };
+                let (old, new, waits_for) = (old.clone(), new.clone(), None);
+                let check = ParentCheck { parent, child: child.id, key, old, new, action, waits_for };
                 run.after.push(After::Parent(check));
             }
         }
@@ -99,8 +98,7 @@ impl Machine<'_> {
                 let lock = Lock::all(LockStrength::Update, LockWait::Block);
                 let target = self.cascade_target(catalog.table(row.0), key, &found, lock)?;
                 let Some(current) = target else { return Ok(()) };
-                self.write_row(row, Some(&current), None);
-                self.queue_parent_checks(run, row.0, &current.values, None);
+                self.delete_version(run, row, &current.values);
                 Ok(())
             }
             After::CascadeSet { found, key, set } => {
@@ -115,9 +113,7 @@ impl Machine<'_> {
                     set.iter().for_each(|(column, value)| values[*column] = value.clone());
                     let values: Row = values.into();
                     self.check_row(row.0, &values, &crate::prepare::checks(catalog, row.0))?;
-                    self.write_row(row, Some(&current), Some(values.clone()));
-                    self.queue_child_checks(run, row, Some(&current.values));
-                    self.queue_parent_checks(run, row.0, &current.values, Some(values));
+                    self.update_version(run, row, current.values, values);
                     run.probing = Some((row, 0));
                 }
                 self.probe_unique(run, set.iter().map(|(c, _)| *c).collect::<ColumnSet>())?;
@@ -134,14 +130,14 @@ impl Machine<'_> {
         key_at: usize,
         parent: &Table,
         row: RowRef,
-        found: Option<RowId>,
+        found: Option<(RowId, u64)>,
     ) -> Result<(), Stop> {
         let fk = &child.foreign_keys[key_at];
         let Some(values) = self.newest(row).map(|t| t.values) else { return Ok(()) };
         let key: Vec<Value> = fk.columns.iter().map(|&c| values[c].clone()).collect();
         self.note_key(parent.id, &fk.parent_columns, &key);
         let candidate = match found {
-            Some(row) => Some(row),
+            Some(found) => Some(found),
             None => self.find_parent(parent, fk, &key),
         };
         let missing = || {
@@ -152,31 +148,30 @@ impl Machine<'_> {
                 .detail(format!("Key {key} is not present in table \"{}\".", parent.name))
                 .constraint(fk.name.clone())
         };
-        let Some(candidate) = candidate else { return Err(missing().into()) };
-        let target = (parent.id, candidate);
-        run.after[run.after_next] = After::Child { row, key: key_at, parent: Some(candidate) };
-        self.lock_row(target, LockStrength::KeyShare)?;
-        let still =
-            self.newest(target).is_some_and(|t| fk.parent_columns.iter().zip(&key).all(|(&c, k)| t.values[c] == *k));
-        match still {
-            true => Ok(()),
-            false if self.keeps_snapshot() => Err(concurrent_update().into()),
-            false => Err(missing().into()),
+        let Some((id, seen)) = candidate else { return Err(missing().into()) };
+        let target = (parent.id, id);
+        run.after[run.after_next] = After::Child { row, key: key_at, parent: candidate };
+        let lock = Lock::all(LockStrength::KeyShare, LockWait::Block);
+        match self.lock_version(target, seen, u64::MAX, lock)? {
+            Version::Same | Version::SameKey => Ok(()),
+            Version::Gone | Version::Newer(_) if self.keeps_snapshot() => Err(concurrent_update().into()),
+            Version::Newer(t) if fk.parent_columns.iter().zip(&key).all(|(&c, k)| t.values[c] == *k) => Ok(()),
+            Version::Gone | Version::Newer(_) | Version::OwnCommand | Version::Skipped => Err(missing().into()),
         }
     }
 
     /// The parent with a key: at READ COMMITTED the newest committed, else as the transaction's snapshot has it.
-    fn find_parent(&self, parent: &Table, fk: &ForeignKey, key: &[Value]) -> Option<RowId> {
+    fn find_parent(&self, parent: &Table, fk: &ForeignKey, key: &[Value]) -> Option<(RowId, u64)> {
         let mine = self.transaction();
-        let own = |row: &RowId| mine.writes.contains_key(&(parent.id, *row));
+        let own = |row: RowId| mine.writes.contains_key(&(parent.id, row));
         let index_key = index_key(parent, fk, key);
-        let in_view = mine.view().table(parent.id).lookup(fk.parent_index, &index_key).map(|(row, _)| row);
-        if self.keeps_snapshot() {
-            return in_view.into_iter().next();
-        }
-        let mut in_view = in_view.filter(own);
+        let mut in_view = mine.view().table(parent.id).lookup(fk.parent_index, &index_key);
         let mut committed = self.db.committed.table(parent.id).lookup(fk.parent_index, &index_key);
-        in_view.next().or_else(|| committed.find(|(row, _)| !own(row)).map(|(row, _)| row))
+        let found = match self.keeps_snapshot() {
+            true => in_view.next(),
+            false => in_view.find(|(row, _)| own(*row)).or_else(|| committed.find(|(row, _)| !own(*row))),
+        };
+        found.map(|(row, tuple)| (row, tuple.position))
     }
 
     /// A parent's key is gone: what that means for its children. What cascades runs next; the checks of what it changes
@@ -197,10 +192,24 @@ impl Machine<'_> {
         let children = self.current_rows(child, &fk.columns, &old_key);
         let set: Option<Vec<Value>> = match check.action {
             ReferentialAction::NoAction | ReferentialAction::Restrict => {
-                let Some((row, _)) = children.first() else { return Ok(()) };
-                let row = (child.id, *row);
-                self.lock_row(row, LockStrength::KeyShare)?;
-                return Err(still_referenced(parent, child, fk, &old_key).into());
+                let first = children.first().map(|(row, tuple)| (*row, tuple.position));
+                let Some((row, seen)) = check.waits_for.or(first) else { return Ok(()) };
+                let waits_for = Some((row, seen));
+                run.after[run.after_next] = After::Parent(ParentCheck { waits_for, ..check.clone() });
+                let lock = Lock::all(LockStrength::KeyShare, LockWait::Block);
+                let still = match self.lock_version((child.id, row), seen, u64::MAX, lock)? {
+                    Version::Same | Version::SameKey => true,
+                    Version::Gone | Version::Newer(_) if self.keeps_snapshot() => {
+                        return Err(concurrent_update().into());
+                    }
+                    Version::Newer(t) => fk.columns.iter().zip(&old_key).all(|(&c, k)| t.values[c] == *k),
+                    Version::Gone | Version::OwnCommand | Version::Skipped => false,
+                };
+                if still {
+                    return Err(still_referenced(parent, child, fk, &old_key).into());
+                }
+                // That child is out of the way; is there another?
+                return self.parent_check(run, parent, child, &ParentCheck { waits_for: None, ..check.clone() });
             }
             ReferentialAction::Cascade => {
                 check.new.as_ref().map(|new| fk.parent_columns.iter().map(|&c| new[c].clone()).collect())

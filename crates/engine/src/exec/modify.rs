@@ -50,8 +50,8 @@ impl Machine<'_> {
                 return Ok(());
             }
             let row = (plan.table, RowId(self.db.next_position));
-            self.write_row(row, None, Some(values));
-            self.queue_child_checks(run, row, None);
+            self.write_row(row, None, Some(values.clone()));
+            self.queue_child_checks(run, row, None, &values);
             run.probing = Some((row, 0));
         }
         self.finish_insert(plan, params, run)
@@ -87,7 +87,7 @@ impl Machine<'_> {
         self.lock_row(row, strength(key_changes))?;
         self.refuse_unseen(row)?;
         let Some(current) = self.newest(row) else { return self.resolve_conflict(plan, conflict, params, run, values) };
-        if current.position >= run.start {
+        if self.transaction().writes.contains_key(&row) && current.position >= run.start {
             let message = "ON CONFLICT DO UPDATE command cannot affect row a second time";
             return Err(SqlError::new(SqlState::CARDINALITY_VIOLATION, message)
                 .hint("Ensure that no rows proposed for insertion within the same command have duplicate constrained values.")
@@ -101,9 +101,7 @@ impl Machine<'_> {
         }
         let changed = self.apply_set(set, &current.values, &rows, params, run)?;
         self.check_row(plan.table, &changed, &plan.checks)?;
-        self.write_row(row, Some(&current), Some(changed));
-        self.queue_child_checks(run, row, Some(&current.values));
-        self.queue_parent_checks(run, row.0, &current.values, Some(self.own_version(row).values));
+        self.update_version(run, row, current.values, changed);
         run.probing = Some((row, 0));
         self.finish_insert(plan, params, run)?;
         Ok(true)
@@ -149,10 +147,8 @@ impl Machine<'_> {
                 self.check_row(plan.table, &values, &plan.checks)?;
                 values
             };
-            let old = Tuple { position: old.position, values: old.values.clone() };
-            self.write_row(row, Some(&old), Some(values));
-            self.queue_child_checks(run, row, Some(&old.values));
-            self.queue_parent_checks(run, row.0, &old.values, Some(self.own_version(row).values));
+            let old = old.values.clone();
+            self.update_version(run, row, old, values);
             run.probing = Some((row, 0));
         }
         self.probe_unique(run, plan.set_columns)?;
@@ -184,10 +180,8 @@ impl Machine<'_> {
             if let Some(id) = seen.rows[0].id {
                 let row = (plan.table, id);
                 if let Some(found) = self.lock_target(&plan.select, row, lock, params, run, seen)? {
-                    let old = Tuple { position: found.rows[0].position, values: found.rows[0].values.clone() };
                     self.return_row(&plan.returning, &found.rows, params, run)?;
-                    self.write_row(row, Some(&old), None);
-                    self.queue_parent_checks(run, row.0, &old.values, None);
+                    self.delete_version(run, row, &found.rows[0].values);
                     run.count += 1;
                 }
             }
@@ -229,7 +223,7 @@ impl Machine<'_> {
         let version = self.lock_version(row, seen.rows[0].position, run.start, lock)?;
         self.refuse_changed(row, &version)?;
         match version {
-            Version::Same => Ok(Some(seen.clone())),
+            Version::Same | Version::SameKey => Ok(Some(seen.clone())),
             Version::OwnCommand | Version::Gone | Version::Skipped => Ok(None),
             Version::Newer(tuple) => {
                 let mut newest = seen.clone();
@@ -245,20 +239,36 @@ impl Machine<'_> {
         }
     }
 
+    /// Writes a new version of a row that we have locked, and queues what its keys ask for.
+    pub(super) fn update_version(&mut self, run: &mut Running, row: RowRef, old: Row, new: Row) {
+        let own = self.transaction().writes.contains_key(&row);
+        self.write_row(row, Some(&old), Some(new.clone()));
+        // The check of what we wrote before counts for that version only, so ours is checked whatever has changed.
+        self.queue_child_checks(run, row, Some(&old).filter(|_| !own), &new);
+        self.queue_parent_checks(run, row.0, &old, Some(new));
+    }
+
+    /// Deletes a row that we have locked, and queues what that means for its children.
+    pub(super) fn delete_version(&mut self, run: &mut Running, row: RowRef, old: &Row) {
+        self.write_row(row, Some(old), None);
+        self.queue_parent_checks(run, row.0, old, None);
+    }
+
     /// Writes a version and notes it in the footprint.
-    pub(crate) fn write_row(&mut self, row: RowRef, before: Option<&Tuple>, after: Option<Row>) {
+    pub(crate) fn write_row(&mut self, row: RowRef, before: Option<&Row>, after: Option<Row>) {
         let position = self.db.next_position;
         self.db.next_position += 1;
-        let write = Write { table: row.0, row: row.1, before: before.map(|t| t.values.clone()), after: after.clone() };
-        self.footprint.writes.push(write);
-        let strength = if before.is_none() || after.is_none() { Some(LockStrength::Update) } else { None };
+        self.footprint.writes.push(Write { table: row.0, row: row.1, before: before.cloned(), after: after.clone() });
+        let key_position = self.newest(row).map_or(position, |tuple| tuple.key_position);
         let schema = Arc::clone(&self.db.schema);
         let transaction = self.transaction_mut();
-        if let Some(strength) = strength {
+        if before.is_none() || after.is_none() {
             // A new row is ours alone until it is committed; the lock says so to those who find it by its key.
-            transaction.lock(row, strength);
+            transaction.lock(row, LockStrength::Update, position);
         }
-        transaction.write(&schema.catalog, row, before, after.map(|values| Tuple { position, values }));
+        let key_position = if transaction.holds_fully(row) { position } else { key_position };
+        let after = after.map(|values| Tuple { position, key_position, values });
+        transaction.write(&schema.catalog, row, before, after);
     }
 
     fn apply_set(

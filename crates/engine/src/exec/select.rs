@@ -5,7 +5,6 @@
 //! order is not made anew, and with LIMIT fewer rows may come back. OFFSET skips rows that are locked all the same.
 
 use isolde_sql::Value;
-use isolde_sql::ast::LockStrength;
 
 use super::version::{Lock, Version, concurrent_update};
 use super::{Input, Running, Stop};
@@ -59,10 +58,7 @@ impl Machine<'_> {
                 let Some((table, row)) = plan.tables[rel].zip(candidate.rows[rel].id) else { continue };
                 let lock = Lock::all(clause.strength, clause.wait);
                 match self.lock_version((table, row), candidate.rows[rel].position, run.start, lock)? {
-                    Version::Same | Version::OwnCommand => {}
-                    Version::Newer(tuple)
-                        if clause.strength == LockStrength::KeyShare
-                            && self.same_keys(table, &candidate.rows[rel].values, &tuple.values) => {}
+                    Version::Same | Version::SameKey | Version::OwnCommand => {}
                     Version::Gone | Version::Newer(_) if self.keeps_snapshot() => {
                         return Err(concurrent_update().into());
                     }

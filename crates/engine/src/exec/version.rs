@@ -20,6 +20,8 @@ use crate::transaction::First;
 pub(super) enum Version {
     /// It is the newest.
     Same,
+    /// There is a newer one, committed, which FOR KEY SHARE need not know about.
+    SameKey,
     /// There is a newer one, committed.
     Newer(Tuple),
     /// The row was deleted, and that is committed.
@@ -50,17 +52,29 @@ impl Lock {
 impl Machine<'_> {
     /// Locks the newest version of a row that was seen at a position, if there is a point in it, and says which it is.
     pub(super) fn lock_version(&mut self, row: RowRef, seen: u64, start: u64, lock: Lock) -> Result<Version, Stop> {
-        let version = self.version(row, seen, start);
+        let version = match self.version(row, seen, start) {
+            Version::Newer(t) if lock.newer == LockStrength::KeyShare && t.key_position <= seen => Version::SameKey,
+            version => version,
+        };
         let strength = match &version {
             Version::Gone | Version::OwnCommand | Version::Skipped => return Ok(version),
             Version::Same => lock.seen,
-            Version::Newer(newer) if lock.newer == LockStrength::KeyShare && self.keeps_keys(row, seen, newer) => {
-                lock.newer
+            Version::Newer(_) if self.keeps_snapshot() => {
+                self.await_old_holders(row, seen, lock)?;
+                return Ok(version);
             }
-            Version::Newer(_) if self.keeps_snapshot() => return Ok(version),
-            Version::Newer(_) => lock.newer,
+            Version::Newer(_) | Version::SameKey => lock.newer,
         };
-        let Err(wants) = self.acquire(row, strength, lock.wait == LockWait::Block) else { return Ok(version) };
+        let waits = lock.wait == LockWait::Block;
+        let acquired = match matches!(version, Version::Newer(_)) && self.writer_of(row).is_some() {
+            // On its way to the newest version it waits for whoever makes one more, whether or not their locks conflict.
+            true => {
+                self.note_conflict(row, strength, waits);
+                Err(Wants::Outcome)
+            }
+            false => self.acquire(row, seen, strength, waits),
+        };
+        let Err(wants) = acquired else { return Ok(version) };
         let must_remain = matches!(version, Version::Same).then_some(seen).filter(|_| self.keeps_snapshot());
         match lock.wait {
             LockWait::Block => Err(Stop::Wait(row, wants, must_remain)),
@@ -73,6 +87,17 @@ impl Machine<'_> {
                 Err(SqlError::new(SqlState::LOCK_NOT_AVAILABLE, message).into())
             }
         }
+    }
+
+    /// A transaction that will be refused waits all the same for those who share a lock on the version that it saw.
+    fn await_old_holders(&mut self, row: RowRef, seen: u64, lock: Lock) -> Result<(), Stop> {
+        let held =
+            lock.wait == LockWait::Block && !lock::old_holders(self.others(), self.me, row, seen, lock.seen).is_empty();
+        if held {
+            self.note_conflict(row, lock.seen, true);
+            return Err(Stop::Wait(row, Wants::Lock(lock.seen), Some(seen)));
+        }
+        Ok(())
     }
 
     /// How a version that was seen relates to the newest one. Other sessions' uncommitted versions do not count.
@@ -102,7 +127,7 @@ impl Machine<'_> {
             _ if !self.keeps_snapshot() => Ok(()),
             Version::Gone => Err(self.concurrent_delete(row)),
             Version::Newer(_) => Err(concurrent_update()),
-            Version::Same | Version::OwnCommand | Version::Skipped => Ok(()),
+            Version::Same | Version::SameKey | Version::OwnCommand | Version::Skipped => Ok(()),
         }
     }
 
@@ -142,19 +167,14 @@ impl Machine<'_> {
 
     /// Locks the newest version of a row, whatever was seen of it.
     pub(super) fn lock_row(&mut self, row: RowRef, strength: LockStrength) -> Result<(), Stop> {
-        self.acquire(row, strength, true).map_err(|wants| Stop::Wait(row, wants, None))
+        let version = self.newest(row).map_or(u64::MAX, |tuple| tuple.position);
+        self.acquire(row, version, strength, true).map_err(|wants| Stop::Wait(row, wants, None))
     }
 
     /// Whether two versions agree in all columns of unique indexes.
     pub(super) fn same_keys(&self, table: TableId, old: &Row, new: &Row) -> bool {
         let table = self.catalog().table(table);
         table.indexes.iter().filter(|i| i.unique).flat_map(|i| &i.columns).all(|&c| old[c] == new[c])
-    }
-
-    /// Whether a newer version has the keys of the one that our view shows at this position.
-    fn keeps_keys(&self, row: RowRef, seen: u64, newer: &Tuple) -> bool {
-        let tuple = self.transaction().view().version(row).filter(|tuple| tuple.position == seen);
-        tuple.is_some_and(|tuple| self.same_keys(row.0, &tuple.values, &newer.values))
     }
 
     /// Whether FOR KEY SHARE conflicts only with what its holders did to the row after updating it.

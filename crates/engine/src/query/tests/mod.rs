@@ -130,7 +130,7 @@ impl Fixture {
             let values = self.within(params, |ctx| eval::row(ctx, &Env::new(&rows), &values))?;
             let table = self.catalog.table(insert.table).clone();
             self.next += 1;
-            let tuple = Tuple { position: self.next, values };
+            let tuple = Tuple::new(self.next, values);
             self.tables.table_mut(insert.table).put(&table, RowId(self.next), tuple);
         }
         Ok(Vec::new())
@@ -151,7 +151,7 @@ impl Fixture {
             }
             let table = self.catalog.table(update.table).clone();
             self.next += 1;
-            let tuple = Tuple { position: self.next, values: values.into() };
+            let tuple = Tuple::new(self.next, values.into());
             self.tables.table_mut(update.table).put(&table, rows[0].id.unwrap(), tuple);
         }
         Ok(Vec::new())
