@@ -16,6 +16,7 @@
 
 pub(crate) mod expr;
 pub(crate) mod facts;
+mod heap;
 mod join;
 mod order;
 mod path;
@@ -224,6 +225,7 @@ pub(crate) fn query(catalog: &Catalog, q: &typed::Query) -> QueryPlan {
     };
     name_outputs(&mut plan);
     order::by_index(catalog, &mut plan);
+    heap::widen(catalog, &mut plan);
     plan
 }
 

@@ -119,3 +119,18 @@ fn filters_are_asked_about_both_versions() {
 fn a_failing_statement_has_read() {
     assert!(hits("SELECT 1 / (balance - 100) FROM account WHERE id = 1", &[], "1 7 100", "1 7 0"));
 }
+
+/// An update moves its row to the end of the heap, which shows where the order of rows is left open.
+#[test]
+fn the_order_of_the_heap_shows_where_keys_leave_ties() {
+    let rename = ("1 7 100", "1 8 100");
+    let hit = |sql: &str| hits(sql, &[], rename.0, rename.1);
+    assert!(hit("SELECT balance FROM account LIMIT 1"));
+    assert!(hit("SELECT balance FROM account ORDER BY balance"));
+    assert!(hit("SELECT string_agg(balance::text, ',') FROM account"));
+    assert!(!hit("SELECT balance FROM account"), "a set of rows");
+    assert!(!hit("SELECT balance FROM account ORDER BY id LIMIT 1"), "no ties");
+    assert!(!hit("SELECT balance FROM account WHERE id = 1 LIMIT 1"), "one row");
+    assert!(!hit("SELECT sum(balance) FROM account ORDER BY 1 LIMIT 1"), "one group");
+    assert!(!hit("SELECT DISTINCT balance FROM account ORDER BY 1 LIMIT 1"), "sorted by all it has");
+}
