@@ -7,6 +7,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod calls;
+mod generated;
 mod reads;
 
 use std::collections::BTreeMap;
