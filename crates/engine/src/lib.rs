@@ -53,6 +53,7 @@ mod transaction;
 pub use database::{Database, Faults};
 pub use footprint::Footprint;
 pub use prepare::Prepared;
+pub use routine::is_endless;
 pub use session::{
     Activity, Blocked, Notice, Outcome, Pending, PendingKind, Reply, SessionId, SessionOptions, StatementResult, Step,
 };

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
+use isolde_engine::is_endless;
 use isolde_explore::{
     Completeness, Limit, Limits, Matching, Progress, Schedule, Search, Strategy, Summary, System, Visit, Visitor,
     replay,
@@ -41,10 +42,11 @@ pub fn check(scenario: &Scenario, options: &Options, progress: OnProgress<'_>) -
     let system = ScenarioSystem { scenario, atomic: settings.atomic.unwrap_or(false) };
     let mut checker = Checker::new(system, progress);
     let summary = search(&settings).run(&system, &mut checker);
-    let Checker { found, warnings, skipped, .. } = checker;
-    let verdict = match (&found, verdict_without_finding(&summary, &settings)) {
+    let Checker { found, warnings, skipped, endless, .. } = checker;
+    let verdict = match (&found, endless) {
         (Some(_), _) => Verdict::Violated,
-        (None, verdict) => verdict,
+        (None, Some(endless)) => Verdict::Inconclusive(endless),
+        (None, None) => verdict_without_finding(&summary, &settings),
     };
     let mut report = Report::new(&options.command, scenario.name(), verdict, stats(&summary, &settings));
     report.properties = property_results(scenario, &report.verdict, found.as_ref(), &skipped);
@@ -93,6 +95,8 @@ struct Checker<'a, 'p> {
     oracle: Oracle<'a>,
     progress: OnProgress<'p>,
     found: Option<Finding>,
+    /// A thread that computes without end, in a sentence.
+    endless: Option<String>,
     warnings: BTreeSet<String>,
     /// Names of properties that could not be decided somewhere.
     skipped: BTreeSet<String>,
@@ -105,6 +109,7 @@ impl<'a, 'p> Checker<'a, 'p> {
             oracle: Oracle::new(system),
             progress,
             found: None,
+            endless: None,
             warnings: BTreeSet::new(),
             skipped: BTreeSet::new(),
         }
@@ -123,6 +128,17 @@ impl<'a, 'p> Checker<'a, 'p> {
             Some(violation) => {
                 self.found = Some(Finding { property, violation, schedule: at.schedule(), at_end });
                 ControlFlow::Break(())
+            }
+        }
+    }
+
+    /// A thread that computes without end was cut off: nothing holds beyond that.
+    fn note_endless(&mut self, state: &State) {
+        for (client, thread) in state.clients.iter().zip(&self.system.scenario.threads) {
+            if let Status::Failed(error) = &client.status
+                && is_endless(error)
+            {
+                self.endless.get_or_insert_with(|| format!("{} does not end: {}", thread.name, error.message));
             }
         }
     }
@@ -153,6 +169,7 @@ impl<'a> Visitor<ScenarioSystem<'a>> for Checker<'a, '_> {
 
     fn leaf(&mut self, at: &Visit<'_, ScenarioSystem<'a>>) -> ControlFlow<()> {
         self.warn_of_aborts(at.state);
+        self.note_endless(at.state);
         let here = At { system: self.system, state: at.state, event: at.last_event() };
         for property in PROPERTIES {
             match property.at_end(&here, &mut self.oracle) {

@@ -10,6 +10,7 @@ mod run;
 
 pub(crate) use compile::draws;
 pub(crate) use run::field_of;
+pub use run::is_endless;
 
 use std::sync::Arc;
 

@@ -15,6 +15,15 @@ use crate::prepare::Prepared;
 use crate::session::{Frame, Notice};
 use crate::storage::Tables;
 
+/// Instructions between two statements after which a routine is taken to run for ever: it would never come to rest.
+const FUEL: u32 = 1_000_000;
+
+/// Whether an error says that a routine was cancelled because it computes without end. A server would simply not
+/// answer, so this is a limit of ours, not something the program did. Nothing else is ever cancelled.
+pub fn is_endless(error: &SqlError) -> bool {
+    error.state == SqlState::QUERY_CANCELED
+}
+
 impl Machine<'_> {
     /// Runs the routine at the top of the stack up to its next statement, or its end.
     pub(crate) fn run_routine(&mut self) -> Ran {
@@ -22,14 +31,13 @@ impl Machine<'_> {
             unreachable!("a routine is at the top of the stack")
         };
         let code = frame.code.clone();
-        // A loop that runs no statement at all would never come to rest.
-        let mut fuel: u32 = 1_000_000;
+        let mut fuel = FUEL;
         loop {
             fuel -= 1;
             if fuel == 0 {
                 self.session.frames.push(Frame::Routine(frame));
                 let message = format!("routine \"{}\" runs without end between two statements", code.name);
-                return self.fail(SqlError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, message));
+                return self.fail(SqlError::new(SqlState::QUERY_CANCELED, message));
             }
             let instruction = &code.instructions[frame.at];
             frame.at += 1;
