@@ -105,9 +105,10 @@ struct Lower {
 impl Lower {
     /// The one statement in `text`; anything else is a syntax error.
     fn only_statement(&self, text: &str) -> Result<cst::Stmt> {
-        let parse = SourceFile::parse(text);
+        let mut parse = SourceFile::parse(text);
         if let Some(diagnostic) = errors::first(self, text, &parse) {
-            return Err(diagnostic);
+            let again = operators::disguise_not(text).map(|disguised| SourceFile::parse(&disguised));
+            parse = again.filter(|again| again.errors().is_empty()).ok_or(diagnostic)?;
         }
         let mut statements = parse.tree().stmts().filter(|s| !matches!(s, cst::Stmt::EmptyStmt(_)));
         let first = statements.next().ok_or_else(|| errors::at(self, text, text.len()))?;

@@ -11,6 +11,7 @@
 //! ```
 //! Levels 4 to 7 do not associate: `a < b < c` is a syntax error.
 
+use squawk_lexer::TokenKind;
 use squawk_syntax::ast::{self as cst, AstNode};
 use squawk_syntax::{SyntaxElement, SyntaxKind as K, SyntaxNode};
 
@@ -207,6 +208,33 @@ fn token_operator(kind: K, text: &str, span: Span) -> Result<Op> {
     })
 }
 
+/// Stands for NOT where squawk does not expect it; as long as the word itself, so that places stay right.
+const NOT_DISGUISED: &str = "!#!";
+
+/// squawk refuses the second line of `x BETWEEN 1 AND 2 \n AND NOT y`. With an operator in place of NOT the order of
+/// operands is the same, and that is all we take. `None` if there is nothing to disguise.
+pub(super) fn disguise_not(text: &str) -> Option<String> {
+    if !text.to_ascii_lowercase().contains("between") {
+        return None;
+    }
+    let mut disguised = text.to_owned();
+    let (mut at, mut after_connective) = (0, false);
+    for token in squawk_lexer::tokenize(text) {
+        let end = at + token.len as usize;
+        let word = text.get(at..end).unwrap_or("");
+        if after_connective && word.eq_ignore_ascii_case("not") {
+            disguised.replace_range(at..end, NOT_DISGUISED);
+        }
+        let trivia =
+            matches!(token.kind, TokenKind::Whitespace | TokenKind::LineComment | TokenKind::BlockComment { .. });
+        if !trivia {
+            after_connective = word.eq_ignore_ascii_case("and") || word.eq_ignore_ascii_case("or");
+        }
+        at = end;
+    }
+    (disguised != text).then_some(disguised)
+}
+
 /// Operators of types that we do not have: JSON, arrays, ranges, text search, geometry.
 const FOREIGN_OPERATORS: &[&str] = &[
     "->", "->>", "#>", "#>>", "#-", "@>", "<@", "?", "?|", "?&", "@?", "@@", "@@@", "&&", "-|-", "&<", "&>", "<->",
@@ -214,6 +242,9 @@ const FOREIGN_OPERATORS: &[&str] = &[
 ];
 
 fn symbol(text: &str, span: Span) -> Result<Op> {
+    if text == NOT_DISGUISED {
+        return Ok(Op::Not);
+    }
     if FOREIGN_OPERATORS.contains(&text) {
         return Err(Diagnostic::unsupported(span, format_args!("operator {text}")));
     }
