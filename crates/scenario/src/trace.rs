@@ -71,6 +71,9 @@ impl Run<'_> {
         let changes = step.footprint.writes.iter().filter(|_| !failed).map(|write| self.change(write)).collect();
         let notices =
             step.notices.iter().map(|n| format!("{}: {}", format!("{:?}", n.level).to_uppercase(), n.message));
+        // The statement succeeded, but what the routine made of it did not.
+        let then = step.reply.iter().filter_map(|reply| reply.as_ref().err()).filter(|_| !failed);
+        let then = then.map(|error| format!("then fails: {error}"));
         TraceStep {
             thread: event.thread,
             kind,
@@ -78,7 +81,7 @@ impl Run<'_> {
             place,
             result: self.result(step),
             changes,
-            notes: notices.collect(),
+            notes: notices.chain(then).collect(),
         }
     }
 
