@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use isolde_engine::Faults;
-use isolde_testkit::{Engine, Server, generate, golden, mirror};
+use isolde_testkit::{Engine, Server, examples, generate, golden, mirror};
 
 fn scripts() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts")
@@ -25,6 +25,28 @@ fn one_session_sees_what_it_sees_on_the_server() {
 #[test]
 fn several_sessions_see_what_they_see_on_the_server() {
     mirror::compare_generated(generate::concurrent, 150, &mut Server::new(), &mut Engine::new());
+}
+
+#[test]
+fn procedures_do_what_they_do_on_the_server() {
+    mirror::compare_generated(generate::procedures, 150, &mut Server::new(), &mut Engine::new());
+}
+
+/// The threads' statements of every story, in every order; of stories with very many orders, a part.
+#[test]
+fn stories_go_as_they_go_on_the_server() {
+    const ORDERS_MAX: usize = 40;
+    let (mut server, mut engine) = (Server::new(), Engine::new());
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    for file in examples::files(&directory).expect("the stories are there") {
+        let scenario = std::fs::read_to_string(&file).expect("a story can be read");
+        let programs = examples::programs(&scenario);
+        let every = programs.len().div_ceil(ORDERS_MAX);
+        for program in programs.iter().step_by(every) {
+            let report = mirror::compare(program, &mut server, &mut engine);
+            assert!(report.is_none(), "{}: {}", file.display(), report.unwrap_or_default());
+        }
+    }
 }
 
 /// An engine that is broken on purpose must fail the scripts: so they test what they say.

@@ -18,6 +18,12 @@ impl Scope {
         Scope { columns: table.columns.iter().map(qualified).collect(), subqueries: Vec::new() }
     }
 
+    /// Variables instead of columns.
+    pub(super) fn variables(variables: &[(&str, Kind)]) -> Scope {
+        let columns = variables.iter().map(|(name, kind)| (name.to_string(), *kind)).collect();
+        Scope { columns, subqueries: Vec::new() }
+    }
+
     pub(super) fn with(mut self, other: Scope) -> Scope {
         self.columns.extend(other.columns);
         self

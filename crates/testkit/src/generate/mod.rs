@@ -5,6 +5,7 @@
 //!
 //! - [`single`]: one session. Exercises the meaning of SQL: expressions, joins, aggregates, constraints.
 //! - [`concurrent`]: two or three sessions with open transactions. Exercises waiting, re-checking, isolation, deadlocks.
+//! - [`procedures`]: routines in PL/pgSQL, called by one session or two.
 //!
 //! The same seed gives the same program on every machine. What PostgreSQL leaves open is not generated: `LIMIT` comes
 //! with an order of all columns, and expressions that may fail (division) stand in select lists only, because in which
@@ -12,6 +13,7 @@
 
 mod dice;
 mod expression;
+mod procedure;
 mod query;
 pub mod schema;
 mod statement;
@@ -19,6 +21,7 @@ mod statement;
 pub use dice::Dice;
 
 use crate::program::Program;
+use procedure::{Routine, Style};
 use schema::{SCHEMAS, Schema};
 use statement::Statements;
 
@@ -50,6 +53,51 @@ pub fn concurrent(seed: u64) -> Program {
         steps.extend(queues[session].next().map(|statement| (session, statement)));
     }
     finish(schema, sessions, steps)
+}
+
+/// A program of one session or two that call a few routines.
+pub fn procedures(seed: u64) -> Program {
+    let mut dice = Dice::new(seed);
+    let mut routines: Vec<Routine> = Vec::new();
+    for number in 0..1 + dice.below(3) {
+        let routine = procedure::routine(&mut dice, number, &routines);
+        routines.push(routine);
+    }
+    let sessions = 1 + dice.below(2);
+    let mut steps = Vec::new();
+    let mut open = vec![false; sessions];
+    for _ in 0..4 * sessions {
+        let session = dice.below(sessions);
+        let begin = ["BEGIN", "BEGIN ISOLATION LEVEL REPEATABLE READ"];
+        let statement = match (open[session], dice.below(5)) {
+            (false, 0) => dice.pick(&begin).to_string(),
+            (true, 0) => dice.pick(&["COMMIT", "COMMIT", "ROLLBACK"]).to_string(),
+            _ => call(&mut dice, &routines),
+        };
+        open[session] ^= statement.starts_with("BEGIN") || statement == "COMMIT" || statement == "ROLLBACK";
+        steps.push((session, statement));
+    }
+    for _ in 0..sessions {
+        steps.extend((0..sessions).map(|session| (session, "COMMIT".to_string())));
+    }
+    steps.extend(procedure::TABLES.iter().map(|table| (0, format!("SELECT * FROM {table}"))));
+    let setup = procedure::SETUP.iter().map(|statement| statement.to_string());
+    Program { setup: setup.chain(routines.into_iter().map(|routine| routine.text)).collect(), sessions, steps }
+}
+
+/// A call of one of the routines, or a block of its own.
+fn call(dice: &mut Dice, routines: &[Routine]) -> String {
+    if dice.one_in(8) {
+        return procedure::anonymous(dice, routines);
+    }
+    let routine = dice.pick(routines);
+    let (name, argument) = (&routine.name, *dice.pick(&["1", "1", "2", "3", "0", "NULL"]));
+    match routine.style {
+        Style::Procedure => format!("CALL {name}({argument})"),
+        Style::Function if dice.one_in(3) => format!("SELECT id, {name}(id) FROM item ORDER BY id"),
+        Style::Function => format!("SELECT {name}({argument})"),
+        Style::Set => format!("SELECT * FROM {name}({argument})"),
+    }
 }
 
 /// What one of several sessions does: a transaction or two, perhaps a statement on its own.
@@ -102,6 +150,7 @@ mod tests {
         for seed in 0..50 {
             assert_eq!(single(seed), single(seed));
             assert_eq!(concurrent(seed), concurrent(seed));
+            assert_eq!(procedures(seed), procedures(seed));
         }
         assert_ne!(concurrent(1), concurrent(2));
     }
@@ -109,8 +158,9 @@ mod tests {
     #[test]
     fn programs_read_back_from_their_script() {
         for seed in 0..50 {
-            let program = concurrent(seed);
-            assert_eq!(Program::parse(&program.to_string()), Ok(program));
+            for program in [concurrent(seed), procedures(seed)] {
+                assert_eq!(Program::parse(&program.to_string()), Ok(program));
+            }
         }
     }
 }
