@@ -241,7 +241,9 @@ impl Machine<'_> {
     /// A statement failed inside BEGIN: everything is undone and released at once, but the client must still say ROLLBACK.
     pub(crate) fn fail_transaction(&mut self) {
         let Some(t) = &mut self.session.transaction else { return };
-        let savepoints = std::mem::take(&mut t.savepoints);
+        let mut savepoints = std::mem::take(&mut t.savepoints);
+        // Nobody can roll back to those of blocks inside of the statement.
+        savepoints.retain(|savepoint| savepoint.name.is_some());
         let mut failed = Transaction::new(t.isolation, t.read_only, true);
         failed.failed = true;
         failed.before = t.before.clone();

@@ -22,6 +22,8 @@ pub struct Prepared {
     pub(crate) visible: bool,
     /// Tells statements apart in digests.
     pub(crate) id: u64,
+    /// INSERT, UPDATE and DELETE stop after returning so many rows, because there is an error if there are more.
+    pub(crate) rows_max: Option<usize>,
 }
 
 /// How a statement is run.
@@ -117,7 +119,7 @@ impl Prepared {
         let plan = Plan::new(catalog, &statement.kind);
         let mut hasher = rustc_hash::FxHasher::default();
         (&statement.text, statement.span).hash(&mut hasher);
-        Prepared { plan, visible: is_visible(&statement.kind), id: hasher.finish(), statement }
+        Prepared { plan, visible: is_visible(&statement.kind), id: hasher.finish(), rows_max: None, statement }
     }
 }
 

@@ -56,6 +56,8 @@ pub(crate) struct Running {
     pub(crate) after_next: usize,
     /// What it will return.
     pub(crate) output: Vec<Row>,
+    /// See [`Prepared::rows_max`].
+    pub(crate) rows_max: Option<usize>,
     /// Rows changed or locked.
     pub(crate) count: u64,
     /// CALL: the arguments are evaluated and the procedure runs.
@@ -121,9 +123,15 @@ impl Running {
             after: Vec::new(),
             after_next: 0,
             output: Vec::new(),
+            rows_max: None,
             count: 0,
             entered: false,
         }
+    }
+
+    /// Whether there is another of `count` rows to go through.
+    fn goes_on(&self, count: usize) -> bool {
+        self.next < count && self.rows_max.is_none_or(|max| self.output.len() < max)
     }
 
     /// The row at hand is done.
@@ -143,6 +151,7 @@ impl Machine<'_> {
         run: &mut Running,
     ) -> Result<Produced, Stop> {
         run.calls.rewind();
+        run.rows_max = prepared.rows_max;
         match &prepared.plan {
             Plan::Query(plan) if plan.locking.is_empty() => {
                 let rows = self.with_context(&run.view.tables, params, &mut run.calls, |ctx| {

@@ -31,7 +31,7 @@ impl Machine<'_> {
             run.input = Some(Input::Rows(rows.into()));
         }
         let Some(Input::Rows(rows)) = run.input.clone() else { unreachable!("an INSERT goes through rows") };
-        while run.next < rows.len() {
+        while run.goes_on(rows.len()) {
             run.calls.rewind();
             self.insert_row(plan, params, run, &rows[run.next])?;
             run.row_done();
@@ -110,7 +110,7 @@ impl Machine<'_> {
     /// UPDATE.
     pub(super) fn update(&mut self, plan: &UpdatePlan, params: &[Value], run: &mut Running) -> Result<(), Stop> {
         let candidates = self.scan(&plan.select, params, run)?;
-        while run.next < candidates.len() {
+        while run.goes_on(candidates.len()) {
             run.calls.rewind();
             self.update_row(plan, params, run, &candidates[run.next])?;
             run.row_done();
@@ -174,7 +174,7 @@ impl Machine<'_> {
     pub(super) fn delete(&mut self, plan: &DeletePlan, params: &[Value], run: &mut Running) -> Result<(), Stop> {
         let candidates = self.scan(&plan.select, params, run)?;
         let lock = Lock::all(LockStrength::Update, LockWait::Block);
-        while run.next < candidates.len() {
+        while run.goes_on(candidates.len()) {
             run.calls.rewind();
             let seen = &candidates[run.next];
             if let Some(id) = seen.rows[0].id {

@@ -67,6 +67,8 @@ pub(crate) struct SelectPlan {
     /// The select list is all columns of this relation: the result is its row as it stands.
     pub(crate) whole: Option<usize>,
     pub(crate) distinct: bool,
+    /// The select list has effects, so it is evaluated in the order of the result and for its rows alone.
+    pub(crate) late: bool,
 }
 
 /// Loops inside each other, outermost first.
@@ -254,9 +256,17 @@ pub(crate) fn select(catalog: &Catalog, s: &typed::Select, also_used: &[&typed::
         projection,
         whole,
         distinct: s.distinct,
+        late: !s.distinct && s.projection.iter().any(has_effects),
     };
     order::for_extreme(catalog, &mut plan);
     plan
+}
+
+/// Whether it matters how often and when an expression is evaluated.
+fn has_effects(e: &typed::Expr) -> bool {
+    let mut calls = crate::routine::draws(e);
+    e.walk(0, &mut |e, _| calls |= matches!(e.kind, typed::ExprKind::Routine(..)));
+    calls
 }
 
 /// The relation whose row is the result, unchanged.

@@ -197,6 +197,9 @@ fn select_rows(
     }
     let wanted = if select.distinct { u64::MAX } else { window.skip.saturating_add(window.take) };
     let mut sorter = Sorter::new(&plan.order_by).first(wanted);
+    if select.late && !sorter.uses_outputs() {
+        return late_rows(ctx, plan, select, level, window);
+    }
     run.rows(ctx, &mut |ctx, run| {
         let row = project_slots(ctx, select, run)?;
         let env = run.env().with_outputs(&row);
@@ -207,6 +210,26 @@ fn select_rows(
         sorter.distinct();
     }
     Ok(window.of(sorter.finish()))
+}
+
+/// The same where the select list is evaluated last, because it has effects.
+fn late_rows(
+    ctx: &mut Context<'_>,
+    plan: &QueryPlan,
+    select: &SelectPlan,
+    level: Level<'_>,
+    window: Window,
+) -> Result<Vec<Row>, Interrupt> {
+    let mut sorter = Sorter::new(&plan.order_by).first(window.skip.saturating_add(window.take));
+    Run::new(select, level).rows(ctx, &mut |ctx, run| {
+        sorter.push(ctx, &run.env(), run.slots.clone())?;
+        GO_ON
+    })?;
+    let found = window.of(sorter.finish());
+    found
+        .iter()
+        .map(|slots| eval::row(ctx, &Env::new(slots).within(level.outer).cached(level.cache), &select.projection))
+        .collect()
 }
 
 fn project_slots(ctx: &mut Context<'_>, select: &SelectPlan, run: &Run<'_>) -> Result<Row, Interrupt> {

@@ -28,6 +28,7 @@ impl Code {
             tries: 0,
             handlers: 0,
             labels: HashMap::new(),
+            for_loops: Vec::new(),
         };
         compiler.block(&routine.body);
         compiler.emit(Instruction::Return(None));
@@ -63,6 +64,15 @@ struct Compiler<'a> {
     handlers: usize,
     /// Where EXIT and CONTINUE go, by label.
     labels: HashMap<usize, Target>,
+    /// The FOR loops open at this point, outermost first, by label: whichever way they are left, they set FOUND.
+    for_loops: Vec<(usize, Ending)>,
+}
+
+/// What ends a FOR loop.
+#[derive(Clone, Copy)]
+enum Ending {
+    Rows(usize),
+    Numbers(usize),
 }
 
 /// A loop or labelled block that is being compiled.
@@ -74,6 +84,7 @@ struct Target {
     continues: Vec<usize>,
     tries: usize,
     handlers: usize,
+    for_loops: usize,
 }
 
 /// A jump whose target is not known yet.
@@ -172,7 +183,9 @@ impl Compiler<'_> {
                 self.emit(Instruction::Assign(place.clone(), e));
             }
             StmtKind::Sql { statement, into: Some(into) } => {
-                self.run(statement, Then::Into { into: into.clone(), sets_found: true })
+                let mut prepared = Prepared::plan(self.catalog, first_rows(statement, into.strict));
+                prepared.rows_max = Some(2);
+                self.emit(Instruction::Run(Arc::new(prepared), Then::Into { into: into.clone(), sets_found: true }));
             }
             StmtKind::Sql { statement, into: None } => {
                 let rows = matches!(
@@ -221,11 +234,12 @@ impl Compiler<'_> {
                 self.run(query, Then::Rows(rows));
                 let start = self.emit(Instruction::NextRow { rows, into: into.clone(), end: LATER });
                 self.open(*label, Some(start));
+                self.for_loops.push((*label, Ending::Rows(rows)));
                 self.block(body);
                 self.emit(Instruction::Jump(start));
                 self.land(start);
                 self.close(*label, start);
-                self.emit(Instruction::CloseLoop { rows });
+                self.end_for();
             }
             StmtKind::Exit { label, when } => self.leave(s, *label, when.as_ref(), false),
             StmtKind::Continue { label, when } => self.leave(s, *label, when.as_ref(), true),
@@ -300,12 +314,16 @@ impl Compiler<'_> {
         }
         self.emit(Instruction::CheckRange { from: counter, to: last, by: step });
         let (in_range, advance) = if reverse { (">=", "-") } else { ("<=", "+") };
+        let iterated = self.hidden(Type::Bool);
+        self.emit_bool(iterated, false);
         let start = self.here();
         let condition = self.call(in_range, counter, last);
         let leave = self.emit(Instruction::JumpUnless(condition, LATER));
         let value = plan::expr(self.catalog, &param(counter));
         self.emit(Instruction::Store(variable, value));
+        self.emit_bool(iterated, true);
         self.open(label, None);
+        self.for_loops.push((label, Ending::Numbers(iterated)));
         self.block(body);
         let again = self.here();
         let next = self.call(advance, counter, step);
@@ -313,6 +331,27 @@ impl Compiler<'_> {
         self.emit(Instruction::Jump(start));
         self.land(leave);
         self.close(label, again);
+        self.end_for();
+    }
+
+    fn emit_bool(&mut self, slot: usize, value: bool) {
+        let value = typed::Expr { kind: ExprKind::Const(Value::Bool(value)), ty: Type::Bool };
+        let value = plan::expr(self.catalog, &value);
+        self.emit(Instruction::Store(slot, value));
+    }
+
+    /// The innermost FOR loop ends here.
+    fn end_for(&mut self) {
+        if let Some((_, ending)) = self.for_loops.pop() {
+            self.emit_ending(ending);
+        }
+    }
+
+    fn emit_ending(&mut self, ending: Ending) {
+        self.emit(match ending {
+            Ending::Rows(rows) => Instruction::CloseLoop { rows },
+            Ending::Numbers(iterated) => Instruction::SetFound(iterated),
+        });
     }
 
     /// An integer operator on two variables of the compiler's own. Counters are computed as bigint: the last step of a
@@ -347,8 +386,9 @@ impl Compiler<'_> {
     }
 
     fn open(&mut self, label: usize, again: Option<usize>) {
-        let (tries, handlers) = (self.tries, self.handlers);
-        self.labels.insert(label, Target { again, exits: Vec::new(), continues: Vec::new(), tries, handlers });
+        let (tries, handlers, for_loops) = (self.tries, self.handlers, self.for_loops.len());
+        self.labels
+            .insert(label, Target { again, exits: Vec::new(), continues: Vec::new(), tries, handlers, for_loops });
     }
 
     /// The end of a loop or block: its exits come here, what CONTINUEs goes to `again`.
@@ -358,13 +398,17 @@ impl Compiler<'_> {
         target.continues.into_iter().for_each(|jump| self.aim(jump, again));
     }
 
-    /// EXIT and CONTINUE: out of the blocks with handlers between here and there first.
+    /// EXIT and CONTINUE: out of the blocks with handlers and the FOR loops between here and there first.
     fn leave(&mut self, s: &Stmt, label: usize, when: Option<&typed::Expr>, again: bool) {
         let skip = when.map(|when| {
             let condition = self.expr(when, s);
             self.emit(Instruction::JumpUnless(condition, LATER))
         });
-        let Some((tries, handlers)) = self.labels.get(&label).map(|t| (t.tries, t.handlers)) else { return };
+        let Some(target) = self.labels.get(&label) else { return };
+        let (tries, handlers) = (target.tries, target.handlers);
+        let inner: Vec<Ending> =
+            self.for_loops[target.for_loops..].iter().rev().filter(|(l, _)| *l != label).map(|(_, e)| *e).collect();
+        inner.into_iter().for_each(|ending| self.emit_ending(ending));
         for _ in tries..self.tries {
             self.emit(Instruction::EndTry);
         }
@@ -392,6 +436,18 @@ impl Compiler<'_> {
         let mut optional = |e: &Option<typed::Expr>| e.as_ref().map(|e| self.expr(e, s));
         let (detail, hint, code) = (optional(&raise.detail), optional(&raise.hint), optional(&raise.code));
         RaiseCode { level: raise.level, state: raise.state, message, detail, hint, code }
+    }
+}
+
+/// A query INTO variables stops after the first row, or after the second if there must not be one.
+fn first_rows(statement: &Arc<Statement>, strict: bool) -> Arc<Statement> {
+    match &statement.kind {
+        StatementKind::Query(query) if query.limit.is_none() => {
+            let limit = Some(int(if strict { 2 } else { 1 }));
+            let kind = StatementKind::Query(Query { limit, ..query.clone() });
+            Arc::new(Statement { kind, text: statement.text.clone(), span: statement.span })
+        }
+        _ => statement.clone(),
     }
 }
 

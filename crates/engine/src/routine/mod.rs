@@ -61,6 +61,8 @@ pub(crate) enum Instruction {
     CloseLoop {
         rows: usize,
     },
+    /// A loop over numbers is over: FOUND says what this variable of the compiler's own says.
+    SetFound(usize),
     /// Opens a block with handlers.
     Try(Arc<[HandlerCode]>, TrySlots),
     /// Leaves it without an error.

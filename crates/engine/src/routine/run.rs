@@ -97,6 +97,10 @@ impl Machine<'_> {
                 frame.set_found(had_rows);
                 Ok(())
             }
+            Instruction::SetFound(slot) => {
+                frame.set_found(frame.locals[*slot] == Value::Bool(true));
+                Ok(())
+            }
             Instruction::Try(handlers, slots) => {
                 // In autocommit there is nothing to roll back to: every statement stands for itself.
                 let savepoint = match &mut self.session.transaction {

@@ -250,7 +250,7 @@ impl Body<'_> {
             Style::Procedure => format!("CALL {}({argument});", callee.name),
             Style::Function if self.dice.one_in(3) => format!("PERFORM {}({argument});", callee.name),
             Style::Function => format!("y := {}({argument});", callee.name),
-            Style::Set => format!("SELECT v, t INTO x, s FROM {}({argument}) ORDER BY v, t;", callee.name),
+            Style::Set => format!("SELECT q.v, q.t INTO x, s FROM {}({argument}) AS q ORDER BY q.v, q.t;", callee.name),
         };
         self.line(line);
     }
