@@ -150,7 +150,7 @@ impl Machine<'_> {
     }
 
     /// Whether every routine on the stack was reached by CALL or DO, not from inside a query.
-    fn called_only(&self) -> bool {
+    pub(crate) fn called_only(&self) -> bool {
         use isolde_sql::typed::StatementKind::{Call, Do};
         self.session.frames.iter().all(|frame| match frame {
             Frame::Statement(f) => matches!(f.prepared.statement.kind, Call(..) | Do(_)),
@@ -282,10 +282,10 @@ impl Machine<'_> {
             let snapshot = slot.transaction.as_ref().and_then(|t| t.snapshot.as_ref()).filter(|_| id != self.me.0);
             let shown = snapshot.and_then(|s| s.tables.version(row));
             let other = shown.is_some_and(|tuple| deleted != Some(tuple.position));
-            if other || (shown.is_some() && change.is_updated_first()) {
-                if let Some(snapshot) = Arc::make_mut(slot).transaction.as_mut().and_then(|t| t.snapshot.as_mut()) {
-                    snapshot.updated_first.insert(row);
-                }
+            if (other || (shown.is_some() && change.is_updated_first()))
+                && let Some(snapshot) = Arc::make_mut(slot).transaction.as_mut().and_then(|t| t.snapshot.as_mut())
+            {
+                snapshot.updated_first.insert(row);
             }
         }
     }
@@ -301,20 +301,16 @@ impl Machine<'_> {
             if let Some(snapshot) = session.transaction.as_mut().and_then(|t| t.snapshot.as_mut()) {
                 snapshot.published_since = snapshot.published_since.wrapping_add(published);
             }
-            for frame in &mut session.frames {
-                if let Frame::Statement(frame) = frame
-                    && let Some(run) = &mut frame.running
-                {
-                    run.view.published_since = run.view.published_since.wrapping_add(published);
-                }
+            for run in session.frames.iter_mut().flat_map(Frame::running_mut) {
+                run.view.published_since = run.view.published_since.wrapping_add(published);
             }
         }
     }
 }
 
 fn holds_snapshot(session: &Session) -> bool {
-    let running = |f: &Frame| matches!(f, Frame::Statement(s) if s.running.is_some());
-    session.transaction.as_ref().is_some_and(|t| t.snapshot.is_some()) || session.frames.iter().any(running)
+    let running = session.frames.iter().any(|frame| frame.running().next().is_some());
+    running || session.transaction.as_ref().is_some_and(|t| t.snapshot.is_some())
 }
 
 fn no_savepoint(name: &str) -> SqlError {

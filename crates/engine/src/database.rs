@@ -325,6 +325,6 @@ impl Schema {
 impl Produced {
     /// What a statement without a result produces.
     pub(crate) fn nothing(verb: &'static str) -> Self {
-        Produced { verb, columns: Arc::default(), rows: Vec::new(), count: 0 }
+        Produced { verb, columns: Arc::default(), rows: Vec::new(), count: 0, rest: None }
     }
 }

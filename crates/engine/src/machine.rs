@@ -112,7 +112,9 @@ impl<'a> Machine<'a> {
         loop {
             let ran = match self.session.frames.last() {
                 None => return None,
-                Some(Frame::Statement(frame)) if frame.running.is_none() && self.is_step(&frame.prepared) => {
+                Some(Frame::Statement(frame))
+                    if frame.between || (frame.running.is_none() && self.is_step(&frame.prepared)) =>
+                {
                     return None;
                 }
                 Some(Frame::Statement(_)) => self.run_statement_frame(),
@@ -138,12 +140,13 @@ impl<'a> Machine<'a> {
             unreachable!("a step begins with a statement at the top of the stack")
         };
         let (prepared, params) = (frame.prepared.clone(), frame.params.clone());
-        let begun = frame.running.take();
+        frame.between = false;
+        let (begun, fetch) = (frame.running.take(), frame.fetch);
         match &prepared.statement.kind {
             StatementKind::Query(_)
             | StatementKind::Insert(_)
             | StatementKind::Update(_)
-            | StatementKind::Delete(_) => self.run_rows(&prepared, &params, begun),
+            | StatementKind::Delete(_) => self.run_rows(&prepared, &params, begun, fetch),
             StatementKind::Call(routine, _) => self.run_call(&prepared, *routine, &params, begun),
             StatementKind::Do(_) => {
                 let Plan::Do(code) = &prepared.plan else { unreachable!("DO has code") };
@@ -160,7 +163,13 @@ impl<'a> Machine<'a> {
         }
     }
 
-    fn run_rows(&mut self, prepared: &Arc<Prepared>, params: &[Value], begun: Option<Box<Running>>) -> Ran {
+    fn run_rows(
+        &mut self,
+        prepared: &Arc<Prepared>,
+        params: &[Value],
+        begun: Option<Box<Running>>,
+        fetch: Option<usize>,
+    ) -> Ran {
         let mut run = match begun {
             Some(run) => run,
             None => match self.begin_statement(prepared) {
@@ -168,12 +177,17 @@ impl<'a> Machine<'a> {
                 Err(error) => return self.fail(error),
             },
         };
+        run.rows_max = fetch.or(prepared.rows_max);
         match self.run_statement(prepared, params, &mut run) {
-            Ok(produced) => {
+            Ok(mut produced) => {
                 if prepared.visible {
                     self.note_outcome(&produced);
                 }
-                self.session.frames.pop();
+                let frame = self.session.frames.pop();
+                if let Some(Frame::Statement(frame)) = frame.filter(|_| fetch.is_some_and(|n| produced.rows.len() >= n))
+                {
+                    produced.rest = Some(Box::new(StatementFrame { running: Some(run), between: true, ..frame }));
+                }
                 self.end_inner_statement(prepared);
                 self.deliver(produced)
             }
@@ -382,7 +396,7 @@ impl<'a> Machine<'a> {
     }
 
     fn note_outcome(&mut self, produced: &Produced) {
-        let Produced { verb, columns, rows, count } = produced;
+        let Produced { verb, columns, rows, count, rest: _ } = produced;
         self.outcome.get_or_insert_with(|| {
             if columns.is_empty() && *verb != "SELECT" {
                 Outcome::Count { verb, rows: *count }
@@ -393,7 +407,7 @@ impl<'a> Machine<'a> {
     }
 
     pub(crate) fn push_statement(&mut self, prepared: Arc<Prepared>, params: Arc<[Value]>) {
-        self.session.frames.push(Frame::Statement(StatementFrame { prepared, params, running: None }));
+        self.session.frames.push(Frame::Statement(StatementFrame::new(prepared, params)));
     }
 
     /// Evaluates with everything an expression of a statement may need.

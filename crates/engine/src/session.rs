@@ -185,6 +185,39 @@ pub(crate) struct StatementFrame {
     pub(crate) params: Arc<[Value]>,
     /// `None` before it has begun.
     pub(crate) running: Option<Box<Running>>,
+    /// A loop fetches its rows so many at a time; `None`: all at once.
+    pub(crate) fetch: Option<usize>,
+    /// It rests between two fetches: going on is a step of its own.
+    pub(crate) between: bool,
+}
+
+impl StatementFrame {
+    /// A statement that has not begun.
+    pub(crate) fn new(prepared: Arc<Prepared>, params: Arc<[Value]>) -> Self {
+        StatementFrame { prepared, params, running: None, fetch: None, between: false }
+    }
+}
+
+impl Frame {
+    /// The statements that have begun: the frame's own, or those that a routine's loops fetch from.
+    pub(crate) fn running(&self) -> impl Iterator<Item = &Running> {
+        let (own, loops) = match self {
+            Frame::Statement(frame) => (Some(frame), [].as_slice()),
+            Frame::Routine(frame) => (None, frame.loops.as_slice()),
+        };
+        let rests = loops.iter().flatten().filter_map(|open| open.rest.as_deref());
+        own.into_iter().chain(rests).filter_map(|frame| frame.running.as_deref())
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn running_mut(&mut self) -> impl Iterator<Item = &mut Running> {
+        let (own, loops) = match self {
+            Frame::Statement(frame) => (Some(frame), [].as_mut_slice()),
+            Frame::Routine(frame) => (None, frame.loops.as_mut_slice()),
+        };
+        let rests = loops.iter_mut().flatten().filter_map(|open| open.rest.as_deref_mut());
+        own.into_iter().chain(rests).filter_map(|frame| frame.running.as_deref_mut())
+    }
 }
 
 impl Session {
@@ -196,6 +229,14 @@ impl Session {
     /// Whether it has changed a row and not committed.
     pub(crate) fn has_written(&self, row: RowRef) -> bool {
         self.transaction.as_ref().is_some_and(|t| t.writes.contains_key(&row))
+    }
+
+    /// Whether a row that it has written is in an index yet: one that waits for a unique key enters neither that index nor
+    /// those behind it.
+    pub(crate) fn has_entered(&self, row: RowRef, index: usize) -> bool {
+        let Some(Frame::Statement(frame)) = self.frames.last() else { return true };
+        let probing = frame.running.as_ref().and_then(|run| run.probing);
+        probing.is_none_or(|(probed, next)| probed != row || index < next)
     }
 
     /// Whether its client may send a statement.

@@ -11,7 +11,7 @@ use crate::database::{Database, row_digest};
 use crate::exec::{Input, Running};
 use crate::lock::RowRef;
 use crate::routine::RoutineFrame;
-use crate::session::{Frame, Session};
+use crate::session::{Frame, Session, StatementFrame};
 use crate::transaction::{Snapshot, Transaction};
 use isolde_digest::Digester;
 
@@ -121,15 +121,22 @@ impl Database {
 
     fn hash_frame(&self, frame: &Frame, h: &mut Digester) {
         match frame {
-            Frame::Statement(frame) => {
-                (0u8, frame.prepared.id).hash(h);
-                frame.params.hash(h);
-                frame.running.is_some().hash(h);
-                if let Some(run) = &frame.running {
-                    self.hash_running(run, h);
+            Frame::Statement(frame) => self.hash_statement(frame, h),
+            Frame::Routine(frame) => {
+                hash_routine(frame, h);
+                for rest in frame.loops.iter().flatten().filter_map(|open| open.rest.as_ref()) {
+                    self.hash_statement(rest, h);
                 }
             }
-            Frame::Routine(frame) => hash_routine(frame, h),
+        }
+    }
+
+    fn hash_statement(&self, frame: &StatementFrame, h: &mut Digester) {
+        (0u8, frame.prepared.id, frame.fetch).hash(h);
+        frame.params.hash(h);
+        frame.running.is_some().hash(h);
+        if let Some(run) = &frame.running {
+            self.hash_running(run, h);
         }
     }
 

@@ -110,7 +110,7 @@ impl Machine<'_> {
                 continue;
             }
             for (row, _) in theirs.view().table(table).lookup(index, key) {
-                if theirs.writes.contains_key(&(table, row)) {
+                if theirs.writes.contains_key(&(table, row)) && session.has_entered((table, row), index) {
                     return Found::Pending(row);
                 }
             }

@@ -9,7 +9,6 @@ use isolde_sql::catalog::{ForeignKey, Table, TableId};
 use isolde_sql::{Row, SqlError, SqlState, Value};
 
 use super::constraint::key_text;
-use super::modify::strength;
 use super::version::{Lock, Version, concurrent_update};
 use super::{Running, Stop};
 use crate::eval;
@@ -95,8 +94,7 @@ impl Machine<'_> {
             }
             After::CascadeDelete { found, key } => {
                 let row = found.row;
-                let lock = Lock::all(LockStrength::Update, LockWait::Block);
-                let target = self.cascade_target(catalog.table(row.0), key, &found, lock)?;
+                let target = self.cascade_target(catalog.table(row.0), key, &found, Lock::delete())?;
                 let Some(current) = target else { return Ok(()) };
                 self.delete_version(run, row, &current.values);
                 Ok(())
@@ -107,7 +105,7 @@ impl Machine<'_> {
                 if run.probing.is_none() {
                     let sets_key = set.iter().any(|(column, _)| table.is_key_column(*column));
                     let changes_key = set.iter().any(|(c, v)| table.is_key_column(*c) && found.old.values[*c] != *v);
-                    let lock = Lock { seen: strength(changes_key), newer: strength(sets_key), wait: LockWait::Block };
+                    let lock = Lock::update(changes_key, sets_key);
                     let Some(current) = self.cascade_target(table, key, &found, lock)? else { return Ok(()) };
                     let mut values = current.values.to_vec();
                     set.iter().for_each(|(column, value)| values[*column] = value.clone());
@@ -151,7 +149,7 @@ impl Machine<'_> {
         let Some((id, seen)) = candidate else { return Err(missing().into()) };
         let target = (parent.id, id);
         run.after[run.after_next] = After::Child { row, key: key_at, parent: candidate };
-        let lock = Lock::all(LockStrength::KeyShare, LockWait::Block);
+        let lock = Lock::select(LockStrength::KeyShare, LockWait::Block);
         match self.lock_version(target, seen, u64::MAX, lock)? {
             Version::Same | Version::SameKey => Ok(()),
             Version::Gone | Version::Newer(_) if self.keeps_snapshot() => Err(concurrent_update().into()),
@@ -196,7 +194,7 @@ impl Machine<'_> {
                 let Some((row, seen)) = check.waits_for.or(first) else { return Ok(()) };
                 let waits_for = Some((row, seen));
                 run.after[run.after_next] = After::Parent(ParentCheck { waits_for, ..check.clone() });
-                let lock = Lock::all(LockStrength::KeyShare, LockWait::Block);
+                let lock = Lock::select(LockStrength::KeyShare, LockWait::Block);
                 let still = match self.lock_version((child.id, row), seen, u64::MAX, lock)? {
                     Version::Same | Version::SameKey => true,
                     Version::Gone | Version::Newer(_) if self.keeps_snapshot() => {

@@ -32,6 +32,7 @@ use crate::lock::{RowRef, Wants};
 use crate::machine::Machine;
 use crate::prepare::{Plan, Prepared};
 use crate::query::Candidate;
+use crate::session::StatementFrame;
 use crate::transaction::Snapshot;
 
 use foreign_key::After;
@@ -56,7 +57,7 @@ pub(crate) struct Running {
     pub(crate) after_next: usize,
     /// What it will return.
     pub(crate) output: Vec<Row>,
-    /// See [`Prepared::rows_max`].
+    /// It stops after so many rows: see [`Prepared::rows_max`] and [`StatementFrame::fetch`].
     pub(crate) rows_max: Option<usize>,
     /// Rows changed or locked.
     pub(crate) count: u64,
@@ -82,6 +83,8 @@ pub(crate) struct Produced {
     pub(crate) columns: Arc<[OutputColumn]>,
     pub(crate) rows: Vec<Row>,
     pub(crate) count: u64,
+    /// The statement itself, if it has only been asked for its first rows and there may be more.
+    pub(crate) rest: Option<Box<StatementFrame>>,
 }
 
 /// Why a statement stopped before its end.
@@ -151,14 +154,13 @@ impl Machine<'_> {
         run: &mut Running,
     ) -> Result<Produced, Stop> {
         run.calls.rewind();
-        run.rows_max = prepared.rows_max;
         match &prepared.plan {
             Plan::Query(plan) if plan.locking.is_empty() => {
                 let rows = self.with_context(&run.view.tables, params, &mut run.calls, |ctx| {
                     crate::query::run(ctx, &plan.query, None)
                 })?;
                 let count = rows.len() as u64;
-                return Ok(Produced { verb: "SELECT", columns: plan.columns.clone(), rows, count });
+                return Ok(Produced { verb: "SELECT", columns: plan.columns.clone(), rows, count, rest: None });
             }
             Plan::Query(plan) => self.lock_rows(plan, params, run)?,
             Plan::Insert(plan) => self.insert(plan, params, run)?,
@@ -173,6 +175,8 @@ impl Machine<'_> {
             run.after_next += 1;
         }
         let (verb, columns) = prepared.plan.result();
-        Ok(Produced { verb, columns, rows: std::mem::take(&mut run.output), count: run.count })
+        let rows = std::mem::take(&mut run.output);
+        let count = if let Plan::Query(_) = prepared.plan { rows.len() as u64 } else { run.count };
+        Ok(Produced { verb, columns, rows, count, rest: None })
     }
 }

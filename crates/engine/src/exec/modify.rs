@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use isolde_sql::ast::{LockStrength, LockWait};
+use isolde_sql::ast::LockStrength;
 use isolde_sql::{Row, SqlError, SqlState, Value};
 
 use super::version::{Lock, Version};
@@ -84,7 +84,8 @@ impl Machine<'_> {
             return Ok(true);
         };
         let key_changes = set.iter().any(|(c, _)| self.catalog().table(plan.table).is_key_column(*c));
-        self.lock_row(row, strength(key_changes))?;
+        let strength = if key_changes { LockStrength::Update } else { LockStrength::NoKeyUpdate };
+        self.lock_row(row, strength)?;
         self.refuse_unseen(row)?;
         let Some(current) = self.newest(row) else { return self.resolve_conflict(plan, conflict, params, run, values) };
         if self.transaction().writes.contains_key(&row) && current.position >= run.start {
@@ -167,13 +168,13 @@ impl Machine<'_> {
         let table = self.catalog().table(plan.table);
         let sets_key = plan.set.iter().any(|(column, _)| table.is_key_column(*column));
         let changes_key = !self.same_keys(plan.table, old, new);
-        Lock { seen: strength(changes_key), newer: strength(sets_key), wait: LockWait::Block }
+        Lock::update(changes_key, sets_key)
     }
 
     /// DELETE.
     pub(super) fn delete(&mut self, plan: &DeletePlan, params: &[Value], run: &mut Running) -> Result<(), Stop> {
         let candidates = self.scan(&plan.select, params, run)?;
-        let lock = Lock::all(LockStrength::Update, LockWait::Block);
+        let lock = Lock::delete();
         while run.goes_on(candidates.len()) {
             run.calls.rewind();
             let seen = &candidates[run.next];
@@ -326,9 +327,4 @@ impl Machine<'_> {
     ) -> Result<bool, Stop> {
         Ok(matches!(self.eval_one(expr, rows, params, run)?, Value::Bool(true)))
     }
-}
-
-/// The lock that an update takes.
-pub(super) fn strength(changes_key: bool) -> LockStrength {
-    if changes_key { LockStrength::Update } else { LockStrength::NoKeyUpdate }
 }

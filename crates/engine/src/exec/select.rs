@@ -26,7 +26,7 @@ impl Machine<'_> {
         let Some(Input::Limited(candidates, limit, offset)) = run.input.clone() else {
             unreachable!("a locking query goes through its candidates")
         };
-        while run.next < candidates.len() && limit.is_none_or(|limit| run.count < limit + offset) {
+        while run.goes_on(candidates.len()) && limit.is_none_or(|limit| run.count < limit.saturating_add(offset)) {
             if let Some(candidate) = self.lock_candidate(plan, params, run, &candidates[run.next])? {
                 if run.count >= offset {
                     run.calls.rewind();
@@ -39,7 +39,6 @@ impl Machine<'_> {
             }
             run.row_done();
         }
-        run.count = run.output.len() as u64;
         Ok(())
     }
 
@@ -56,13 +55,13 @@ impl Machine<'_> {
         for clause in &plan.locking {
             for &rel in &clause.rels {
                 let Some((table, row)) = plan.tables[rel].zip(candidate.rows[rel].id) else { continue };
-                let lock = Lock::all(clause.strength, clause.wait);
+                let lock = Lock::select(clause.strength, clause.wait);
                 match self.lock_version((table, row), candidate.rows[rel].position, run.start, lock)? {
-                    Version::Same | Version::SameKey | Version::OwnCommand => {}
+                    Version::Same | Version::SameKey => {}
                     Version::Gone | Version::Newer(_) if self.keeps_snapshot() => {
                         return Err(concurrent_update().into());
                     }
-                    Version::Gone | Version::Skipped => return Ok(None),
+                    Version::Gone | Version::OwnCommand | Version::Skipped => return Ok(None),
                     Version::Newer(tuple) => {
                         newest.rows[rel].position = tuple.position;
                         newest.rows[rel].values = tuple.values;

@@ -40,12 +40,25 @@ pub(super) struct Lock {
     /// If there is a newer one.
     pub(super) newer: LockStrength,
     pub(super) wait: LockWait,
+    /// Whoever has waited for a version waits for its successors too, even to be refused. UPDATE and DELETE do not.
+    pub(super) follows: bool,
 }
 
 impl Lock {
-    /// The same strength for every version.
-    pub(super) fn all(strength: LockStrength, wait: LockWait) -> Self {
-        Lock { seen: strength, newer: strength, wait }
+    /// As SELECT takes it.
+    pub(super) fn select(strength: LockStrength, wait: LockWait) -> Self {
+        Lock { seen: strength, newer: strength, wait, follows: true }
+    }
+
+    /// As UPDATE takes it, which may know what becomes of the version it saw, but not what becomes of a newer one.
+    pub(super) fn update(changes_key: bool, sets_key: bool) -> Self {
+        let strength = |key| if key { LockStrength::Update } else { LockStrength::NoKeyUpdate };
+        Lock { seen: strength(changes_key), newer: strength(sets_key), wait: LockWait::Block, follows: false }
+    }
+
+    /// As DELETE takes it.
+    pub(super) fn delete() -> Self {
+        Lock::update(true, true)
     }
 }
 
@@ -65,6 +78,7 @@ impl Machine<'_> {
             }
             Version::Newer(_) | Version::SameKey => lock.newer,
         };
+        let position = if let Version::Newer(newer) = &version { newer.position } else { seen };
         let waits = lock.wait == LockWait::Block;
         let acquired = match matches!(version, Version::Newer(_)) && self.writer_of(row).is_some() {
             // On its way to the newest version it waits for whoever makes one more, whether or not their locks conflict.
@@ -72,10 +86,11 @@ impl Machine<'_> {
                 self.note_conflict(row, strength, waits);
                 Err(Wants::Outcome)
             }
-            false => self.acquire(row, seen, strength, waits),
+            false => self.acquire(row, position, strength, waits),
         };
         let Err(wants) = acquired else { return Ok(version) };
-        let must_remain = matches!(version, Version::Same).then_some(seen).filter(|_| self.keeps_snapshot());
+        let refusable = self.keeps_snapshot() && !lock.follows;
+        let must_remain = matches!(version, Version::Same).then_some(seen).filter(|_| refusable);
         match lock.wait {
             LockWait::Block => Err(Stop::Wait(row, wants, must_remain)),
             // The version itself is free; it is for a later one of the same holder, whom PostgreSQL always waits for.
@@ -95,7 +110,7 @@ impl Machine<'_> {
             lock.wait == LockWait::Block && !lock::old_holders(self.others(), self.me, row, seen, lock.seen).is_empty();
         if held {
             self.note_conflict(row, lock.seen, true);
-            return Err(Stop::Wait(row, Wants::Lock(lock.seen), Some(seen)));
+            return Err(Stop::Wait(row, Wants::Lock(lock.seen), Some(seen).filter(|_| !lock.follows)));
         }
         Ok(())
     }

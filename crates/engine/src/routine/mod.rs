@@ -20,6 +20,7 @@ use isolde_sql::{Row, SqlError, SqlState, Type, Value};
 
 use crate::plan::Expr;
 use crate::prepare::Prepared;
+use crate::session::StatementFrame;
 
 /// A compiled routine.
 #[derive(Debug)]
@@ -95,6 +96,8 @@ pub(crate) enum Then {
     Slot(usize),
     /// To be looped over.
     Rows(usize),
+    /// To be looped over after what is there.
+    More(usize),
     /// Added to what the function returns.
     Return,
     /// Nothing, not even FOUND.
@@ -160,6 +163,10 @@ pub(crate) struct QueryLoop {
     pub(crate) columns: Arc<[OutputColumn]>,
     pub(crate) rows: Arc<[Row]>,
     pub(crate) next: usize,
+    /// Whether there has been a row at all.
+    pub(crate) any: bool,
+    /// Where further rows come from.
+    pub(crate) rest: Option<Box<StatementFrame>>,
 }
 
 #[derive(Clone, Debug)]

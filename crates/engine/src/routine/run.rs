@@ -11,8 +11,8 @@ use crate::eval::{self, CallResult, Calls, Env, Interrupt};
 use crate::exec::Produced;
 use crate::machine::{Machine, Ran};
 use crate::plan::Expr;
-use crate::prepare::Prepared;
-use crate::session::{Frame, Notice};
+use crate::prepare::{Plan, Prepared};
+use crate::session::{Frame, Notice, StatementFrame};
 use crate::storage::Tables;
 
 /// Instructions between two statements after which a routine is taken to run for ever: it would never come to rest.
@@ -23,6 +23,10 @@ const FUEL: u32 = 1_000_000;
 pub fn is_endless(error: &SqlError) -> bool {
     error.state == SqlState::QUERY_CANCELED
 }
+
+/// How many rows a loop fetches at first, and then, unless its routine could end the transaction: then it is one at a time.
+const FETCHED_FIRST: usize = 10;
+const FETCHED_LATER: usize = 50;
 
 impl Machine<'_> {
     /// Runs the routine at the top of the stack up to its next statement, or its end.
@@ -42,12 +46,23 @@ impl Machine<'_> {
             let instruction = &code.instructions[frame.at];
             frame.at += 1;
             let done = match instruction {
+                Instruction::Run(prepared, _) if ends_transaction(prepared) && frame.fetching().is_some() => {
+                    // What an open loop has yet to fetch, it fetches before the transaction ends.
+                    let rows = frame.fetching().unwrap_or_default();
+                    return self.fetch_more(frame, rows, usize::MAX);
+                }
                 Instruction::Run(prepared, then) => {
                     frame.then = Some(then.clone());
                     let params = frame.locals.as_slice().into();
+                    let fetch = self.fetch_size(prepared, then, FETCHED_FIRST);
                     self.session.frames.push(Frame::Routine(frame));
-                    self.push_statement(prepared.clone(), params);
+                    let statement = StatementFrame { fetch, ..StatementFrame::new(prepared.clone(), params) };
+                    self.session.frames.push(Frame::Statement(statement));
                     return Ran::On;
+                }
+                Instruction::NextRow { rows, .. } if frame.is_short_of(*rows) => {
+                    let size = if self.is_atomic() { FETCHED_LATER } else { 1 };
+                    return self.fetch_more(frame, *rows, size);
                 }
                 Instruction::Execute { text, using, then } => match self.dynamic(&mut frame, text, using) {
                     Ok((prepared, params)) => {
@@ -69,6 +84,32 @@ impl Machine<'_> {
                 return self.fail(error);
             }
         }
+    }
+
+    /// How many rows of a statement are fetched before others have their turn. Only locks make a difference: rows
+    /// that are only read come from one snapshot.
+    fn fetch_size(&self, prepared: &Prepared, then: &Then, atomic: usize) -> Option<usize> {
+        let locks = matches!(&prepared.plan, Plan::Query(plan) if !plan.locking.is_empty());
+        let fetches = locks && matches!(then, Then::Rows(_)) && !self.session.options.autocommit;
+        fetches.then(|| if self.is_atomic() { atomic } else { 1 })
+    }
+
+    /// Whether the routine cannot end the transaction it runs in.
+    fn is_atomic(&self) -> bool {
+        !self.called_only() || self.session.transaction.as_ref().is_some_and(|t| t.explicit)
+    }
+
+    /// Goes on with the statement of a loop; then the same instruction once more.
+    fn fetch_more(&mut self, mut frame: Box<RoutineFrame>, rows: usize, size: usize) -> Ran {
+        let Some(mut rest) = frame.loops[rows].as_mut().and_then(|open| open.rest.take()) else {
+            unreachable!("the loop was just seen to have more")
+        };
+        rest.fetch = Some(size);
+        frame.at -= 1;
+        frame.then = Some(Then::More(rows));
+        self.session.frames.push(Frame::Routine(frame));
+        self.session.frames.push(Frame::Statement(*rest));
+        Ran::On
     }
 
     fn local(&mut self, frame: &mut RoutineFrame, instruction: &Instruction) -> Result<(), SqlError> {
@@ -93,7 +134,7 @@ impl Machine<'_> {
             }
             Instruction::NextRow { rows, into, end } => frame.next_row(*rows, into, *end),
             Instruction::CloseLoop { rows } => {
-                let had_rows = frame.loops[*rows].take().is_some_and(|l| !l.rows.is_empty());
+                let had_rows = frame.loops[*rows].take().is_some_and(|l| l.any);
                 frame.set_found(had_rows);
                 Ok(())
             }
@@ -273,7 +314,15 @@ impl Machine<'_> {
             }
             Some(Then::Rows(rows)) => {
                 let columns = produced.columns;
-                frame.loops[rows] = Some(QueryLoop { columns, rows: produced.rows.into(), next: 0 });
+                let any = !produced.rows.is_empty();
+                let (rows_now, rest) = (produced.rows.into(), produced.rest);
+                frame.loops[rows] = Some(QueryLoop { columns, rows: rows_now, next: 0, any, rest });
+            }
+            Some(Then::More(rows)) => {
+                if let Some(open) = &mut frame.loops[rows] {
+                    open.rows = open.rows[open.next..].iter().cloned().chain(produced.rows).collect();
+                    (open.next, open.rest) = (0, produced.rest);
+                }
             }
             Some(Then::Return) => {
                 frame.returned.extend(produced.rows);
@@ -300,6 +349,16 @@ impl Machine<'_> {
 }
 
 impl RoutineFrame {
+    /// Whether a loop has come to the end of what it has fetched, and there may be more.
+    fn is_short_of(&self, rows: usize) -> bool {
+        self.loops[rows].as_ref().is_some_and(|open| open.next >= open.rows.len() && open.rest.is_some())
+    }
+
+    /// A loop that has more to fetch.
+    fn fetching(&self) -> Option<usize> {
+        self.loops.iter().position(|open| open.as_ref().is_some_and(|open| open.rest.is_some()))
+    }
+
     fn set_found(&mut self, found: bool) {
         let slot = self.code.found;
         if let Some(local) = self.locals.get_mut(slot) {
@@ -371,7 +430,8 @@ impl RoutineFrame {
             }
             None => {
                 self.at = end;
-                Ok(())
+                let nothing_came = !open.any;
+                if nothing_came { self.store(into, None, &columns) } else { Ok(()) }
             }
         }
     }
@@ -409,6 +469,14 @@ impl RoutineFrame {
         }
         Ok(())
     }
+}
+
+fn ends_transaction(prepared: &Prepared) -> bool {
+    use isolde_sql::typed::{StatementKind, Transaction};
+    matches!(
+        prepared.statement.kind,
+        StatementKind::Transaction(Transaction::Commit { .. } | Transaction::Rollback { .. })
+    )
 }
 
 /// The position of a field in a record of this shape.
