@@ -15,7 +15,7 @@ use crate::mirror::Driver;
 use crate::program::Response;
 
 /// A fresh [`Database`] per program.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Engine {
     db: Database,
     faults: Faults,
@@ -29,7 +29,7 @@ pub struct Engine {
 }
 
 /// A client: the rest of the query string it sent, and the answers so far.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Client {
     session: SessionId,
     rest: std::vec::IntoIter<String>,

@@ -47,14 +47,8 @@ pub trait Runner {
 
 impl<D: Driver> Runner for D {
     fn run(&mut self, program: &Program) -> Vec<Observation> {
-        self.reset(program.sessions);
-        for statement in &program.setup {
-            if let Some(error) = self.setup(statement).into_iter().find(Response::is_error) {
-                panic!("the set-up of a program failed: {error}\nin: {statement}\nprogram:\n{program}");
-            }
-        }
-        let mut waiting: Vec<Option<&str>> = vec![None; program.sessions];
-        program.steps.iter().map(|(session, statement)| step(self, &mut waiting, *session, statement)).collect()
+        let mut progress = Progress::new(self, program);
+        std::iter::from_fn(|| progress.step(self)).collect()
     }
 
     fn run_in_order(&mut self, program: &Program, order: u64) -> Option<Vec<Observation>> {
@@ -64,32 +58,53 @@ impl<D: Driver> Runner for D {
     }
 }
 
-/// Runs one step. `waiting` holds the statement that each session waits with.
-fn step<'a, D: Driver + ?Sized>(
-    driver: &mut D,
-    waiting: &mut [Option<&'a str>],
-    session: usize,
-    statement: &'a str,
-) -> Observation {
-    if waiting[session].is_some() {
-        return Observation { outcome: Outcome::Skipped, released: Vec::new() };
-    }
-    driver.submit(session, statement);
-    waiting[session] = Some(statement);
-    let mut answers = driver.settle();
-    answers.sort_by_key(|(session, _)| *session);
-    let mut outcome = Outcome::Waits;
-    let mut released = Vec::new();
-    for (who, responses) in answers {
-        let statement = waiting[who].take().expect("only a session that was sent something answers");
-        let responses = responses.into_iter().map(|response| response.canonical(statement)).collect();
-        if who == session {
-            outcome = Outcome::Answered(responses);
-        } else {
-            released.push((who, responses));
+/// How far a program has come on a database.
+#[derive(Clone, Debug)]
+pub struct Progress<'p> {
+    steps: &'p [(usize, String)],
+    /// The statement that each session waits with.
+    waiting: Vec<Option<&'p str>>,
+}
+
+impl<'p> Progress<'p> {
+    /// Empties the database and sets it up.
+    ///
+    /// # Panics
+    /// If a statement of the set-up fails.
+    pub fn new<D: Driver + ?Sized>(driver: &mut D, program: &'p Program) -> Progress<'p> {
+        driver.reset(program.sessions);
+        for statement in &program.setup {
+            if let Some(error) = driver.setup(statement).into_iter().find(Response::is_error) {
+                panic!("the set-up of a program failed: {error}\nin: {statement}\nprogram:\n{program}");
+            }
         }
+        Progress { steps: &program.steps, waiting: vec![None; program.sessions] }
     }
-    Observation { outcome, released }
+
+    /// Runs the next step; `None` after the last.
+    pub fn step<D: Driver + ?Sized>(&mut self, driver: &mut D) -> Option<Observation> {
+        let ((session, statement), rest) = self.steps.split_first()?;
+        self.steps = rest;
+        if self.waiting[*session].is_some() {
+            return Some(Observation { outcome: Outcome::Skipped, released: Vec::new() });
+        }
+        driver.submit(*session, statement);
+        self.waiting[*session] = Some(statement);
+        let mut answers = driver.settle();
+        answers.sort_by_key(|(session, _)| *session);
+        let mut outcome = Outcome::Waits;
+        let mut released = Vec::new();
+        for (who, responses) in answers {
+            let statement = self.waiting[who].take().expect("only a session that was sent something answers");
+            let responses = responses.into_iter().map(|response| response.canonical(statement)).collect();
+            if who == *session {
+                outcome = Outcome::Answered(responses);
+            } else {
+                released.push((who, responses));
+            }
+        }
+        Some(Observation { outcome, released })
+    }
 }
 
 /// Runs a program on both and compares. `None` if they agree; otherwise a report with the program shrunk to what is
