@@ -32,6 +32,11 @@ impl Machine<'_> {
             let message = "DDL while another session has an open transaction is not supported by the embedded engine";
             return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message).hint("move it into the set-up"));
         }
+        if self.session.transaction.as_ref().is_some_and(|t| !t.savepoints.is_empty()) {
+            let message = "DDL after a savepoint is not supported by the embedded engine";
+            return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message)
+                .hint("move it into the set-up, or run it on a real server: --on postgres://..."));
+        }
         self.remember_definitions();
         let mut catalog = self.db.schema.catalog.clone();
         let verb = self.define_in(&mut catalog, define)?;
@@ -219,6 +224,17 @@ impl Machine<'_> {
             }
         }
         Ok("SET")
+    }
+
+    /// Definitions are seen by everybody, so nobody else may act on them before they are committed.
+    pub(crate) fn refuse_uncommitted_definitions(&self) -> Result<(), SqlError> {
+        if self.others().any(|(_, s)| s.transaction.as_ref().is_some_and(|t| t.before.is_some())) {
+            let message =
+                "a statement while another session has not committed its DDL is not supported by the embedded engine";
+            return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message)
+                .hint("move the DDL into the set-up, or run it on a real server: --on postgres://..."));
+        }
+        Ok(())
     }
 
     fn remember_definitions(&mut self) {

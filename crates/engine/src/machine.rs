@@ -69,6 +69,11 @@ impl<'a> Machine<'a> {
         if self.is_failed() && !ends {
             return Some(Err(in_failed_transaction()));
         }
+        if !matches!(kind, StatementKind::Transaction(_))
+            && let Err(error) = self.refuse_uncommitted_definitions()
+        {
+            return self.fail_with(error);
+        }
         if self.session.transaction.is_none() && !matches!(kind, StatementKind::Transaction(_)) {
             self.begin_implicit();
         }
@@ -462,9 +467,6 @@ impl<'a> Machine<'a> {
             return Err(if held.is_some() { Wants::Upgrade(strength) } else { Wants::Lock(strength) });
         }
         self.footprint.locks.push(LockEvent { table: row.0, row: row.1, strength, kind: LockEventKind::Taken });
-        // FOR KEY SHARE locks the version seen and all after it, anything stronger only the newest.
-        let newest = self.db.committed.version(row).map(|tuple| tuple.position);
-        let version = newest.filter(|_| strength > LockStrength::KeyShare).unwrap_or(version);
         self.transaction_mut().lock(row, strength, version);
         Ok(())
     }

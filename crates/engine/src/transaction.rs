@@ -268,10 +268,6 @@ impl Transaction {
         self.view_epoch = savepoint.view_epoch;
         self.writes = savepoint.writes;
         self.failed = false;
-        if self.before.is_some() {
-            // Definitions made since are still there, and the saved view does not know them.
-            self.invalidate_view();
-        }
         let lost = held.iter().filter(|&(row, held)| self.locks.get(row) != Some(held));
         lost.map(|(row, held)| released(*row, held.strength)).collect()
     }
