@@ -13,6 +13,10 @@ use isolde_explore::{Matching, Search, Strategy, Visit, on_leaf};
 use isolde_scenario::{Scenario, ScenarioSystem, file};
 use isolde_sql::{Type, Value, parse};
 
+/// As in the `isolde` command.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// How long a round lasts.
 const ROUND: Duration = Duration::from_millis(300);
 const ROUNDS: usize = 5;
