@@ -23,7 +23,7 @@ fn run_rest(progress: &mut Progress<'_>, engine: &mut Engine) -> Vec<Observation
 /// What is done to a copy stays with the copy; and the copy goes the way that the original goes.
 #[test]
 fn a_copy_is_a_database_of_its_own() {
-    for (seed, program) in programs(250) {
+    for (seed, program) in programs(90) {
         let mut engine = Engine::new();
         let mut progress = Progress::new(&mut engine, &program);
         loop {
@@ -40,7 +40,7 @@ fn a_copy_is_a_database_of_its_own() {
 /// Sessions that touch nothing in common: in whatever order they act, the state is the same, before and after they commit.
 #[test]
 fn the_order_of_what_commutes_leaves_no_trace() {
-    for seed in seeds(300) {
+    for seed in seeds(200) {
         let mut dice = Dice::new(seed);
         let threads: Vec<Vec<String>> = (0..3).map(|session| apart(&mut dice, session)).collect();
         let digests: Vec<[u128; 2]> = (0..3).map(|_| digests_of(&shuffled(&mut dice, &threads))).collect();
@@ -91,7 +91,7 @@ fn digests_of(steps: &[(usize, String)]) -> [u128; 2] {
 #[test]
 fn equal_digests_have_equal_futures() {
     let mut met = 0;
-    for (seed, program) in programs(200) {
+    for (seed, program) in programs(75) {
         for index in 1..program.steps.len() {
             if program.steps[index].0 == program.steps[index - 1].0 {
                 continue;
@@ -106,7 +106,7 @@ fn equal_digests_have_equal_futures() {
             }
         }
     }
-    assert!(met > 500, "only {met} pairs of orders met in one state");
+    assert!(met > 200, "only {met} pairs of orders met in one state");
 }
 
 /// The digest after so many steps, and what is observed in the others.
@@ -154,7 +154,7 @@ s0> CREATE TABLE z (a int)
 /// Statements with words lost, doubled, exchanged or made up: errors, never a panic, and the database goes on.
 #[test]
 fn nonsense_is_refused() {
-    for (seed, mut program) in programs(600) {
+    for (seed, mut program) in programs(300) {
         let mut dice = Dice::new(seed);
         for (_, statement) in &mut program.steps {
             if dice.one_in(2) {

@@ -77,6 +77,18 @@ const PAIR: Table = Table {
     keys: &[&["a", "b"]],
 };
 
+const JOB: Table = Table {
+    name: "job",
+    columns: &[column("id", Kind::Int), column("taken", Kind::Bool), column("rank", Kind::Int)],
+    keys: &[&["id"], &["rank"]],
+};
+
+const TREE: Table = Table {
+    name: "tree",
+    columns: &[column("id", Kind::Int), column("parent_id", Kind::Int), column("n", Kind::Int)],
+    keys: &[&["id"]],
+};
+
 const FAMILY: &[Table] = &[PARENT, CHILD];
 
 /// Every schema. To add one: describe its tables above and add an entry; all tests use it from then on.
@@ -130,6 +142,20 @@ pub const SCHEMAS: &[Schema] = &[
             "INSERT INTO child VALUES (1, 1, 5), (2, 1, 6), (3, 2, NULL), (4, NULL, 1)",
         ],
         tables: FAMILY,
+    },
+    Schema {
+        setup: &[
+            "CREATE TABLE job (id serial PRIMARY KEY, taken boolean NOT NULL DEFAULT false, rank int UNIQUE)",
+            "INSERT INTO job (rank) VALUES (3), (1), (NULL)",
+        ],
+        tables: &[JOB],
+    },
+    Schema {
+        setup: &[
+            "CREATE TABLE tree (id int PRIMARY KEY, parent_id int REFERENCES tree ON DELETE CASCADE, n int)",
+            "INSERT INTO tree VALUES (1, NULL, 5), (2, 1, 6), (3, 2, NULL), (4, 1, 1)",
+        ],
+        tables: &[TREE],
     },
     Schema {
         setup: &[

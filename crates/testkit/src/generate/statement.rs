@@ -66,6 +66,12 @@ impl Statements {
 
     fn delete(&self, dice: &mut Dice) -> String {
         let table = dice.pick(self.tables);
+        if self.tables.len() == 2 && dice.one_in(8) {
+            let (name, other, key) = (table.name, dice.pick(self.tables), 1 + dice.below(4));
+            let (column, other_column) = (table.columns[0].name, other.columns[0].name);
+            let condition = format!("{name}.{column} = {key} AND o.{other_column} = {key}");
+            return format!("DELETE FROM {name} USING {} AS o WHERE {condition}", other.name);
+        }
         format!("DELETE FROM {}{}{}", table.name, self.rows_chosen(dice, table, table.name), returning(dice, table))
     }
 
@@ -79,6 +85,16 @@ impl Statements {
         };
         let strength = dice.pick(&["UPDATE", "UPDATE", "NO KEY UPDATE", "SHARE", "KEY SHARE"]);
         let wait = dice.pick(&["", "", "", " NOWAIT", " SKIP LOCKED"]);
+        if self.tables.len() == 2 && dice.one_in(6) {
+            let (left, right, key) = (&self.tables[0], &self.tables[1], 1 + dice.below(4));
+            let condition = format!("l.{} = {key} AND r.{} = {key}", left.columns[0].name, right.columns[0].name);
+            let of = dice.pick(&["", " OF l", " OF r"]);
+            let from = format!("{} AS l JOIN {} AS r ON {condition}", left.name, right.name);
+            return format!("SELECT * FROM {from} FOR {strength}{of}{wait}");
+        }
+        let limit =
+            if !order.is_empty() && dice.one_in(2) { format!(" LIMIT {}", 1 + dice.below(2)) } else { String::new() };
+        let order = format!("{order}{limit}");
         format!("SELECT * FROM {} AS t{chosen}{order} FOR {strength}{wait}", table.name)
     }
 
