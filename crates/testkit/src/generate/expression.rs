@@ -39,7 +39,7 @@ impl Scope {
         self.columns.iter().map(|(name, _)| name.clone()).collect()
     }
 
-    fn column(&self, dice: &mut Dice, kind: Kind) -> Option<String> {
+    pub(super) fn column(&self, dice: &mut Dice, kind: Kind) -> Option<String> {
         let fitting: Vec<&String> =
             self.columns.iter().filter(|(_, other)| *other == kind).map(|(name, _)| name).collect();
         if fitting.is_empty() { None } else { Some((*dice.pick(&fitting)).clone()) }

@@ -117,10 +117,11 @@ pub(super) fn select_list(dice: &mut Dice, scope: &Scope) -> String {
     let mut items = Vec::new();
     for position in 0..1 + dice.below(3) {
         let kind = *dice.pick(KINDS);
-        let item = if dice.one_in(40) {
-            format!("({} / {})", expression(dice, scope, Kind::Int, 1), expression(dice, scope, Kind::Int, 0))
-        } else {
-            expression(dice, scope, kind, 2)
+        // A column: a constant divided by a constant fails even if there are no rows.
+        let divisor = if dice.one_in(40) { scope.column(dice, Kind::Int) } else { None };
+        let item = match divisor {
+            Some(divisor) => format!("({} / {divisor})", expression(dice, scope, Kind::Int, 1)),
+            None => expression(dice, scope, kind, 2),
         };
         items.push(if dice.one_in(2) { format!("{item} AS c{position}") } else { item });
     }
