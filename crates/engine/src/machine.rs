@@ -208,6 +208,7 @@ impl<'a> Machine<'a> {
                 self.mark_entered(*run);
                 self.enter_routine(routine, args)
             }
+            Err(Stop::Query(query)) => self.enter_query(query, params, *run),
         }
     }
 
@@ -234,10 +235,24 @@ impl<'a> Machine<'a> {
                 (routine, values)
             }
             Err(Interrupt::Call(function, args)) => (function, args),
+            Err(Interrupt::Lock(query)) => return self.enter_query(query, params, *run),
             Err(Interrupt::Error(error)) => return self.fail(error),
         };
         self.mark_entered(*run);
         self.enter_routine(routine, values)
+    }
+
+    /// Runs a query inside the statement at the top, with its snapshot; the rows go to the statement.
+    fn enter_query(&mut self, query: Arc<Prepared>, params: &[Value], run: Running) -> Ran {
+        if self.transaction().read_only {
+            self.mark_entered(run);
+            return self.fail(read_only("SELECT FOR UPDATE"));
+        }
+        let inner = Running::new(run.view.clone(), run.start);
+        self.mark_entered(run);
+        let frame = StatementFrame { running: Some(Box::new(inner)), ..StatementFrame::new(query, params.into()) };
+        self.session.frames.push(Frame::Statement(frame));
+        Ran::On
     }
 
     fn enter_routine(&mut self, routine: RoutineId, args: Vec<Value>) -> Ran {
@@ -291,8 +306,7 @@ impl<'a> Machine<'a> {
         if transaction.read_only && changes {
             let verb = prepared.plan.result().0;
             let verb = if verb == "SELECT" { "SELECT FOR UPDATE" } else { verb };
-            let message = format!("cannot execute {verb} in a read-only transaction");
-            return Err(SqlError::new(SqlState::READ_ONLY_TRANSACTION, message));
+            return Err(read_only(verb));
         }
         transaction.queried = true;
         if prepared.visible || transaction.keeps_snapshot() {
@@ -330,7 +344,12 @@ impl<'a> Machine<'a> {
                 Ok(()) => Ran::On,
                 Err(error) => self.fail(error),
             },
-            Some(Frame::Statement(_)) => unreachable!("a statement runs routines, not statements"),
+            Some(Frame::Statement(frame)) => {
+                if let Some(run) = &mut frame.running {
+                    run.calls.push(CallResult::Rows(produced.rows));
+                }
+                Ran::On
+            }
         }
     }
 
@@ -539,6 +558,11 @@ pub(crate) fn is_step(session: &Session, prepared: &Prepared) -> bool {
         }
         _ => prepared.visible,
     }
+}
+
+fn read_only(verb: &str) -> SqlError {
+    let message = format!("cannot execute {verb} in a read-only transaction");
+    SqlError::new(SqlState::READ_ONLY_TRANSACTION, message)
 }
 
 pub(crate) fn in_failed_transaction() -> SqlError {

@@ -9,7 +9,7 @@ use isolde_sql::typed::{self, OutputColumn, QueryBody, Rel, RelSource, RowLockin
 use isolde_sql::{Diagnostic, Type};
 
 use crate::footprint::ColumnSet;
-use crate::plan::{self, Expr, QueryPlan, SelectPlan};
+use crate::plan::{self, Expr, QueryPlan, SelectPlan, Subquery};
 use crate::routine::Code;
 
 /// A statement, ready to run against the catalog it was prepared for.
@@ -53,7 +53,7 @@ pub(crate) struct LockingPlan {
 #[derive(Debug)]
 pub(crate) struct InsertPlan {
     pub(crate) table: TableId,
-    pub(crate) source: QueryPlan,
+    pub(crate) source: Subquery,
     /// One per column of the table, over the source row.
     pub(crate) values: Vec<Expr>,
     pub(crate) checks: Vec<CheckPlan>,
@@ -114,6 +114,13 @@ impl Prepared {
         Ok(Self::plan(catalog, Arc::new(isolde_sql::bind::statement(catalog, statement, source, params)?)))
     }
 
+    /// Plans a query that stands inside of a statement, to be run with that statement's snapshot.
+    pub(crate) fn inner(catalog: &Catalog, query: &typed::Query, rows_max: Option<usize>) -> Self {
+        let kind = StatementKind::Query(query.clone());
+        let statement = typed::Statement { kind, text: "".into(), span: isolde_sql::Span::default() };
+        Prepared { visible: false, rows_max, ..Self::plan(catalog, Arc::new(statement)) }
+    }
+
     /// Plans a bound statement.
     pub(crate) fn plan(catalog: &Catalog, statement: Arc<typed::Statement>) -> Self {
         let plan = Plan::new(catalog, &statement.kind);
@@ -153,7 +160,7 @@ impl Plan {
                 let (returning, columns) = returning(catalog, insert.returning.as_ref());
                 Plan::Insert(InsertPlan {
                     table: insert.table,
-                    source: plan::query(catalog, &insert.source),
+                    source: Subquery::new(catalog, &insert.source),
                     values: compile(&insert.values),
                     checks: checks(catalog, insert.table),
                     conflict: insert.on_conflict.as_ref().map(|c| ConflictPlan {

@@ -14,7 +14,7 @@ mod subquery;
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use isolde_sql::builtin::{Builtin, SessionFunction};
 use isolde_sql::catalog::{Catalog, RoutineId};
@@ -22,11 +22,12 @@ use isolde_sql::{Row, SqlError, SqlState, Value, typed, value};
 use smallvec::SmallVec;
 
 pub(crate) use calls::{CallResult, Calls};
-pub(crate) use subquery::{Cache, rows_of};
+pub(crate) use subquery::{Cache, rows_of, run_source};
 
 use crate::footprint::Read;
 use crate::plan::expr::{Expr, IntegerOp, PureFn};
 use crate::plan::facts::is_stable;
+use crate::prepare::Prepared;
 use crate::storage::{RowId, Tables};
 
 /// What evaluation needs besides rows.
@@ -62,6 +63,8 @@ pub(crate) enum Interrupt {
     Error(SqlError),
     /// It needs the result of this routine.
     Call(RoutineId, Vec<Value>),
+    /// It needs the rows of this query, which locks them.
+    Lock(Arc<Prepared>),
 }
 
 impl From<SqlError> for Interrupt {
@@ -410,7 +413,9 @@ fn nowhere<T>(
     let mut ctx = Context { view: &NO_TABLES, params, host: &mut host, calls: &mut calls, reads: &mut reads };
     evaluate(&mut ctx).map_err(|why| match why {
         Interrupt::Error(error) => error,
-        Interrupt::Call(..) => SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, "this function needs a session"),
+        Interrupt::Call(..) | Interrupt::Lock(_) => {
+            SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, "this function needs a session")
+        }
     })
 }
 

@@ -10,7 +10,7 @@ use isolde_sql::{Row, SqlError, SqlState, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use super::{Context, Env, Interrupt, apply, operand, values};
+use super::{CallResult, Context, Env, Interrupt, apply, operand, values};
 use crate::plan::expr::{Operator, Quantified, Subquery};
 use crate::query;
 
@@ -82,10 +82,27 @@ fn remember(
     Ok(result)
 }
 
+/// The rows of a subquery, or the first so many; locked, if it says so.
+fn run(ctx: &mut Context<'_>, env: &Env<'_>, query: &Subquery, wanted: u64) -> Result<Vec<Row>, Interrupt> {
+    match &query.locking {
+        None => query::at_most(ctx, &query.plan, Some(env), wanted),
+        Some(locking) => match ctx.calls.next() {
+            Some(CallResult::Rows(rows)) => Ok(rows),
+            Some(CallResult::Value(_)) => unreachable!("calls are met in the order in which they were made"),
+            None => Err(Interrupt::Lock(locking.clone())),
+        },
+    }
+}
+
+/// The rows that a statement starts from.
+pub(crate) fn run_source(ctx: &mut Context<'_>, query: &Subquery) -> Result<Vec<Row>, Interrupt> {
+    run(ctx, &Env::EMPTY, query, u64::MAX)
+}
+
 /// `(SELECT ...)`
 pub(super) fn scalar(ctx: &mut Context<'_>, env: &Env<'_>, query: &Subquery) -> Result<Value, Interrupt> {
     let result = remember(ctx, env, query, |ctx| {
-        let rows = query::at_most(ctx, &query.plan, Some(env), 2)?;
+        let rows = run(ctx, env, query, 2)?;
         match rows.as_slice() {
             [] => Ok(Cached::Value(Value::Null)),
             [row] => Ok(Cached::Value(row.first().cloned().unwrap_or(Value::Null))),
@@ -104,13 +121,16 @@ fn too_many() -> SqlError {
 
 /// `EXISTS (SELECT ...)`
 pub(super) fn exists(ctx: &mut Context<'_>, env: &Env<'_>, query: &Subquery) -> Result<bool, Interrupt> {
-    let result = remember(ctx, env, query, |ctx| Ok(Cached::Exists(query::exists(ctx, &query.plan, Some(env))?)))?;
+    let result = remember(ctx, env, query, |ctx| match query.locking {
+        None => Ok(Cached::Exists(query::exists(ctx, &query.plan, Some(env))?)),
+        Some(_) => Ok(Cached::Exists(!run(ctx, env, query, 1)?.is_empty())),
+    })?;
     Ok(matches!(result, Cached::Exists(true)))
 }
 
 /// All rows of a subquery; computed once if they are the same for all rows of `env`.
 pub(crate) fn rows_of(ctx: &mut Context<'_>, env: &Env<'_>, query: &Subquery) -> Result<Rc<[Row]>, Interrupt> {
-    let result = remember(ctx, env, query, |ctx| Ok(Cached::Rows(query::run(ctx, &query.plan, Some(env))?.into())))?;
+    let result = remember(ctx, env, query, |ctx| Ok(Cached::Rows(run(ctx, env, query, u64::MAX)?.into())))?;
     match result {
         Cached::Rows(rows) => Ok(rows),
         _ => Ok(Rc::new([])),
@@ -166,7 +186,7 @@ impl Operator {
 fn value_set(ctx: &mut Context<'_>, env: &Env<'_>, query: &Subquery) -> Result<Rc<ValueSet>, Interrupt> {
     let result = remember(ctx, env, query, |ctx| {
         let mut set = ValueSet { values: FxHashSet::default(), has_null: false };
-        for row in query::run(ctx, &query.plan, Some(env))? {
+        for row in run(ctx, env, query, u64::MAX)? {
             match row.first() {
                 None | Some(Value::Null) => set.has_null = true,
                 Some(value) => drop(set.values.insert(value.clone())),

@@ -96,6 +96,8 @@ pub(crate) enum Stop {
     Wait(RowRef, Wants, Option<u64>),
     /// It needs the result of a routine.
     Call(RoutineId, Vec<Value>),
+    /// It needs the rows of a query inside it, which locks them.
+    Query(Arc<Prepared>),
 }
 
 impl From<SqlError> for Stop {
@@ -109,6 +111,7 @@ impl From<Interrupt> for Stop {
         match interrupt {
             Interrupt::Error(error) => Stop::Error(error),
             Interrupt::Call(routine, args) => Stop::Call(routine, args),
+            Interrupt::Lock(query) => Stop::Query(query),
         }
     }
 }
@@ -135,6 +138,12 @@ impl Running {
     /// Whether there is another of `count` rows to go through.
     fn goes_on(&self, count: usize) -> bool {
         self.next < count && self.rows_max.is_none_or(|max| self.output.len() < max)
+    }
+
+    /// The row at hand is written: what came before is not evaluated again, what comes next starts with its unique keys.
+    fn written(&mut self, row: RowRef) {
+        self.probing = Some((row, 0));
+        self.calls.clear();
     }
 
     /// The row at hand is done.

@@ -26,7 +26,7 @@ impl Machine<'_> {
     pub(super) fn insert(&mut self, plan: &InsertPlan, params: &[Value], run: &mut Running) -> Result<(), Stop> {
         if run.input.is_none() {
             let rows =
-                self.with_context(&run.view.tables, params, &mut run.calls, |ctx| query::run(ctx, &plan.source, None))?;
+                self.with_context(&run.view.tables, params, &mut run.calls, |ctx| eval::run_source(ctx, &plan.source))?;
             run.calls.clear();
             run.input = Some(Input::Rows(rows.into()));
         }
@@ -52,7 +52,7 @@ impl Machine<'_> {
             let row = (plan.table, RowId(self.db.next_position));
             self.write_row(row, None, Some(values.clone()));
             self.queue_child_checks(run, row, None, &values);
-            run.probing = Some((row, 0));
+            run.written(row);
         }
         self.finish_insert(plan, params, run)
     }
@@ -103,7 +103,7 @@ impl Machine<'_> {
         let changed = self.apply_set(set, &current.values, &rows, params, run)?;
         self.check_row(plan.table, &changed, &plan.checks)?;
         self.update_version(run, row, current.values, changed);
-        run.probing = Some((row, 0));
+        run.written(row);
         self.finish_insert(plan, params, run)?;
         Ok(true)
     }
@@ -143,14 +143,13 @@ impl Machine<'_> {
             let values = if old.position == seen.rows[0].position {
                 wanted
             } else {
-                run.calls.clear();
                 let values = self.apply_set(&plan.set, &old.values, &candidate.rows, params, run)?;
                 self.check_row(plan.table, &values, &plan.checks)?;
                 values
             };
             let old = old.values.clone();
             self.update_version(run, row, old, values);
-            run.probing = Some((row, 0));
+            run.written(row);
         }
         self.probe_unique(run, plan.set_columns)?;
         if !plan.returning.is_empty() {
@@ -230,7 +229,6 @@ impl Machine<'_> {
                 let mut newest = seen.clone();
                 newest.rows[0].position = tuple.position;
                 newest.rows[0].values = tuple.values;
-                run.calls.clear();
                 let holds = !self.rechecks()
                     || self.with_context(&run.view.tables, params, &mut run.calls, |ctx| {
                         query::recheck(ctx, select, &newest)
@@ -244,9 +242,9 @@ impl Machine<'_> {
     pub(super) fn update_version(&mut self, run: &mut Running, row: RowRef, old: Row, new: Row) {
         let own = self.transaction().writes.contains_key(&row);
         self.write_row(row, Some(&old), Some(new.clone()));
+        self.queue_parent_checks(run, row.0, &old, Some(new.clone()));
         // The check of what we wrote before counts for that version only, so ours is checked whatever has changed.
         self.queue_child_checks(run, row, Some(&old).filter(|_| !own), &new);
-        self.queue_parent_checks(run, row.0, &old, Some(new));
     }
 
     /// Deletes a row that we have locked, and queues what that means for its children.

@@ -27,9 +27,9 @@ impl Machine<'_> {
             unreachable!("a locking query goes through its candidates")
         };
         while run.goes_on(candidates.len()) && limit.is_none_or(|limit| run.count < limit.saturating_add(offset)) {
+            run.calls.rewind();
             if let Some(candidate) = self.lock_candidate(plan, params, run, &candidates[run.next])? {
                 if run.count >= offset {
-                    run.calls.rewind();
                     let row = self.with_context(&run.view.tables, params, &mut run.calls, |ctx| {
                         query::project(ctx, &plan.query, &candidate)
                     })?;
@@ -71,7 +71,6 @@ impl Machine<'_> {
             }
         }
         if changed && self.rechecks() {
-            run.calls.rewind();
             let Some(select) = plan.query.select() else { return Ok(Some(newest)) };
             let holds = self
                 .with_context(&run.view.tables, params, &mut run.calls, |ctx| query::recheck(ctx, select, &newest))?;

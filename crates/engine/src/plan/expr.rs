@@ -14,6 +14,7 @@ use rustc_hash::FxHashSet;
 
 use super::{QueryPlan, facts};
 use crate::eval::{self, Comparison};
+use crate::prepare::Prepared;
 
 /// A compiled expression. Variants not explained here are those of [`ExprKind`].
 #[derive(Clone, Debug)]
@@ -102,6 +103,8 @@ pub(crate) struct Subquery {
     pub(crate) plan: QueryPlan,
     /// The nearest enclosing query it refers to: 1 is the one it stands in, `None` is that it stands alone.
     pub(crate) outward: Option<u16>,
+    /// The same as a statement of its own, if it locks rows and stands alone: then it may have to wait.
+    pub(crate) locking: Option<Arc<Prepared>>,
 }
 
 /// `left op ANY (query)`
@@ -124,7 +127,15 @@ pub(crate) enum Operator {
 
 impl Subquery {
     pub(crate) fn new(catalog: &Catalog, query: &typed::Query) -> Subquery {
-        Subquery { plan: super::query(catalog, query), outward: facts::outward(query) }
+        Subquery::of_rows(catalog, query, None)
+    }
+
+    /// The same where no more than so many rows are asked for.
+    fn of_rows(catalog: &Catalog, query: &typed::Query, rows_max: Option<usize>) -> Subquery {
+        let outward = facts::outward(query);
+        let locking = (!query.locking.is_empty() && outward.is_none())
+            .then(|| Arc::new(Prepared::inner(catalog, query, rows_max)));
+        Subquery { plan: super::query(catalog, query), outward, locking }
     }
 }
 
@@ -162,8 +173,8 @@ pub(crate) fn expr(catalog: &Catalog, e: &typed::Expr) -> Expr {
         ExprKind::Extreme(list, greatest) => Expr::Extreme(all(list), *greatest),
         ExprKind::Cast { expr: inner, explicit } => cast(expr(catalog, inner), inner.ty, e.ty, *explicit),
         ExprKind::Row(list) => Expr::Row(all(list)),
-        ExprKind::Scalar(query) => Expr::Scalar(Box::new(Subquery::new(catalog, query))),
-        ExprKind::Exists(query) => Expr::Exists(Box::new(Subquery::new(catalog, &without_outputs(query)))),
+        ExprKind::Scalar(query) => Expr::Scalar(Box::new(Subquery::of_rows(catalog, query, Some(2)))),
+        ExprKind::Exists(query) => Expr::Exists(Box::new(Subquery::of_rows(catalog, &without_outputs(query), Some(1)))),
         ExprKind::Quantified(q) => Expr::Quantified(Box::new(Quantified {
             left: all(&q.left),
             ops: q.ops.iter().zip(&q.left).map(|(op, left)| operator(op, left.ty)).collect(),

@@ -43,6 +43,8 @@ pub(crate) struct QueryPlan {
     pub(crate) sorted: bool,
     pub(crate) limit: Option<Expr>,
     pub(crate) offset: Option<Expr>,
+    /// It locks its rows, so it must not be run as if it did not.
+    pub(crate) locks: bool,
 }
 
 /// Where a query's rows come from.
@@ -224,6 +226,7 @@ pub(crate) fn query(catalog: &Catalog, q: &typed::Query) -> QueryPlan {
         sorted: false,
         limit: q.limit.as_ref().map(|e| expr(catalog, e)),
         offset: q.offset.as_ref().map(|e| expr(catalog, e)),
+        locks: !q.locking.is_empty(),
     };
     name_outputs(&mut plan);
     order::by_index(catalog, &mut plan);

@@ -65,6 +65,9 @@ pub(crate) fn at_most(
     outer: Option<&Env<'_>>,
     wanted: u64,
 ) -> Result<Vec<Row>, Interrupt> {
+    if plan.locks {
+        return Err(locks_where_it_cannot_wait().into());
+    }
     unread(ctx, |ctx| {
         let cache = Cache::default();
         let level = Level { outer, cache: &cache };
@@ -90,9 +93,15 @@ pub(crate) fn at_most(
     })
 }
 
+fn locks_where_it_cannot_wait() -> SqlError {
+    let message = "FOR UPDATE or SHARE in a subquery that depends on the row at hand, or in a part of UNION, INTERSECT or \
+                   EXCEPT, is not supported by the embedded engine";
+    SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message).hint("run it on a real server: --on postgres://...")
+}
+
 /// Whether a query has a row.
 pub(crate) fn exists(ctx: &mut Context<'_>, plan: &QueryPlan, outer: Option<&Env<'_>>) -> Result<bool, Interrupt> {
-    match plan.select() {
+    match plan.select().filter(|_| !plan.locks) {
         Some(select) if select.grouping.is_none() && plan.limit.is_none() && plan.offset.is_none() => {
             unread(ctx, |ctx| {
                 let cache = Cache::default();
@@ -167,7 +176,7 @@ pub(crate) fn project(ctx: &mut Context<'_>, plan: &QueryPlan, candidate: &Candi
 fn unread<T>(ctx: &mut Context<'_>, f: impl FnOnce(&mut Context<'_>) -> Result<T, Interrupt>) -> Result<T, Interrupt> {
     let before = ctx.reads.len();
     let result = f(ctx);
-    if let Err(Interrupt::Call(..)) = result {
+    if let Err(Interrupt::Call(..) | Interrupt::Lock(_)) = result {
         ctx.reads.truncate(before);
     }
     result

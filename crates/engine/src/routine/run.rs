@@ -204,7 +204,9 @@ impl Machine<'_> {
         });
         result.map_err(|interrupt| match interrupt {
             Interrupt::Error(error) => error,
-            Interrupt::Call(..) => unreachable!("a local expression calls no routine"),
+            Interrupt::Call(..) | Interrupt::Lock(_) => {
+                unreachable!("a local expression calls no routine and reads no table")
+            }
         })
     }
 

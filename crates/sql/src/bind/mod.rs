@@ -116,6 +116,12 @@ impl Binder<'_> {
         match self.resolve(name, &operands, &[], Wanted::Procedure, span)? {
             Some((call::Callee::Routine(id, def, sources), params)) => {
                 let args = self.arguments(operands, &params)?;
+                let mut subqueries = false;
+                args.iter().for_each(|arg| arg.walk(0, &mut |e, _| subqueries |= e.subquery().is_some()));
+                if subqueries {
+                    let message = "cannot use subquery in CALL argument";
+                    return Err(Diagnostic::new(span, crate::SqlState::FEATURE_NOT_SUPPORTED, message));
+                }
                 Ok(StatementKind::Call(id, call::routine_args(def, &sources, &args)))
             }
             _ => Err(Diagnostic::unsupported(span, "CALL of a builtin function")),

@@ -98,12 +98,23 @@ impl Statements {
         format!("SELECT * FROM {} AS t{chosen}{order} FOR {strength}{wait}", table.name)
     }
 
+    /// The first row that nobody has locked, or the first of all.
+    fn next_in_queue(&self, dice: &mut Dice, table: &Table) -> String {
+        let (key, order) = (table.columns[0].name, Scope::of(table, "q").names().join(", "));
+        let filter = filter(dice, &Scope::of(table, "q"));
+        let wait = dice.pick(&["", " SKIP LOCKED", " SKIP LOCKED"]);
+        format!("SELECT q.{key} FROM {} AS q{filter} ORDER BY {order} LIMIT 1 FOR UPDATE{wait}", table.name)
+    }
+
     /// WHERE for a statement that writes or locks: often one key, so that sessions meet on it.
     fn rows_chosen(&self, dice: &mut Dice, table: &Table, name: &str) -> String {
         let first = &table.columns[0];
         let keys = if self.among_others { 2 } else { 4 };
         if dice.one_in(2) {
             return format!(" WHERE {name}.{} = {}", first.name, 1 + dice.below(keys));
+        }
+        if table.keys.iter().any(|key| key == &[first.name]) && dice.one_in(8) {
+            return format!(" WHERE {name}.{} = ({})", first.name, self.next_in_queue(dice, table));
         }
         let scope = Scope::of(table, name);
         if !self.among_others {

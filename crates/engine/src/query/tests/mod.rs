@@ -164,6 +164,7 @@ impl Fixture {
             Ok(rows) => rows.iter().map(|row| format!("{}\n", line(row.iter().map(text)))).collect(),
             Err(Interrupt::Error(error)) => format!("ERROR {}: {}\n", error.state, error.message),
             Err(Interrupt::Call(routine, args)) => format!("CALL {routine:?} {args:?}\n"),
+            Err(Interrupt::Lock(query)) => format!("LOCK {query:?}\n"),
         }
     }
 }
