@@ -260,7 +260,12 @@ impl Database {
             return Some(Pending { text: commit_text(), span: Span::default(), kind });
         }
         let Some(Frame::Statement(frame)) = s.frames.last() else { return None };
-        let statement = &frame.prepared.statement;
+        // A subquery that locks is part of the statement below it.
+        let named = s.frames.iter().rev().find_map(|f| match f {
+            Frame::Statement(f) if !f.prepared.statement.text.is_empty() => Some(&f.prepared.statement),
+            _ => None,
+        });
+        let statement = named.unwrap_or(&frame.prepared.statement);
         let ends = matches!(statement.kind, isolde_sql::typed::StatementKind::Transaction(_));
         let kind = if ends { PendingKind::End } else { PendingKind::Statement };
         debug_assert!(frame.running.is_some() || is_step(s, &frame.prepared), "a session rests only before a step");
