@@ -297,7 +297,6 @@ impl Machine<'_> {
                 continue;
             }
             let session = Arc::make_mut(slot);
-            session.digest = None;
             if let Some(snapshot) = session.transaction.as_mut().and_then(|t| t.snapshot.as_mut()) {
                 snapshot.published_since = snapshot.published_since.wrapping_add(published);
             }

@@ -91,9 +91,7 @@ impl Database {
 
     /// What a session's client has set.
     pub fn options_mut(&mut self, session: SessionId) -> &mut SessionOptions {
-        let session = Arc::make_mut(&mut self.sessions[session.0]);
-        session.digest = None;
-        &mut session.options
+        &mut Arc::make_mut(&mut self.sessions[session.0]).options
     }
 
     /// What is defined.

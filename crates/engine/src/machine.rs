@@ -53,8 +53,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Puts the session back; what it did stays with the caller.
-    pub(crate) fn put_back(mut self) -> (Footprint, Vec<Notice>, Option<Outcome>) {
-        self.session.digest = None;
+    pub(crate) fn put_back(self) -> (Footprint, Vec<Notice>, Option<Outcome>) {
         self.db.sessions[self.me.0] = Arc::new(self.session);
         (self.footprint, self.notices, self.outcome)
     }

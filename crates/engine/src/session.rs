@@ -165,8 +165,6 @@ pub(crate) struct Session {
     pub(crate) notices: Vec<Notice>,
     /// How many pseudo-random values it has drawn.
     pub(crate) randoms: u64,
-    /// The digest of all the above, until it changes.
-    pub(crate) digest: Option<u128>,
 }
 
 /// An activation on a session's stack.

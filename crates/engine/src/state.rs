@@ -3,7 +3,7 @@
 //! Rows count by content, never by [`RowId`](crate::RowId) or position, so that two orders of the same inserts lead to one state. What hangs on a
 //! row (a lock, an uncommitted change, a wait) is hashed with the row's committed values. Waits count by the order in which they began,
 //! snapshots by their content and by what has been published since. The committed rows' part is kept up to date
-//! row by row; a session's part is remembered until the session acts.
+//! row by row; the sessions' part is small and computed when asked for.
 
 use std::hash::{Hash, Hasher};
 
@@ -29,23 +29,7 @@ impl Database {
         h.digest()
     }
 
-    /// Fills in the sessions' remembered digests, so that copies of this database share them.
-    pub fn remember_digests(&mut self) {
-        for i in 0..self.sessions.len() {
-            if self.sessions[i].digest.is_none() {
-                let digest = self.fresh_digest(&self.sessions[i]);
-                if let Some(session) = std::sync::Arc::get_mut(&mut self.sessions[i]) {
-                    session.digest = Some(digest);
-                }
-            }
-        }
-    }
-
     fn session_digest(&self, session: &Session) -> u128 {
-        session.digest.unwrap_or_else(|| self.fresh_digest(session)).wrapping_add(self.locks_digest(session))
-    }
-
-    fn fresh_digest(&self, session: &Session) -> u128 {
         let mut h = Digester::tagged(0x5e);
         session.options.hash(&mut h);
         session.drawn.hash(&mut h);
@@ -58,6 +42,7 @@ impl Database {
         session.transaction.is_some().hash(&mut h);
         if let Some(t) = &session.transaction {
             self.hash_transaction(t, &mut h);
+            self.locks_digest(t).hash(&mut h);
         }
         h.digest()
     }
@@ -90,9 +75,8 @@ impl Database {
         }
     }
 
-    /// Locks are hashed with the rows they are on, which others may change under a weak lock; so never remembered.
-    fn locks_digest(&self, session: &Session) -> u128 {
-        let Some(t) = &session.transaction else { return 0 };
+    /// Locks count by the content of the rows they are on.
+    fn locks_digest(&self, t: &Transaction) -> u128 {
         t.locks.iter().fold(0u128, |sum, (row, held)| {
             let own = t.writes.get(row).and_then(|c| c.after.as_ref()).map(|tuple| row_digest(row.0, &tuple.values));
             let outdated = self.committed.version(*row).is_some_and(|tuple| held.oldest < tuple.position);

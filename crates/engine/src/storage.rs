@@ -271,9 +271,4 @@ impl Tables {
         static NONE: LazyLock<Tables> = LazyLock::new(Tables::default);
         &NONE
     }
-
-    /// Whether both are the same snapshot, without looking at rows.
-    pub fn same(&self, other: &Tables) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
 }

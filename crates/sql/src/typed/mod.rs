@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 pub use routine::*;
 
-use crate::ast::{Isolation, JoinKind, LockStrength, LockWait, SetOperator, TransactionModes};
+use crate::ast::{JoinKind, LockStrength, LockWait, SetOperator, TransactionModes};
 use crate::builtin::{Aggregate, Builtin, SetFunction};
 use crate::catalog::{Index, RoutineId, Sequence, Table, TableConstraintDef, TableId};
 use crate::error::Span;
@@ -402,6 +402,3 @@ pub struct Quantified {
     /// The query.
     pub query: Query,
 }
-
-/// What a statement runs at when nothing else is said.
-pub const DEFAULT_ISOLATION: Isolation = Isolation::ReadCommitted;

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::{Expr, OutputColumn, Query, Statement};
+use super::{Expr, OutputColumn, Statement};
 use crate::ast::plpgsql::RaiseLevel;
 use crate::catalog::Fields;
 use crate::error::{Span, SqlState};
@@ -219,12 +219,4 @@ pub enum RaiseMessage {
     Expr(Expr),
     /// `RAISE;`: the caught error again.
     Again,
-}
-
-/// A query run for its rows; helper for readers that only care for queries.
-pub fn query_of(statement: &Statement) -> Option<&Query> {
-    match &statement.kind {
-        super::StatementKind::Query(q) => Some(q),
-        _ => None,
-    }
 }
