@@ -1,0 +1,105 @@
+//! INSERT, UPDATE, DELETE.
+
+use super::*;
+
+/// `INSERT`
+#[derive(Clone, Debug)]
+pub struct Insert {
+    /// `WITH`
+    pub with: Vec<Cte>,
+    /// The table.
+    pub table: QualifiedName,
+    /// `AS alias`
+    pub alias: Option<Ident>,
+    /// Target columns; all if empty.
+    pub columns: Vec<Ident>,
+    /// The rows. A bare `DEFAULT` among VALUES is [`ExprKind::Default`].
+    pub source: InsertSource,
+    /// `ON CONFLICT`
+    pub on_conflict: Option<OnConflict>,
+    /// `RETURNING`
+    pub returning: Vec<SelectItem>,
+}
+
+/// What is inserted.
+#[derive(Clone, Debug)]
+pub enum InsertSource {
+    /// `DEFAULT VALUES`
+    DefaultValues,
+    /// `VALUES` or `SELECT`
+    Query(Box<Query>),
+}
+
+/// `ON CONFLICT ...`
+#[derive(Clone, Debug)]
+pub struct OnConflict {
+    /// Which unique constraint; any if `None`.
+    pub target: Option<ConflictTarget>,
+    /// `DO UPDATE SET`, or DO NOTHING if `None`.
+    pub update: Option<ConflictUpdate>,
+    /// Where.
+    pub span: Span,
+}
+
+/// Which unique index decides what conflicts.
+#[derive(Clone, Debug)]
+pub enum ConflictTarget {
+    /// `(a, b)`
+    Columns(Vec<Ident>),
+    /// `ON CONSTRAINT name`
+    Constraint(Ident),
+}
+
+/// `DO UPDATE SET ... WHERE ...`
+#[derive(Clone, Debug)]
+pub struct ConflictUpdate {
+    /// The assignments.
+    pub set: Vec<Assignment>,
+    /// `WHERE`
+    pub filter: Option<Expr>,
+}
+
+/// `UPDATE`
+#[derive(Clone, Debug)]
+pub struct Update {
+    /// `WITH`
+    pub with: Vec<Cte>,
+    /// The table.
+    pub table: QualifiedName,
+    /// `AS alias`
+    pub alias: Option<Ident>,
+    /// `SET`
+    pub set: Vec<Assignment>,
+    /// `FROM`
+    pub from: Vec<TableRef>,
+    /// `WHERE`
+    pub filter: Option<Expr>,
+    /// `RETURNING`
+    pub returning: Vec<SelectItem>,
+}
+
+/// `column = expr`; `(a, b) = (x, y)` becomes two.
+#[derive(Clone, Debug)]
+pub struct Assignment {
+    /// The column.
+    pub column: Ident,
+    /// Its new value, possibly [`ExprKind::Default`].
+    pub value: Expr,
+}
+
+/// `DELETE`
+#[derive(Clone, Debug)]
+pub struct Delete {
+    /// `WITH`
+    pub with: Vec<Cte>,
+    /// The table.
+    pub table: QualifiedName,
+    /// `AS alias`
+    pub alias: Option<Ident>,
+    /// `USING`
+    pub using: Vec<TableRef>,
+    /// `WHERE`
+    pub filter: Option<Expr>,
+    /// `RETURNING`
+    pub returning: Vec<SelectItem>,
+}
