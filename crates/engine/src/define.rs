@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use isolde_sql::ast::LockStrength;
-use isolde_sql::catalog::{Catalog, Index, Table, TableConstraintDef, TableId};
+use isolde_sql::catalog::{Catalog, Index, Table, TableConstraintDef, TableId, Trigger};
 use isolde_sql::typed::Define;
 use isolde_sql::{SqlError, SqlState, Value};
 
@@ -71,6 +71,29 @@ impl Machine<'_> {
                 let verb = if routine.procedure { "CREATE PROCEDURE" } else { "CREATE FUNCTION" };
                 catalog.add_routine((**routine).clone());
                 Ok(verb)
+            }
+            Define::Trigger { .. } if !crate::trigger::FIRES => {
+                let message = "CREATE TRIGGER is not supported by the embedded engine";
+                Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message))
+            }
+            Define::Trigger { table, trigger } => {
+                catalog.alter_table(*table, |t| {
+                    t.triggers.retain(|other| other.name != trigger.name);
+                    t.triggers.push((**trigger).clone());
+                    t.triggers.sort_by(|a, b| a.name.cmp(&b.name));
+                });
+                Ok("CREATE TRIGGER")
+            }
+            Define::DropTrigger { table, name } => {
+                catalog.alter_table(*table, |t| t.triggers.retain(|trigger| trigger.name != *name));
+                Ok("DROP TRIGGER")
+            }
+            Define::SwitchTriggers { table, name, enabled } => {
+                catalog.alter_table(*table, |t| {
+                    let named = |trigger: &&mut Trigger| name.as_ref().is_none_or(|name| *name == trigger.name);
+                    t.triggers.iter_mut().filter(named).for_each(|trigger| trigger.enabled = *enabled);
+                });
+                Ok("ALTER TABLE")
             }
             Define::DropTable(tables) => {
                 for &table in tables {

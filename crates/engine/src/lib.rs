@@ -49,6 +49,7 @@ mod session;
 mod state;
 mod storage;
 mod transaction;
+mod trigger;
 
 pub use database::{Database, Faults};
 pub use footprint::Footprint;

@@ -158,6 +158,10 @@ impl<'a> Machine<'a> {
                 self.mark_entered(Running::new(Snapshot::empty(), 0));
                 self.enter(code, Vec::new())
             }
+            StatementKind::Cursor(_) => {
+                let message = "a cursor is not supported by the embedded engine";
+                self.fail(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message))
+            }
             StatementKind::Transaction(control) => self.control(control),
             StatementKind::Define(define) => self.statement_done(|machine| machine.define(define)),
             StatementKind::Truncate(tables) => self.statement_done(|machine| machine.truncate(tables)),

@@ -142,7 +142,7 @@ fn is_visible(statement: &StatementKind) -> bool {
         StatementKind::Insert(_) | StatementKind::Update(_) | StatementKind::Delete(_) => true,
         StatementKind::Define(_) | StatementKind::Truncate(_) => true,
         StatementKind::Transaction(_) | StatementKind::Set { .. } => false,
-        StatementKind::Call(..) | StatementKind::Do(_) => false,
+        StatementKind::Call(..) | StatementKind::Do(_) | StatementKind::Cursor(_) => false,
     }
 }
 

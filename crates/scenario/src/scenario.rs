@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use isolde_engine::{Activity, Database, Prepared, Reply, SessionId, StatementResult};
 use isolde_sql::ast::{self, Isolation, StatementKind as Ast};
+use isolde_sql::catalog::ReturnsDef;
 use isolde_sql::typed::{self, StatementKind};
 use isolde_sql::{Diagnostic, Span, SqlError, SqlState, Type, Value, bind, parse};
 
@@ -312,6 +313,9 @@ fn refuse_ddl(statement: &ast::Statement) -> Result<(), Diagnostic> {
         | Ast::CreateIndex(_)
         | Ast::CreateSequence(_)
         | Ast::CreateRoutine(_)
+        | Ast::CreateTrigger(_)
+        | Ast::DropTrigger(_)
+        | Ast::SwitchTriggers(_)
         | Ast::AlterTableAdd { .. }
         | Ast::Drop(_) => Err(Diagnostic::unsupported(statement.span, "changing the schema inside a thread")
             .hint("move the statement to the set-up, above the first --@ line")),
@@ -357,7 +361,9 @@ fn check_routines(database: &Database, threads: &[ThreadSection], sources: &Sour
             let name = word.to_lowercase();
             for (id, routine) in catalog.routines_by_name(&name) {
                 if reached.insert(id) {
-                    bind::routine(catalog, routine)?;
+                    if !matches!(routine.returns, ReturnsDef::Trigger) {
+                        bind::routine(catalog, routine)?;
+                    }
                     texts.push(routine.span.of(sources.text()));
                 }
             }

@@ -47,6 +47,8 @@ pub struct Table {
     pub checks: Vec<Check>,
     /// Foreign keys of which this table is the child.
     pub foreign_keys: Vec<ForeignKey>,
+    /// Triggers, in order of their names, as PostgreSQL fires them.
+    pub triggers: Vec<Trigger>,
 }
 
 /// A column.
@@ -107,6 +109,45 @@ pub struct ForeignKey {
     pub on_update: ReferentialAction,
 }
 
+/// A trigger of a table.
+#[derive(Clone, Debug)]
+pub struct Trigger {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its function.
+    pub function: RoutineId,
+    /// What the function is told in `TG_ARGV`.
+    pub args: Vec<Arc<str>>,
+    /// Before or after the event.
+    pub timing: ast::TriggerTiming,
+    /// Once per row rather than once per statement.
+    pub each_row: bool,
+    /// `INSERT`
+    pub insert: bool,
+    /// `UPDATE`
+    pub update: bool,
+    /// `UPDATE OF`; none is any.
+    pub update_columns: Vec<usize>,
+    /// `DELETE`
+    pub delete: bool,
+    /// `TRUNCATE`
+    pub truncate: bool,
+    /// `WHEN`; OLD is rel 0, NEW is rel 1.
+    pub when: Option<Expr>,
+    /// `REFERENCING OLD TABLE AS`
+    pub old_table: Option<Arc<str>>,
+    /// `REFERENCING NEW TABLE AS`
+    pub new_table: Option<Arc<str>>,
+    /// A constraint trigger.
+    pub constraint: bool,
+    /// `DEFERRABLE`
+    pub deferrable: bool,
+    /// `INITIALLY DEFERRED`
+    pub deferred: bool,
+    /// Not switched off by `ALTER TABLE ... DISABLE TRIGGER`.
+    pub enabled: bool,
+}
+
 /// A constraint added by ALTER TABLE.
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
@@ -140,6 +181,10 @@ pub struct RoutineDef {
     pub params: Vec<ParamDef>,
     /// What it returns, resolved.
     pub returns: ReturnsDef,
+    /// `IMMUTABLE`, `STABLE`, `VOLATILE`
+    pub volatility: ast::Volatility,
+    /// NULL if an argument is.
+    pub strict: bool,
     /// What it does, unbound.
     pub body: ast::RoutineBody,
     /// Replaces one of the same name and argument types.
@@ -175,6 +220,8 @@ pub enum ReturnsDef {
     Set(Vec<(Arc<str>, Type)>),
     /// OUT parameters.
     Outs,
+    /// It is the function of triggers.
+    Trigger,
 }
 
 impl Catalog {

@@ -130,6 +130,7 @@ states! {
     INVALID_DATETIME_FORMAT = "22007", "invalid_datetime_format";
     INVALID_FOREIGN_KEY = "42830", "invalid_foreign_key";
     INVALID_FUNCTION_DEFINITION = "42P13", "invalid_function_definition";
+    INVALID_OBJECT_DEFINITION = "42P17", "invalid_object_definition";
     INVALID_PARAMETER_VALUE = "22023", "invalid_parameter_value";
     INVALID_SAVEPOINT = "3B001", "invalid_savepoint_specification";
     INVALID_TABLE_DEFINITION = "42P16", "invalid_table_definition";

@@ -195,6 +195,8 @@ fn apply(catalog: &mut Catalog, define: &Define) {
         Define::DropIndex(table, name) => catalog.alter_table(table, |t| t.indexes.retain(|i| i.name != name)),
         Define::DropSequence(names) => names.iter().for_each(|n| catalog.drop_sequence(n)),
         Define::DropRoutine(ids) => ids.into_iter().for_each(|id| catalog.drop_routine(id)),
+        Define::Trigger { table, trigger } => catalog.alter_table(table, |t| t.triggers.push(*trigger)),
+        Define::DropTrigger { .. } | Define::SwitchTriggers { .. } => {}
         Define::Nothing => {}
     }
 }

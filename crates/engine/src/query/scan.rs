@@ -8,6 +8,7 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::sync::{Arc, LazyLock};
 
+use isolde_sql::builtin::SetFunction;
 use isolde_sql::catalog::{RoutineId, TableId};
 use isolde_sql::{Row, SqlError, SqlState, Value};
 use rustc_hash::FxHashMap;
@@ -71,9 +72,15 @@ impl Run<'_> {
                 let rows = eval::rows_of(ctx, &self.env(), query)?;
                 self.each(ctx, step.rel, rows.iter().cloned(), sink)
             }
-            Source::Function(_, args) => {
+            Source::Function(SetFunction::GenerateSeries, args) => {
                 let args = eval::values(ctx, &self.env(), args)?;
                 self.series(ctx, step.rel, &args, sink)
+            }
+            Source::Function(SetFunction::Rows, args) => {
+                let args = eval::values(ctx, &self.env(), args)?;
+                let rows = if let [Value::Record(rows)] = &args[..] { rows.clone() } else { Arc::default() };
+                let rows = rows.iter().filter_map(|row| if let Value::Record(row) = row { Some(row) } else { None });
+                self.each(ctx, step.rel, rows.cloned(), sink)
             }
             Source::Routine { id, args, once } => {
                 let rows = match self.kept.iter().find(|(rel, _)| *rel == step.rel) {

@@ -295,6 +295,13 @@ impl Machine<'_> {
                 outs.rows.push(row.clone());
                 CallResult::Value(if let [single] = &*row { single.clone() } else { Value::Record(row) })
             }
+            RoutineReturns::Trigger(width) => match self.trigger_result(value, *width) {
+                Ok(row) => CallResult::Value(row),
+                Err(error) => {
+                    self.session.frames.push(Frame::Routine(frame));
+                    return self.fail(error);
+                }
+            },
             RoutineReturns::Set(_) => CallResult::Rows(std::mem::take(&mut frame.returned)),
         };
         self.session.frames.push(Frame::Routine(frame));

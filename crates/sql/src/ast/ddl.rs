@@ -191,8 +191,24 @@ pub struct CreateRoutine {
     pub params: Vec<Param>,
     /// `RETURNS`
     pub returns: Returns,
+    /// `IMMUTABLE`, `STABLE`, `VOLATILE`
+    pub volatility: Volatility,
+    /// `STRICT`: NULL if an argument is.
+    pub strict: bool,
     /// What it does.
     pub body: RoutineBody,
+}
+
+/// What a routine promises about its effects.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Volatility {
+    /// It may do anything; its queries see what was committed meanwhile.
+    #[default]
+    Volatile,
+    /// It changes nothing, and its queries see what the caller's do.
+    Stable,
+    /// The same, and it depends on its arguments alone.
+    Immutable,
 }
 
 /// A parameter of a routine.

@@ -4,21 +4,25 @@
 //! `x::t`, `!=`), so that the binder and the printer have one case each. Names are already folded as PostgreSQL folds
 //! them: unquoted to lower case.
 
+mod cursor;
 mod ddl;
 mod dml;
 mod expr;
 pub mod plpgsql;
 mod query;
+mod trigger;
 
 use std::sync::Arc;
 
 use crate::error::Span;
 use crate::types::Type;
 
+pub use cursor::*;
 pub use ddl::*;
 pub use dml::*;
 pub use expr::*;
 pub use query::*;
+pub use trigger::*;
 
 /// A name with its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,6 +70,18 @@ pub enum StatementKind {
     CreateSequence(CreateSequence),
     /// `CREATE FUNCTION` or `CREATE PROCEDURE`
     CreateRoutine(Box<CreateRoutine>),
+    /// `CREATE TRIGGER`
+    CreateTrigger(Box<CreateTrigger>),
+    /// `DROP TRIGGER`
+    DropTrigger(DropTrigger),
+    /// `ALTER TABLE ... ENABLE | DISABLE TRIGGER`
+    SwitchTriggers(SwitchTriggers),
+    /// `DECLARE ... CURSOR`
+    DeclareCursor(Box<DeclareCursor>),
+    /// `FETCH`, `MOVE`
+    Fetch(Fetch),
+    /// `CLOSE name`, `CLOSE ALL`
+    CloseCursor(Option<Ident>),
     /// `ALTER TABLE ... ADD CONSTRAINT`
     AlterTableAdd {
         /// The table.
@@ -107,6 +123,8 @@ pub enum StatementKind {
         name: QualifiedName,
         /// Its arguments.
         args: Vec<Expr>,
+        /// `name => value`, behind the others.
+        named: Vec<(Ident, Expr)>,
     },
     /// `DO $$ ... $$`
     Do(Arc<plpgsql::Body>),

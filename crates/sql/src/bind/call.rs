@@ -496,6 +496,10 @@ fn routine_type(def: &RoutineDef, span: Span) -> Result<Type> {
     match &def.returns {
         ReturnsDef::Void => Ok(Type::Void),
         ReturnsDef::Value(ty) => Ok(*ty),
+        ReturnsDef::Trigger => {
+            let message = "trigger functions can only be called as triggers";
+            Err(Diagnostic::new(span, SqlState::FEATURE_NOT_SUPPORTED, message))
+        }
         ReturnsDef::Row(_) => Ok(Type::Record),
         ReturnsDef::Set(_) => Err(Diagnostic::unsupported(span, "a set-returning function outside FROM")),
         ReturnsDef::Outs => {

@@ -29,6 +29,7 @@ impl Binder<'_> {
                 indexes: Vec::new(),
                 checks: Vec::new(),
                 foreign_keys: Vec::new(),
+                triggers: Vec::new(),
             },
             names: Names::of(self.catalog),
             is_new: true,

@@ -50,6 +50,11 @@ impl Binder<'_> {
         level.columns.extend(part.columns);
     }
 
+    /// Makes a relation's names visible, to be qualified by its alias.
+    pub(super) fn show_qualified(&mut self, part: Part) {
+        self.level().visible.extend(part.rels);
+    }
+
     /// Adds a relation under an alias that must be new.
     pub(super) fn add_rel(&mut self, alias: Arc<str>, rel: Rel, span: Span) -> Result<Part> {
         let level = self.level();
@@ -106,6 +111,9 @@ impl Binder<'_> {
             self.level().with_rels.push(at);
             return self.add_aliased(rel, Some(name.name.name.clone()), alias, span);
         }
+        if let Some(rel) = self.transition_rel(name) {
+            return self.add_aliased(rel, Some(name.name.name.clone()), alias, span);
+        }
         match self.table(name) {
             Ok(table) => {
                 let rel = table_rel(table);
@@ -117,6 +125,15 @@ impl Binder<'_> {
                 Err(error)
             }
         }
+    }
+
+    /// A transition table of the trigger whose function this is.
+    fn transition_rel(&self, name: &ast::QualifiedName) -> Option<Rel> {
+        let mut tables = self.frame.transitions.iter().filter(|_| name.schema.is_none());
+        let table = tables.find(|t| t.name == name.name.name)?;
+        let rows = Expr { kind: ExprKind::Param(table.slot), ty: Type::Record };
+        let source = RelSource::Function(SetFunction::Rows, vec![rows]);
+        Some(Rel { alias: table.name.clone(), source, columns: table.fields.to_vec() })
     }
 
     /// A WITH query, bound as if it stood here but seeing only what it saw where it was written.
@@ -483,7 +500,7 @@ fn query_rel(query: Query, lateral: bool) -> Rel {
 /// The columns of a routine in FROM.
 fn routine_columns(def: &RoutineDef, shown: &Arc<str>) -> Vec<(Arc<str>, Type)> {
     match &def.returns {
-        ReturnsDef::Void => vec![(shown.clone(), Type::Void)],
+        ReturnsDef::Void | ReturnsDef::Trigger => vec![(shown.clone(), Type::Void)],
         ReturnsDef::Value(ty) => vec![(shown.clone(), *ty)],
         ReturnsDef::Row(fields) => fields.clone(),
         // A single column that is named like the function has no name of its own: the alias names it.

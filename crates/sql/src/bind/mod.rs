@@ -23,17 +23,20 @@ mod returns;
 mod routine;
 mod scope;
 mod text;
+mod trigger;
 
 use std::sync::Arc;
 
 use crate::ast::{self, StatementKind as S};
-use crate::catalog::{Catalog, RoutineDef};
+use crate::catalog::{Catalog, RoutineDef, Table, Trigger};
 use crate::error::Diagnostic;
-use crate::typed::{self, StatementKind, Transaction};
+use crate::typed::{self, CursorCommand, StatementKind, Transaction};
 use crate::types::Type;
 use call::Wanted;
 use scope::{Frame, Level, WithQuery};
 use text::one_line;
+
+pub use trigger::TRIGGER_VARIABLES;
 
 pub(crate) type Result<T> = std::result::Result<T, Diagnostic>;
 
@@ -57,6 +60,11 @@ pub fn statement(
 /// Binds a routine's body; done when it is first called, so that it may name tables created after it.
 pub fn routine(catalog: &Catalog, def: &RoutineDef) -> Result<Arc<typed::Routine>> {
     routine::bind(catalog, def).map(Arc::new)
+}
+
+/// Binds the function of a trigger to the table that the trigger is on.
+pub fn trigger(catalog: &Catalog, table: &Table, trigger: &Trigger) -> Result<Arc<typed::Routine>> {
+    trigger::bind(catalog, table, trigger).map(Arc::new)
 }
 
 /// What is in sight while a statement is bound.
@@ -83,6 +91,22 @@ impl Binder<'_> {
             S::CreateIndex(create) => StatementKind::Define(self.create_index(create, span)?),
             S::CreateSequence(create) => StatementKind::Define(self.create_sequence(create)?),
             S::CreateRoutine(create) => StatementKind::Define(self.create_routine(create, span)?),
+            S::CreateTrigger(create) => StatementKind::Define(self.create_trigger(create, span)?),
+            S::DropTrigger(drop) => StatementKind::Define(self.drop_trigger(drop)?),
+            S::SwitchTriggers(switch) => StatementKind::Define(self.switch_triggers(switch)?),
+            S::DeclareCursor(declare) => {
+                let query = StatementKind::Query(self.query(&declare.query)?);
+                let query = Arc::new(typed::Statement { kind: query, text: text.clone(), span });
+                let (scroll, hold) = (declare.scroll, declare.hold);
+                let name = declare.name.name.clone();
+                StatementKind::Cursor(CursorCommand::Declare { name, query, scroll, hold })
+            }
+            S::Fetch(fetch) => {
+                let cursor = fetch.cursor.name.clone();
+                let (direction, moves) = (fetch.direction, fetch.moves);
+                StatementKind::Cursor(CursorCommand::Fetch { cursor, direction, moves })
+            }
+            S::CloseCursor(name) => StatementKind::Cursor(CursorCommand::Close(name.as_ref().map(|n| n.name.clone()))),
             S::AlterTableAdd { table, constraint } => StatementKind::Define(self.add_constraint(table, constraint)?),
             S::Drop(drop) => StatementKind::Define(self.drop(drop, span)?),
             S::Truncate(names) => {
@@ -100,7 +124,7 @@ impl Binder<'_> {
             S::Set(set) => {
                 StatementKind::Set { local: set.local, name: set.name.name.clone(), value: set.value.clone() }
             }
-            S::Call { name, args } => self.call_procedure(name, args, span)?,
+            S::Call { name, args, named } => self.call_procedure(name, args, named, span)?,
             S::Do(body) => StatementKind::Do(Arc::new(routine::bind_block(self.catalog, body)?)),
         };
         Ok(typed::Statement { kind, text, span })
@@ -110,10 +134,15 @@ impl Binder<'_> {
         &mut self,
         name: &ast::QualifiedName,
         args: &[ast::Expr],
+        named: &[(ast::Ident, ast::Expr)],
         span: crate::Span,
     ) -> Result<StatementKind> {
-        let operands = self.operands(args)?;
-        match self.resolve(name, &operands, &[], Wanted::Procedure, span)? {
+        let mut operands = self.operands(args)?;
+        for (_, value) in named {
+            operands.push((self.expr(value)?, value.span));
+        }
+        let names: Vec<&ast::Ident> = named.iter().map(|(name, _)| name).collect();
+        match self.resolve(name, &operands, &names, Wanted::Procedure, span)? {
             Some((call::Callee::Routine(id, def, sources), params)) => {
                 let args = self.arguments(operands, &params)?;
                 let mut subqueries = false;

@@ -492,9 +492,11 @@ impl<'a> Code<'a> {
 
     /// `CALL p(x)`: what INOUT and OUT parameters are stored into.
     fn call_outs(&mut self, def: &RoutineDef, statement: &ast::Statement) -> Result<Option<Into>> {
-        let ast::StatementKind::Call { args, .. } = &statement.kind else { return Ok(None) };
+        let ast::StatementKind::Call { args, named, .. } = &statement.kind else { return Ok(None) };
         let mut places = Vec::new();
-        for (param, arg) in def.params.iter().zip(args).filter(|(p, _)| p.mode != ParamMode::In) {
+        for (i, param) in def.params.iter().enumerate().filter(|(_, p)| p.mode != ParamMode::In) {
+            let by_name = || named.iter().find(|(name, _)| name.name == param.name).map(|(_, arg)| arg);
+            let Some(arg) = args.get(i).or_else(by_name) else { continue };
             let place = match &arg.kind {
                 ast::ExprKind::Name(path) => self.place(&Target { path: path.clone(), span: arg.span }).ok(),
                 _ => None,

@@ -23,6 +23,8 @@ impl<'a> Code<'a> {
         };
         match (&def.returns, expr) {
             (ReturnsDef::Value(ty), Some(expr)) => Ok(StmtKind::Return(Some(self.assigned(expr, *ty)?))),
+            (ReturnsDef::Trigger, Some(expr)) => Ok(StmtKind::Return(Some(self.assigned(expr, Type::Record)?))),
+            (ReturnsDef::Trigger, None) => Err(Diagnostic::syntax(span, "missing expression at or near \";\"")),
             (ReturnsDef::Row(_), Some(expr)) => Ok(StmtKind::Return(Some(self.assigned(expr, Type::Record)?))),
             (ReturnsDef::Value(_) | ReturnsDef::Row(_), None) => Err(Diagnostic::syntax(span, "missing expression")),
             (_, None) => Ok(StmtKind::Return(None)),

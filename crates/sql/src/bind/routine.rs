@@ -50,6 +50,10 @@ pub(super) fn bind(catalog: &Catalog, def: &RoutineDef) -> Result<Routine> {
         ReturnsDef::Row(_) => RoutineReturns::Value(Type::Record),
         ReturnsDef::Outs => RoutineReturns::Outs(outs),
         ReturnsDef::Set(columns) => RoutineReturns::Set(output_columns(columns)),
+        ReturnsDef::Trigger => {
+            let message = "trigger functions can only be called as triggers";
+            return Err(Diagnostic::new(def.span, SqlState::FEATURE_NOT_SUPPORTED, message));
+        }
     };
     let (text, offset) = match &def.body {
         RoutineBody::PlPgSql(body) => (body.text.clone(), body.span.start),
@@ -138,7 +142,7 @@ impl Binder<'_> {
                 let places: Vec<Place> = outs.iter().map(place).collect();
                 (places.iter().map(|p| p.ty).collect(), places)
             }
-            ReturnsDef::Void => (Vec::new(), Vec::new()),
+            ReturnsDef::Void | ReturnsDef::Trigger => (Vec::new(), Vec::new()),
         };
         if wanted.len() != columns.len() && wanted[..] != [Type::Record] {
             return Err(mismatch(def, span));
@@ -215,6 +219,8 @@ impl Binder<'_> {
             procedure: create.procedure,
             params,
             returns,
+            volatility: create.volatility,
+            strict: create.strict,
             body: create.body.clone(),
             or_replace: create.or_replace,
             span,
@@ -273,10 +279,20 @@ impl Binder<'_> {
                 Err(Diagnostic::new(span, SqlState::INVALID_FUNCTION_DEFINITION, message))
             }
             Returns::Value(ty) => {
-                if let ast::TypeName::Named(name) = ty
-                    && matches!(&*name.name.name, "trigger" | "event_trigger")
-                {
-                    return Err(Diagnostic::unsupported(name.name.span, "a trigger function"));
+                if let ast::TypeName::Named(name) = ty {
+                    match &*name.name.name {
+                        "trigger" if !params.is_empty() => {
+                            let message = "trigger functions cannot have declared arguments";
+                            return Err(Diagnostic::new(span, SqlState::INVALID_FUNCTION_DEFINITION, message).hint(
+                                "The arguments of the trigger can be accessed through TG_NARGS and TG_ARGV instead.",
+                            ));
+                        }
+                        "trigger" => return Ok(ReturnsDef::Trigger),
+                        "event_trigger" => {
+                            return Err(Diagnostic::unsupported(name.name.span, "an event trigger function"));
+                        }
+                        _ => {}
+                    }
                 }
                 match self.type_name(ty)? {
                     _ if !outs.is_empty() => Ok(ReturnsDef::Outs),

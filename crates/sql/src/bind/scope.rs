@@ -14,6 +14,7 @@ use std::sync::Arc;
 use super::hint::did_you_mean;
 use super::{Binder, Result};
 use crate::ast::{self, Ident};
+use crate::builtin::SetFunction;
 pub(super) use crate::catalog::Fields;
 use crate::catalog::Table;
 use crate::error::{Diagnostic, Span, SqlState};
@@ -72,8 +73,17 @@ pub(super) struct Frame {
     pub columns_win: bool,
     /// Shapes that `record` variables were last given.
     pub shapes: BTreeMap<usize, Fields>,
+    /// A trigger function's transition tables.
+    pub transitions: Vec<TransitionTable>,
     /// A literal that does not fit its type fails when it is reached, not now.
     pub late: bool,
+}
+
+/// Rows that a trigger's statement has changed, held by a variable and named like a table.
+pub(super) struct TransitionTable {
+    pub name: Arc<str>,
+    pub slot: usize,
+    pub fields: Fields,
 }
 
 /// The names a block declares.
@@ -281,7 +291,9 @@ impl<'a> Binder<'a> {
         let depth = (self.levels.len() - 1 - index) as u16;
         let columns = &self.levels[index].rels[rel].columns;
         // A function that returns one value is that value.
-        if let (RelSource::Function(..), [(_, ty)]) = (&self.levels[index].rels[rel].source, &columns[..]) {
+        if let (RelSource::Function(SetFunction::GenerateSeries, _), [(_, ty)]) =
+            (&self.levels[index].rels[rel].source, &columns[..])
+        {
             return Some(Expr { kind: ExprKind::Column { depth, rel: rel as u16, col: 0 }, ty: *ty });
         }
         Some(Expr { kind: ExprKind::WholeRow { depth, rel: rel as u16 }, ty: Type::Record })

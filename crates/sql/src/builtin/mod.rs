@@ -110,6 +110,8 @@ pub enum AggregateKind {
 #[allow(missing_docs)]
 pub enum SetFunction {
     GenerateSeries,
+    /// The rows in a variable: a transition table.
+    Rows,
 }
 
 /// The builtin with this name for these exact parameter types, for code that needs a particular one (`=` for CASE).

@@ -7,7 +7,7 @@ use super::{Clause, commas};
 use crate::ast::{
     ColumnConstraint, ColumnConstraintKind, ColumnDef, CreateIndex, CreateRoutine, CreateSequence, CreateTable, Drop,
     DropObject, Expr, ExprKind, Ident, Param, ParamMode, References, ReferentialAction, Returns, RoutineBody,
-    TableConstraint, TableConstraintKind,
+    TableConstraint, TableConstraintKind, Volatility,
 };
 
 impl Display for CreateTable {
@@ -147,7 +147,13 @@ impl Display for CreateRoutine {
         let or_replace = if self.or_replace { "OR REPLACE " } else { "" };
         let what = if self.procedure { "PROCEDURE" } else { "FUNCTION" };
         write!(f, "CREATE {or_replace}{what} {}({})", self.name, commas(&self.params))?;
-        write!(f, "{} LANGUAGE ", self.returns)?;
+        let volatility = match self.volatility {
+            Volatility::Volatile => "",
+            Volatility::Stable => " STABLE",
+            Volatility::Immutable => " IMMUTABLE",
+        };
+        let strict = if self.strict { " STRICT" } else { "" };
+        write!(f, "{}{volatility}{strict} LANGUAGE ", self.returns)?;
         match &self.body {
             RoutineBody::PlPgSql(body) => write!(f, "plpgsql AS {}", DollarQuoted(body)),
             RoutineBody::Sql(statements) => {

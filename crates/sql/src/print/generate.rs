@@ -324,7 +324,7 @@ pub(super) fn statement(u: U, depth: usize) -> Result<Statement> {
             filter: some(u, |u| expr(u, depth))?,
             returning,
         })),
-        _ => StatementKind::Call { name: qualified(u)?, args: list(u, 3, |u| expr(u, depth))? },
+        _ => StatementKind::Call { name: qualified(u)?, args: list(u, 3, |u| expr(u, depth))?, named: Vec::new() },
     };
     Ok(Statement { kind, span: here() })
 }

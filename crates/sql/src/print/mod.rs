@@ -19,6 +19,7 @@ mod query;
 mod statement;
 #[cfg(test)]
 mod tests;
+mod trigger;
 
 use std::fmt::{self, Display, Formatter};
 

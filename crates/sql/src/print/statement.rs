@@ -33,6 +33,13 @@ pub(super) fn statement(f: &mut Formatter<'_>, kind: &StatementKind, into: Optio
         StatementKind::CreateIndex(index) => index.fmt(f)?,
         StatementKind::CreateSequence(sequence) => sequence.fmt(f)?,
         StatementKind::CreateRoutine(routine) => routine.fmt(f)?,
+        StatementKind::CreateTrigger(trigger) => trigger.fmt(f)?,
+        StatementKind::DropTrigger(drop) => drop.fmt(f)?,
+        StatementKind::SwitchTriggers(switch) => switch.fmt(f)?,
+        StatementKind::DeclareCursor(declare) => declare.fmt(f)?,
+        StatementKind::Fetch(fetch) => fetch.fmt(f)?,
+        StatementKind::CloseCursor(Some(name)) => write!(f, "CLOSE {name}")?,
+        StatementKind::CloseCursor(None) => write!(f, "CLOSE ALL")?,
         StatementKind::AlterTableAdd { table, constraint } => write!(f, "ALTER TABLE {table} ADD {constraint}")?,
         StatementKind::Drop(drop) => drop.fmt(f)?,
         StatementKind::Truncate(tables) => write!(f, "TRUNCATE {}", commas(tables))?,
@@ -47,7 +54,11 @@ pub(super) fn statement(f: &mut Formatter<'_>, kind: &StatementKind, into: Optio
             write!(f, "SET SESSION CHARACTERISTICS AS TRANSACTION {modes}")?;
         }
         StatementKind::Set(set) => set.fmt(f)?,
-        StatementKind::Call { name, args } => write!(f, "CALL {}({})", name, commas(args))?,
+        StatementKind::Call { name, args, named } => {
+            let positional = args.iter().map(|arg| arg.to_string());
+            let named = named.iter().map(|(param, arg)| format!("{param} => {arg}"));
+            write!(f, "CALL {}({})", name, commas(&positional.chain(named).collect::<Vec<_>>()))?;
+        }
         StatementKind::Do(body) => write!(f, "DO {}", DollarQuoted(body))?,
     }
     match into {

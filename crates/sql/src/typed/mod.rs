@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 pub use routine::*;
 
-use crate::ast::{JoinKind, LockStrength, LockWait, SetOperator, TransactionModes};
+use crate::ast::{FetchDirection, JoinKind, LockStrength, LockWait, SetOperator, TransactionModes};
 use crate::builtin::{Aggregate, Builtin, SetFunction};
 use crate::catalog::{Index, RoutineId, Sequence, Table, TableConstraintDef, TableId};
 use crate::error::Span;
@@ -64,6 +64,27 @@ pub enum StatementKind {
     Call(RoutineId, Vec<Expr>),
     /// `DO`
     Do(Arc<Routine>),
+    /// `DECLARE`, `FETCH`, `MOVE`, `CLOSE`
+    Cursor(CursorCommand),
+}
+
+/// What is done to a cursor.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub enum CursorCommand {
+    Declare {
+        name: Arc<str>,
+        query: Arc<Statement>,
+        scroll: Option<bool>,
+        hold: bool,
+    },
+    Fetch {
+        cursor: Arc<str>,
+        direction: FetchDirection,
+        moves: bool,
+    },
+    /// `None` is all.
+    Close(Option<Arc<str>>),
 }
 
 /// Transaction control.
@@ -100,6 +121,21 @@ pub enum Define {
     Sequence(Sequence),
     /// A routine; its body is bound when first called, as PostgreSQL does.
     Routine(Box<crate::catalog::RoutineDef>),
+    /// A trigger, or another of its name in its place.
+    Trigger {
+        table: TableId,
+        trigger: Box<crate::catalog::Trigger>,
+    },
+    DropTrigger {
+        table: TableId,
+        name: Arc<str>,
+    },
+    /// One trigger, or all of the table's, fires or does not.
+    SwitchTriggers {
+        table: TableId,
+        name: Option<Arc<str>>,
+        enabled: bool,
+    },
     DropTable(Vec<TableId>),
     DropIndex(TableId, Arc<str>),
     DropSequence(Vec<Arc<str>>),

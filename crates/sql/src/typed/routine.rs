@@ -56,6 +56,8 @@ pub enum RoutineReturns {
     Outs(Vec<usize>),
     /// Rows of these columns, gathered by RETURN NEXT and RETURN QUERY.
     Set(Vec<OutputColumn>),
+    /// The function of a trigger on a table with so many columns: a row of it, or NULL.
+    Trigger(usize),
 }
 
 /// A statement of a routine, with its place.

@@ -231,7 +231,7 @@ impl Statement {
             StatementKind::Query(query) => !query.is_local(),
             StatementKind::Insert(_) | StatementKind::Update(_) | StatementKind::Delete(_) => true,
             StatementKind::Define(_) | StatementKind::Truncate(_) => true,
-            StatementKind::Call(..) | StatementKind::Do(_) => true,
+            StatementKind::Call(..) | StatementKind::Do(_) | StatementKind::Cursor(_) => true,
             StatementKind::Transaction(_) | StatementKind::Set { .. } => false,
         }
     }
@@ -333,6 +333,8 @@ impl Reach {
                 self.exprs(args);
             }
             StatementKind::Truncate(tables) => self.tables.extend(tables),
+            StatementKind::Cursor(CursorCommand::Declare { query, .. }) => self.statement(query),
+            StatementKind::Cursor(_) => {}
             StatementKind::Define(_) | StatementKind::Transaction(_) => {}
             StatementKind::Set { .. } | StatementKind::Do(_) => {}
         }

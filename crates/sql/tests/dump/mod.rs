@@ -61,6 +61,7 @@ impl Dump<'_> {
                 let names: Vec<String> = tables.iter().map(|t| self.table(*t)).collect();
                 self.line(&format!("truncate {}", names.join(", ")));
             }
+            StatementKind::Cursor(cursor) => self.line(&format!("{cursor:?}")),
             StatementKind::Transaction(transaction) => self.line(&format!("{transaction:?}")),
         }
     }

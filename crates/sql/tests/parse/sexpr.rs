@@ -14,6 +14,12 @@ pub(crate) fn statement(statement: &Statement) -> String {
             node("create-sequence", [name(&s.name), option("start", s.start), option("increment", s.increment)])
         }
         StatementKind::CreateRoutine(r) => routine(r),
+        StatementKind::CreateTrigger(_)
+        | StatementKind::DropTrigger(_)
+        | StatementKind::SwitchTriggers(_)
+        | StatementKind::DeclareCursor(_)
+        | StatementKind::Fetch(_)
+        | StatementKind::CloseCursor(_) => node("as-printed", [statement.kind.to_string()]),
         StatementKind::AlterTableAdd { table, constraint } => {
             node("alter-table-add", [name(table), table_constraint(constraint)])
         }
@@ -38,7 +44,10 @@ pub(crate) fn statement(statement: &Statement) -> String {
                 s.value.as_ref().map_or("default".into(), |v| format!("{v:?}")),
             ],
         ),
-        StatementKind::Call { name: n, args } => node("call", [name(n), list(args, expr)]),
+        StatementKind::Call { name: n, args, named } => {
+            let named = group("named", named, |(n, e)| node(&n.name, [expr(e)]));
+            node("call", [name(n), list(args, expr), named])
+        }
         StatementKind::Do(body) => node("do", [format!("@{}..{}", body.span.start, body.span.end)]),
     }
 }

@@ -287,6 +287,9 @@ impl Lower {
         let action = self.need(actions.next(), alter)?;
         self.refuse(actions.next(), "ALTER TABLE with several actions")
             .map_err(|d| d.hint("write one ALTER TABLE for each"))?;
+        if let Some(switch) = self.switch_triggers(&table, &action)? {
+            return Ok(StatementKind::SwitchTriggers(switch));
+        }
         match &action {
             cst::AlterTableAction::AddConstraint(add) => {
                 let constraint = self.table_constraint(&self.need(add.constraint(), add)?)?;

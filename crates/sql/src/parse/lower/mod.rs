@@ -14,6 +14,7 @@
 
 mod call;
 mod control;
+mod cursor;
 mod ddl;
 mod depth;
 mod dml;
@@ -26,6 +27,7 @@ mod query;
 mod routine;
 mod split;
 mod statement;
+mod trigger;
 mod types;
 
 use squawk_syntax::ast::{self as cst, AstNode};

@@ -10,7 +10,7 @@ use squawk_syntax::{SyntaxKind as K, SyntaxToken};
 
 use super::{Lower, Result};
 use crate::ast::{
-    CreateRoutine, Param, ParamMode, QualifiedName, Query, Returns, RoutineBody, Statement, StatementKind,
+    CreateRoutine, Param, ParamMode, QualifiedName, Query, Returns, RoutineBody, Statement, StatementKind, Volatility,
 };
 use crate::error::{Diagnostic, Span, SqlState};
 use crate::parse::{Fragment, plpgsql};
@@ -46,6 +46,8 @@ impl Lower {
             name,
             params: params.params().map(|param| self.param(&param)).collect::<Result<_>>()?,
             returns: Returns::Nothing,
+            volatility: volatility(parts.options.as_ref()),
+            strict: is_strict(parts.options.as_ref()),
             body: self.routine_body(create, parts.options, parts.body)?,
         })
     }
@@ -174,4 +176,22 @@ impl Lower {
 /// A routine that is written correctly and still cannot be.
 fn definition(span: Span, message: &str) -> Diagnostic {
     Diagnostic::new(span, SqlState::INVALID_FUNCTION_DEFINITION, message)
+}
+
+fn volatility(options: Option<&cst::FuncOptionList>) -> Volatility {
+    let said = options.into_iter().flat_map(|list| list.options()).find_map(|option| match option {
+        cst::FuncOption::VolatilityFuncOption(volatility) => Some(volatility),
+        _ => None,
+    });
+    match said {
+        Some(cst::VolatilityFuncOption::Immutable(_)) => Volatility::Immutable,
+        Some(cst::VolatilityFuncOption::Stable(_)) => Volatility::Stable,
+        Some(cst::VolatilityFuncOption::Volatile(_)) | None => Volatility::Volatile,
+    }
+}
+
+fn is_strict(options: Option<&cst::FuncOptionList>) -> bool {
+    use cst::FuncOption as O;
+    let mut options = options.into_iter().flat_map(|list| list.options());
+    options.any(|option| matches!(option, O::StrictFuncOption(_) | O::ReturnsNullOnNullInputFuncOption(_)))
 }

@@ -26,6 +26,12 @@ impl Lower {
             S::CreateSequence(create) => StatementKind::CreateSequence(self.create_sequence(create)?),
             S::CreateFunction(create) => StatementKind::CreateRoutine(Box::new(self.create_function(create)?)),
             S::CreateProcedure(create) => StatementKind::CreateRoutine(Box::new(self.create_procedure(create)?)),
+            S::CreateTrigger(create) => StatementKind::CreateTrigger(Box::new(self.create_trigger(create)?)),
+            S::DropTrigger(drop) => StatementKind::DropTrigger(self.drop_trigger(drop)?),
+            S::Declare(declare) => StatementKind::DeclareCursor(Box::new(self.declare_cursor(declare)?)),
+            S::Fetch(fetch) => StatementKind::Fetch(self.fetch(fetch)?),
+            S::Move(moves) => StatementKind::Fetch(self.move_cursor(moves)?),
+            S::Close(close) => StatementKind::CloseCursor(self.close_cursor(close)),
             S::AlterTable(alter) => self.alter_table(alter)?,
             S::DropTable(_) => self.drop_names::<cst::TableNameRef>(statement, DropObject::Table)?,
             S::DropIndex(_) => self.drop_names::<cst::IndexRef>(statement, DropObject::Index)?,
@@ -57,14 +63,23 @@ impl Lower {
         let list = self.need(call.arg_list(), call)?;
         self.refuse_token(list.star_token(), "CALL f(*)")?;
         self.refuse(list.all_or_distinct(), "DISTINCT in CALL")?;
-        let mut args = Vec::new();
+        let (mut args, mut named) = (Vec::new(), Vec::new());
         for arg in list.args() {
             self.refuse_token(arg.variadic_token(), "VARIADIC")?;
             self.refuse(arg.order_by_clause(), "ORDER BY in CALL")?;
-            self.refuse(child::<cst::NamedArg>(&arg), "CALL with named arguments")?;
-            args.push(self.sole(&arg)?);
+            match child::<cst::NamedArg>(&arg) {
+                Some(given) => {
+                    let param = self.ident(&self.need(given.name(), &given)?);
+                    named.push((param, self.sole(&given)?));
+                }
+                None if named.is_empty() => args.push(self.sole(&arg)?),
+                None => {
+                    let span = self.span(arg.syntax());
+                    return Err(Diagnostic::syntax(span, "positional argument cannot follow named argument"));
+                }
+            }
         }
-        Ok(StatementKind::Call { name, args })
+        Ok(StatementKind::Call { name, args, named })
     }
 
     fn truncate(&self, truncate: &cst::Truncate) -> Result<StatementKind> {
