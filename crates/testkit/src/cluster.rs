@@ -49,7 +49,7 @@ impl Cluster {
     /// Initializes and starts a server of its own.
     pub fn start() -> io::Result<Cluster> {
         let programs = find_programs()?;
-        let directory = tempfile::Builder::new().prefix("isolde-pg-").tempdir()?;
+        let directory = temporary_directory()?;
         let user = unprivileged_user(directory.path())?;
         if let Some(user) = &user {
             chown(directory.path(), Some(user.uid), Some(user.gid))?;
@@ -102,6 +102,16 @@ impl Drop for Cluster {
     }
 }
 
+/// A fresh directory, in memory where the system has a place for that.
+fn temporary_directory() -> io::Result<tempfile::TempDir> {
+    let builder = || {
+        let mut builder = tempfile::Builder::new();
+        builder.prefix("isolde-pg-");
+        builder
+    };
+    builder().tempdir_in("/dev/shm").or_else(|_| builder().tempdir())
+}
+
 /// Settings that make a server quick to start and its answers the same everywhere.
 const SETTINGS: &[&str] = &[
     "listen_addresses=",
@@ -110,7 +120,14 @@ const SETTINGS: &[&str] = &[
     "synchronous_commit=off",
     "full_page_writes=off",
     "autovacuum=off",
-    "shared_buffers=16MB",
+    "shared_buffers=64MB",
+    "max_wal_size=128MB",
+    "checkpoint_timeout=1d",
+    "bgwriter_lru_maxpages=0",
+    "track_counts=off",
+    "track_activities=off",
+    "update_process_title=off",
+    "jit=off",
     "max_prepared_transactions=10",
     "timezone=UTC",
     "datestyle=ISO, MDY",

@@ -16,10 +16,12 @@
 //! - [`server`]: the driver for a real PostgreSQL; [`engine`]: the one for the embedded engine.
 //! - [`examples`]: the stories of `examples/` as programs.
 //! - [`golden`]: scripts with what the server answered, for the rules that matter.
+//! - [`campaign`]: very many programs, on several servers at once; the binary `mirror` runs it.
 //! - [`generate`] and [`shrink`]: programs from a seed, and smaller programs that still show a difference.
 //!
 //! Nothing here is part of the product; only tests depend on it.
 
+pub mod campaign;
 pub mod cluster;
 pub mod engine;
 pub mod examples;

@@ -11,6 +11,8 @@
 //! the session whose wait closes the cycle** (in PostgreSQL: every session looks for a cycle once, as soon as it
 //! waits, and those that waited before have already looked in vain).
 
+use std::fmt;
+
 use crate::program::{Observation, Outcome, Program, Response};
 use crate::shrink::shrink;
 
@@ -24,12 +26,49 @@ pub trait Driver {
     fn submit(&mut self, session: usize, statement: &str);
     /// Lets all sessions run until each is idle or waits; the answers that arrived.
     fn settle(&mut self) -> Vec<(usize, Vec<Response>)>;
+    /// Forgets everything and runs the set-up; a driver may know a faster way than statement by statement.
+    fn reset_and_setup(&mut self, sessions: usize, statements: &[String]) -> Result<(), SetupFailure> {
+        setup_one_by_one(self, sessions, statements)
+    }
     /// From now on, let this number decide who goes first where several sessions could; 0 is the usual order. Is there
     /// anything to decide?
     fn choose(&mut self, _order: u64) -> bool {
         false
     }
 }
+
+/// Empties the database and runs the statements of the set-up, each to its end.
+pub fn setup_one_by_one<D: Driver + ?Sized>(
+    driver: &mut D,
+    sessions: usize,
+    statements: &[String],
+) -> Result<(), SetupFailure> {
+    driver.reset(sessions);
+    for statement in statements {
+        if let Some(error) = driver.setup(statement).into_iter().find(Response::is_error) {
+            return Err(SetupFailure { statement: statement.clone(), error });
+        }
+    }
+    Ok(())
+}
+
+/// A statement of the set-up that failed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SetupFailure {
+    /// The statement.
+    pub statement: String,
+    /// Its error.
+    pub error: Response,
+}
+
+impl fmt::Display for SetupFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the set-up failed: {}\nin: {}", self.error, self.statement)
+    }
+}
+
+/// What is seen of a program: an observation per step, if there was anything to take steps on.
+pub type Run = Result<Vec<Observation>, SetupFailure>;
 
 /// Something that runs programs; every [`Driver`] does.
 pub trait Runner {
@@ -39,20 +78,29 @@ pub trait Runner {
     /// If a statement of the set-up fails.
     fn run(&mut self, program: &Program) -> Vec<Observation>;
 
+    /// The same for programs whose set-up may fail.
+    fn try_run(&mut self, program: &Program) -> Run {
+        Ok(self.run(program))
+    }
+
     /// The same with another order where several sessions could go on at the same time; `None` if there is no other.
-    fn run_in_order(&mut self, _program: &Program, _order: u64) -> Option<Vec<Observation>> {
+    fn run_in_order(&mut self, _program: &Program, _order: u64) -> Option<Run> {
         None
     }
 }
 
 impl<D: Driver> Runner for D {
     fn run(&mut self, program: &Program) -> Vec<Observation> {
-        let mut progress = Progress::new(self, program);
-        std::iter::from_fn(|| progress.step(self)).collect()
+        self.try_run(program).unwrap_or_else(|failure| panic!("{failure}\nprogram:\n{program}"))
     }
 
-    fn run_in_order(&mut self, program: &Program, order: u64) -> Option<Vec<Observation>> {
-        let observed = self.choose(order).then(|| self.run(program));
+    fn try_run(&mut self, program: &Program) -> Run {
+        let mut progress = Progress::begin(self, program)?;
+        Ok(std::iter::from_fn(|| progress.step(self)).collect())
+    }
+
+    fn run_in_order(&mut self, program: &Program, order: u64) -> Option<Run> {
+        let observed = self.choose(order).then(|| self.try_run(program));
         self.choose(0);
         observed
     }
@@ -72,13 +120,13 @@ impl<'p> Progress<'p> {
     /// # Panics
     /// If a statement of the set-up fails.
     pub fn new<D: Driver + ?Sized>(driver: &mut D, program: &'p Program) -> Progress<'p> {
-        driver.reset(program.sessions);
-        for statement in &program.setup {
-            if let Some(error) = driver.setup(statement).into_iter().find(Response::is_error) {
-                panic!("the set-up of a program failed: {error}\nin: {statement}\nprogram:\n{program}");
-            }
-        }
-        Progress { steps: &program.steps, waiting: vec![None; program.sessions] }
+        Progress::begin(driver, program).unwrap_or_else(|failure| panic!("{failure}\nprogram:\n{program}"))
+    }
+
+    /// Empties the database and sets it up, if that succeeds.
+    pub fn begin<D: Driver + ?Sized>(driver: &mut D, program: &'p Program) -> Result<Progress<'p>, SetupFailure> {
+        driver.reset_and_setup(program.sessions, &program.setup)?;
+        Ok(Progress { steps: &program.steps, waiting: vec![None; program.sessions] })
     }
 
     /// Runs the next step; `None` after the last.
@@ -109,24 +157,145 @@ impl<'p> Progress<'p> {
 
 /// Runs a program on both and compares. `None` if they agree; otherwise a report with the program shrunk to what is
 /// needed, as a golden script with the expected answers, ready to be kept.
+pub fn compare(program: &Program, expected: &mut impl Runner, actual: &mut impl Runner) -> Option<String> {
+    match comparison(program, expected, actual) {
+        Comparison::Different(difference) => Some(difference.shrunk(expected, actual).to_string()),
+        Comparison::Equal | Comparison::Unstable => None,
+    }
+}
+
+/// What came of comparing two databases on one program.
+#[derive(Clone, Debug)]
+pub enum Comparison {
+    /// They do the same.
+    Equal,
+    /// The program does not repeat itself on the database that is the measure, so it proves nothing.
+    Unstable,
+    /// They do not.
+    Different(Box<Difference>),
+}
+
+/// A program on which two databases differ, and what they did.
+#[derive(Clone, Debug)]
+pub struct Difference {
+    /// The program.
+    pub program: Program,
+    /// What should be.
+    pub expected: Run,
+    /// What is.
+    pub actual: Run,
+}
+
+/// Runs a program on both and compares.
 ///
 /// Where two sessions wake at the same moment even PostgreSQL answers now one way, now another. What `expected` does must
 /// be *one* of the things that `actual` does in some order of those who could go on; and a program that does not repeat
-/// itself on `expected` proves nothing and counts as agreement.
-pub fn compare(program: &Program, expected: &mut impl Runner, actual: &mut impl Runner) -> Option<String> {
-    let mut differs = |program: &Program| {
-        let first = expected.run(program);
-        first != actual.run(program)
-            && first == expected.run(program)
-            && !(1..=ORDERS_MAX).map_while(|order| actual.run_in_order(program, order)).any(|other| other == first)
-    };
-    if !differs(program) {
-        return None;
+/// itself on `expected` proves nothing.
+pub fn comparison(program: &Program, expected: &mut impl Runner, actual: &mut impl Runner) -> Comparison {
+    let first = expected.try_run(program);
+    let second = actual.try_run(program);
+    if first == second
+        || (1..=ORDERS_MAX).map_while(|order| actual.run_in_order(program, order)).any(|other| other == first)
+    {
+        return Comparison::Equal;
     }
-    let small = shrink(program, differs);
-    let (truth, claim) = (expected.run(&small), actual.run(&small));
-    let difference = first_difference(&small, &truth, &claim)?;
-    Some(format!("{difference}\n=== what should happen\n{}", small.script(&truth)))
+    if first != expected.try_run(program) {
+        return Comparison::Unstable;
+    }
+    Comparison::Different(Box::new(Difference { program: program.clone(), expected: first, actual: second }))
+}
+
+impl Difference {
+    /// The same difference, or one of its kind, in a smaller program.
+    pub fn shrunk(&self, expected: &mut impl Runner, actual: &mut impl Runner) -> Difference {
+        let mut smallest = self.clone();
+        let refused = self.refusal().is_some();
+        shrink(&self.program, |candidate| match comparison(candidate, expected, actual) {
+            Comparison::Different(other) if refused == other.refusal().is_some() && other.is_sensible() => {
+                smallest = *other;
+                true
+            }
+            _ => false,
+        });
+        smallest
+    }
+
+    /// Shrinking must not break the set-up: that would be another difference.
+    fn is_sensible(&self) -> bool {
+        self.expected.is_ok()
+    }
+
+    /// The construct that the actual database says it does not support, if that is the difference.
+    pub fn refusal(&self) -> Option<String> {
+        let (_, actual) = self.first()?;
+        let line =
+            actual.lines().find(|line| line.contains("ERROR 0A000") && line.contains(" not supported by the "))?;
+        Some(line.trim().to_string())
+    }
+
+    /// The statement where the two first differ, with what was observed there: expected, actual.
+    fn first(&self) -> Option<(String, String)> {
+        let (expected, actual) = match (&self.expected, &self.actual) {
+            (Ok(expected), Ok(actual)) => (expected, actual),
+            (expected, actual) => return Some((setup_text(expected), setup_text(actual))),
+        };
+        let index = self.first_index()?;
+        let show = |run: &[Observation]| run.get(index).map(Observation::to_string).unwrap_or_default();
+        Some((show(expected), show(actual)))
+    }
+
+    fn first_index(&self) -> Option<usize> {
+        let (Ok(expected), Ok(actual)) = (&self.expected, &self.actual) else { return None };
+        (0..self.program.steps.len()).find(|index| expected.get(*index) != actual.get(*index))
+    }
+
+    /// What differences with the same cause probably have in common: the verb, and both answers without their values.
+    pub fn signature(&self) -> String {
+        if let Some(refusal) = self.refusal() {
+            return format!("refused: {}", without_values(&refusal));
+        }
+        let statement = self.first_index().map_or("set-up", |index| self.program.steps[index].1.as_str());
+        let verb = statement.split_whitespace().next().unwrap_or_default();
+        let (expected, actual) = self.first().unwrap_or_default();
+        let differing = expected.lines().zip(actual.lines()).find(|(expected, actual)| expected != actual);
+        let (expected, actual) = differing.unwrap_or_else(|| {
+            (expected.lines().last().unwrap_or_default(), actual.lines().last().unwrap_or_default())
+        });
+        format!("{verb}: {} / {}", without_values(expected), without_values(actual))
+    }
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (expected, actual) = self.first().unwrap_or_default();
+        if let Some(index) = self.first_index() {
+            let (session, statement) = &self.program.steps[index];
+            writeln!(f, "s{session}> {statement}")?;
+        }
+        writeln!(f, "--- expected\n{expected}--- actual\n{actual}")?;
+        let truth = self.expected.as_deref().unwrap_or_default();
+        write!(f, "=== what should happen\n{}", self.program.script(truth))
+    }
+}
+
+fn setup_text(run: &Run) -> String {
+    run.as_ref().map_or_else(|failure| format!("{failure}\n"), |_| "the set-up succeeded\n".to_string())
+}
+
+/// A line with its numbers and quoted names replaced: other values, same cause.
+fn without_values(line: &str) -> String {
+    if !line.contains("ERROR ") {
+        let tag = line.rsplit(": ").next().unwrap_or_default().split(' ').next().unwrap_or_default();
+        let is_tag = !tag.is_empty() && tag.chars().all(|c| c.is_ascii_uppercase());
+        return if is_tag || line == "waits" { tag.to_string() } else { "row".to_string() };
+    }
+    let mut text = String::new();
+    for (index, piece) in line.split('"').enumerate() {
+        text += if index % 2 == 0 { piece } else { "\"...\"" };
+    }
+    let error = text.find("ERROR").map_or(text.as_str(), |start| &text[start..]);
+    let (code, message) = error.split_at(error.len().min("ERROR 12345".len()));
+    format!("{code}{}", message.chars().filter(|c| !c.is_ascii_digit()).collect::<String>())
 }
 
 /// How many orders are tried before two databases are said to differ.
@@ -160,12 +329,4 @@ const DIFFERENCES_MAX: usize = 8;
 fn number_from_environment(name: &str) -> Option<u64> {
     let text = std::env::var(name).ok()?;
     Some(text.parse().unwrap_or_else(|_| panic!("{name} must be a number, not {text:?}")))
-}
-
-fn first_difference(program: &Program, expected: &[Observation], actual: &[Observation]) -> Option<String> {
-    let index = (0..program.steps.len()).find(|index| expected.get(*index) != actual.get(*index))?;
-    let (session, statement) = &program.steps[index];
-    let show = |observations: &[Observation]| observations.get(index).map(Observation::to_string).unwrap_or_default();
-    let (expected, actual) = (show(expected), show(actual));
-    Some(format!("s{session}> {statement}\n--- expected\n{expected}--- actual\n{actual}"))
 }

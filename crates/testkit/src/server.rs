@@ -19,7 +19,7 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use crate::cluster::Cluster;
-use crate::mirror::Driver;
+use crate::mirror::{Driver, SetupFailure, setup_one_by_one};
 use crate::program::Response;
 use crate::wire::{Answer, Connection, Message};
 
@@ -30,6 +30,10 @@ pub struct Server {
     database: String,
     control: Connection,
     sessions: Vec<Session>,
+    /// Something may be left behind outside of the schema `public`.
+    untidy: bool,
+    /// How many programs have been run: the catalogs are full of what they dropped.
+    resets: usize,
 }
 
 #[derive(Debug)]
@@ -51,6 +55,12 @@ enum State {
 const SESSION_OPTIONS: &str = "-c deadlock_timeout=1ms -c log_lock_waits=on -c client_min_messages=log \
     -c enable_indexscan=off -c enable_indexonlyscan=off -c enable_bitmapscan=off -c max_parallel_workers_per_gather=0";
 
+/// Statements whose effects are not gone with the schema `public`.
+const UNTIDY: &[&str] = &["SCHEMA", "PREPARE TRANSACTION"];
+
+/// Catalogs grow with what is dropped; now and then that is swept out.
+const RESETS_PER_VACUUM: usize = 400;
+
 /// How long to listen to one session before looking at the others.
 const PATIENCE: Duration = Duration::from_millis(5);
 
@@ -70,7 +80,7 @@ impl Server {
     pub fn on(cluster: &'static Cluster) -> io::Result<Server> {
         let database = cluster.create_database()?;
         let control = cluster.connect(&database, "")?;
-        Ok(Server { cluster, database, control, sessions: Vec::new() })
+        Ok(Server { cluster, database, control, sessions: Vec::new(), untidy: true, resets: 0 })
     }
 
     /// The control connection, for looking at the database from outside.
@@ -80,45 +90,108 @@ impl Server {
 
     /// Ends every transaction, so that no session waits or holds a lock.
     fn finish_all(&mut self) -> io::Result<()> {
+        if self.untidy {
+            self.finish_prepared()?;
+        }
         loop {
-            let idle: Vec<usize> = (0..self.sessions.len()).filter(|index| self.sessions[*index].is_idle()).collect();
-            for session in &idle {
-                self.sessions[*session].submit("ROLLBACK")?;
+            let open =
+                self.sessions.iter().position(|session| session.is_idle() && session.connection.in_transaction());
+            if let Some(session) = open {
+                self.sessions[session].submit("ROLLBACK")?;
                 self.come_to_rest()?;
-            }
-            if idle.len() == self.sessions.len() {
+            } else if self.sessions.iter().all(Session::is_idle) {
                 return Ok(());
+            } else {
+                self.release_advisory_locks()?;
             }
         }
     }
 
+    /// A session that waits while no transaction is open waits for what a session holds by itself.
+    fn release_advisory_locks(&mut self) -> io::Result<()> {
+        for session in 0..self.sessions.len() {
+            if self.sessions[session].is_idle() {
+                self.sessions[session].submit("SELECT pg_advisory_unlock_all()")?;
+                self.come_to_rest()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Rolls back what is prepared: it belongs to no session any more.
+    fn finish_prepared(&mut self) -> io::Result<()> {
+        for gid in self.names("SELECT quote_literal(gid) FROM pg_prepared_xacts WHERE database = current_database()")? {
+            self.control.execute(&format!("ROLLBACK PREPARED {gid}"))?;
+        }
+        Ok(())
+    }
+
+    /// The first column of a query.
+    fn names(&mut self, query: &str) -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        for response in self.control.query(query)? {
+            if let Response::Rows { rows, .. } = response {
+                names.extend(rows.into_iter().filter_map(|row| row.into_iter().next().flatten()));
+            }
+        }
+        Ok(names)
+    }
+
+    /// What makes the database empty.
+    fn clean_up(&mut self) -> io::Result<String> {
+        self.resets += 1;
+        if self.resets.is_multiple_of(RESETS_PER_VACUUM) {
+            self.control.execute("VACUUM")?;
+        }
+        self.control.execute("DISCARD ALL")?;
+        let mut schemas = vec!["public".to_string()];
+        if self.untidy {
+            self.untidy = false;
+            let others = "SELECT quote_ident(nspname) FROM pg_namespace \
+                WHERE nspname NOT LIKE 'pg\\_%' AND nspname NOT IN ('public', 'information_schema')";
+            schemas.extend(self.names(others)?);
+        }
+        Ok(format!("DROP SCHEMA IF EXISTS {} CASCADE; CREATE SCHEMA public", schemas.join(", ")))
+    }
+
+    /// Sessions like new ones, this many.
     fn open_sessions(&mut self, count: usize) -> io::Result<()> {
+        self.sessions.iter_mut().try_for_each(|session| session.submit("DISCARD ALL"))?;
+        self.come_to_rest()?;
         while self.sessions.len() < count {
             let connection = self.cluster.connect(&self.database, SESSION_OPTIONS)?;
             self.sessions.push(Session { connection, state: State::Idle });
         }
-        self.sessions.iter_mut().try_for_each(|session| session.connection.execute("DISCARD ALL"))
+        Ok(())
+    }
+
+    fn remember(&mut self, statement: &str) {
+        let statement = statement.to_ascii_uppercase();
+        self.untidy |= UNTIDY.iter().any(|words| statement.contains(words));
     }
 
     fn come_to_rest(&mut self) -> io::Result<Vec<(usize, Vec<Response>)>> {
         let deadline = Instant::now() + STEP_TIME_MAX;
         let mut answers = Vec::new();
         while Instant::now() < deadline {
-            self.listen(Duration::ZERO, &mut answers)?;
             if let Some(running) = self.sessions.iter().position(Session::is_running) {
                 self.sessions[running].listen(running, PATIENCE, &mut answers)?;
-            } else if self.all_waiting_are_blocked()? && !self.listen(Duration::ZERO, &mut answers)? {
-                return Ok(answers);
+                self.listen(&mut answers)?;
+            } else {
+                let at_rest = self.all_waiting_are_blocked()?;
+                if !self.listen(&mut answers)? && at_rest {
+                    return Ok(answers);
+                }
             }
         }
         Err(io::Error::new(io::ErrorKind::TimedOut, "a statement neither finished nor waited for a lock"))
     }
 
-    /// Takes in what all sessions have said; was there anything?
-    fn listen(&mut self, patience: Duration, answers: &mut Vec<(usize, Vec<Response>)>) -> io::Result<bool> {
+    /// Takes in what the busy sessions have said; was there anything?
+    fn listen(&mut self, answers: &mut Vec<(usize, Vec<Response>)>) -> io::Result<bool> {
         let mut heard = false;
-        for (index, session) in self.sessions.iter_mut().enumerate() {
-            heard |= session.listen(index, patience, answers)?;
+        for (index, session) in self.sessions.iter_mut().enumerate().filter(|(_, session)| !session.is_idle()) {
+            heard |= session.listen(index, Duration::ZERO, answers)?;
         }
         Ok(heard)
     }
@@ -142,18 +215,31 @@ impl Default for Server {
 
 impl Driver for Server {
     fn reset(&mut self, sessions: usize) {
-        let clean = "DROP SCHEMA public CASCADE; CREATE SCHEMA public";
         self.finish_all()
-            .and_then(|()| self.control.execute(clean))
+            .and_then(|()| self.clean_up())
+            .and_then(|clean| self.control.execute(&clean))
             .and_then(|()| self.open_sessions(sessions))
             .unwrap_or_else(|error| panic!("the test database cannot be reset: {error}"));
     }
 
     fn setup(&mut self, statement: &str) -> Vec<Response> {
+        self.remember(statement);
         self.control.query(statement).unwrap_or_else(|error| panic!("lost the server: {error}"))
     }
 
+    /// All in one query string, which is one transaction and one round trip. What cannot be done so is done one by one.
+    fn reset_and_setup(&mut self, sessions: usize, statements: &[String]) -> Result<(), SetupFailure> {
+        let all = self.finish_all().and_then(|()| self.clean_up()).and_then(|clean| {
+            statements.iter().for_each(|statement| self.remember(statement));
+            self.open_sessions(sessions)?;
+            self.control.query(&format!("{clean};\n{}", statements.join(";\n")))
+        });
+        let all = all.unwrap_or_else(|error| panic!("the test database cannot be reset: {error}"));
+        if all.iter().any(Response::is_error) { setup_one_by_one(self, sessions, statements) } else { Ok(()) }
+    }
+
     fn submit(&mut self, session: usize, statement: &str) {
+        self.remember(statement);
         self.sessions[session].submit(statement).unwrap_or_else(|error| panic!("lost the server: {error}"));
     }
 

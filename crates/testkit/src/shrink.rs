@@ -2,7 +2,7 @@
 //!
 //! A generated program of thirty steps that ends in a difference usually needs five of them. Shrinking removes steps
 //! for as long as the difference remains: half of them at first, then smaller and smaller runs, at last single steps
-//! until none can go. The set-up stays, being short.
+//! until none can go. Then statements of the set-up, from the last to the first.
 
 use crate::program::Program;
 
@@ -15,10 +15,22 @@ pub fn shrink(program: &Program, mut differs: impl FnMut(&Program) -> bool) -> P
         let progress = smaller.steps.len() < best.steps.len();
         best = smaller;
         if run == 1 && !progress {
-            return best;
+            return without_setup(best, &mut differs);
         }
         run = (run / 2).max(1);
     }
+}
+
+/// Tries to remove each statement of the set-up.
+fn without_setup(mut best: Program, differs: &mut impl FnMut(&Program) -> bool) -> Program {
+    for index in (0..best.setup.len()).rev() {
+        let mut candidate = best.clone();
+        candidate.setup.remove(index);
+        if differs(&candidate) {
+            best = candidate;
+        }
+    }
+    best
 }
 
 /// Tries to remove each run of `length` steps, from the end to the beginning.

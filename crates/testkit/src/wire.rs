@@ -55,6 +55,8 @@ pub struct Connection {
     received: Vec<u8>,
     /// The server process that serves this session.
     pid: i32,
+    /// What `ReadyForQuery` last said: a transaction is open, or has failed and is not yet over.
+    in_transaction: bool,
 }
 
 const TYPE_AND_LENGTH: usize = 5;
@@ -62,7 +64,8 @@ const TYPE_AND_LENGTH: usize = 5;
 impl Connection {
     /// Connects to the socket as superuser `postgres`.
     pub fn open(socket: &Path, database: &str, options: &str) -> io::Result<Connection> {
-        let mut connection = Connection { stream: UnixStream::connect(socket)?, received: Vec::new(), pid: 0 };
+        let mut connection =
+            Connection { stream: UnixStream::connect(socket)?, received: Vec::new(), pid: 0, in_transaction: false };
         connection.stream.write_all(&startup(database, options))?;
         loop {
             match connection.receive_raw(None)? {
@@ -79,6 +82,11 @@ impl Connection {
         self.pid
     }
 
+    /// Was a transaction open when the last query string had been answered?
+    pub fn in_transaction(&self) -> bool {
+        self.in_transaction
+    }
+
     /// Sends a query string without waiting for an answer.
     pub fn send(&mut self, sql: &str) -> io::Result<()> {
         let length = i32::try_from(sql.len() + 5).map_err(io::Error::other)?;
@@ -91,7 +99,11 @@ impl Connection {
 
     /// The next message if it arrives within `patience`; for ever without.
     pub fn receive(&mut self, patience: Option<Duration>) -> io::Result<Option<Message>> {
-        Ok(self.receive_raw(patience)?.map(|(kind, body)| decode(kind, &body)))
+        let received = self.receive_raw(patience)?;
+        if let Some((b'Z', status)) = &received {
+            self.in_transaction = status.first().is_some_and(|status| *status != b'I');
+        }
+        Ok(received.map(|(kind, body)| decode(kind, &body)))
     }
 
     /// Sends a query string and waits for all its responses.

@@ -25,6 +25,38 @@ use procedure::{Routine, Style};
 use schema::{SCHEMAS, Schema};
 use statement::Statements;
 
+/// Makes a program from a seed.
+#[derive(Debug)]
+pub struct Generator {
+    /// What it is called.
+    pub name: &'static str,
+    /// How often it is chosen, compared with the others.
+    pub weight: usize,
+    /// The program of a seed.
+    pub generate: fn(u64) -> Program,
+}
+
+/// Every generator. To add one: a function, and a line here; the long comparisons use it from then on.
+pub const GENERATORS: &[Generator] = &[
+    Generator { name: "single", weight: 10, generate: single },
+    Generator { name: "concurrent", weight: 20, generate: concurrent },
+    Generator { name: "procedures", weight: 10, generate: procedures },
+];
+
+/// The generator that this seed chooses, by weight.
+pub fn chosen_by(seed: u64) -> &'static Generator {
+    let total = GENERATORS.iter().map(|generator| generator.weight).sum();
+    // Other dice than those of the program, which begin with the same seed.
+    let mut left = Dice::new(!seed).below(total);
+    for generator in GENERATORS {
+        if left < generator.weight {
+            return generator;
+        }
+        left -= generator.weight;
+    }
+    unreachable!("the weights add up to their total")
+}
+
 /// A program of one session.
 pub fn single(seed: u64) -> Program {
     let mut dice = Dice::new(seed);

@@ -1,0 +1,236 @@
+//! A long comparison: very many generated programs, on several servers at once.
+//!
+//! A [`Campaign`] takes programs from consecutive seeds. The seed also chooses the generator, by weight, from
+//! [`GENERATORS`]; so a campaign is described by its first seed and its length, and says the same however many workers
+//! share it. Each worker has a server and an engine of its own, and takes the next seed as soon as it is done with one:
+//!
+//! ```text
+//!   next seed ──▶ generator ──▶ Program ──▶ comparison ──▶ Tally
+//!       ▲             worker 0, 1, ..                        │ equal, unstable, refused,
+//!       └────────────────────────────────────────────────────┘ different (first of its kind: shrunk and reported)
+//! ```
+//!
+//! One cause shows in many programs. Differences are grouped by [`Difference::signature`]; the first of a group is shrunk,
+//! the others are counted.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+
+use crate::cluster::Cluster;
+use crate::engine::Engine;
+use crate::generate::{self, GENERATORS, Generator};
+use crate::mirror::{Comparison, Difference, Run, Runner, SetupFailure, comparison};
+use crate::program::{Observation, Program, Response};
+use crate::server::Server;
+
+/// Which programs to compare, and with how many workers.
+#[derive(Clone, Debug)]
+pub struct Campaign {
+    /// The first seed.
+    pub seed: u64,
+    /// How many programs.
+    pub programs: u64,
+    /// Only of this generator; otherwise each seed chooses one by weight.
+    pub generator: Option<&'static Generator>,
+    /// How many workers.
+    pub jobs: usize,
+}
+
+/// What a campaign has found so far.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    /// Programs of each generator.
+    pub generators: BTreeMap<&'static str, Count>,
+    /// Differences by signature.
+    pub groups: BTreeMap<String, Group>,
+}
+
+/// What became of programs.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Count {
+    /// Compared without a difference.
+    pub equal: u64,
+    /// Not repeated by the server itself.
+    pub unstable: u64,
+    /// Not supported by the engine, which said so.
+    pub refused: u64,
+    /// Different.
+    pub different: u64,
+}
+
+/// Differences that look alike.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// How many there were.
+    pub count: u64,
+    /// The first that was found: its generator and seed.
+    pub example: (&'static str, u64),
+    /// The report on it.
+    pub report: String,
+}
+
+impl Count {
+    /// All programs.
+    pub fn programs(&self) -> u64 {
+        self.equal + self.unstable + self.refused + self.different
+    }
+
+    fn plus(self, other: &Count) -> Count {
+        Count {
+            equal: self.equal + other.equal,
+            unstable: self.unstable + other.unstable,
+            refused: self.refused + other.refused,
+            different: self.different + other.different,
+        }
+    }
+}
+
+impl Tally {
+    /// The programs of all generators.
+    pub fn total(&self) -> Count {
+        self.generators.values().fold(Count::default(), Count::plus)
+    }
+}
+
+impl Campaign {
+    /// Runs it. `news` is told of every program that has been compared, and of every new group.
+    pub fn run(&self, news: &(dyn Fn(&Tally, Option<&Group>) + Sync)) -> Tally {
+        let (next, tally) = (AtomicU64::new(0), Mutex::new(Tally::default()));
+        let end = self.programs;
+        thread::scope(|scope| {
+            for _ in 0..self.jobs.max(1) {
+                scope.spawn(|| {
+                    let mut worker = Worker::new();
+                    while let Some(seed) = Some(next.fetch_add(1, Ordering::Relaxed)).filter(|n| *n < end) {
+                        self.compare(self.seed + seed, &mut worker, &tally, news);
+                    }
+                });
+            }
+        });
+        tally.into_inner().expect("no worker panics while it counts")
+    }
+
+    fn compare(
+        &self,
+        seed: u64,
+        worker: &mut Worker,
+        tally: &Mutex<Tally>,
+        news: &(dyn Fn(&Tally, Option<&Group>) + Sync),
+    ) {
+        let generator = self.generator.unwrap_or_else(|| generate::chosen_by(seed));
+        let program = (generator.generate)(seed);
+        let outcome = comparison(&program, &mut worker.server, &mut worker.engine);
+        let lock = || tally.lock().expect("no worker panics while it counts");
+        let mut new = None;
+        if let Comparison::Different(difference) = &outcome {
+            let signature = difference.signature();
+            let known = lock().groups.get_mut(&signature).map(|group| group.count += 1).is_some();
+            if !known {
+                // Taken before it is filled in, so that no other worker shrinks the same.
+                let empty = Group { count: 1, example: (generator.name, seed), report: String::new() };
+                lock().groups.insert(signature.clone(), empty);
+                let report = worker.report(difference, generator, seed);
+                let mut tally = lock();
+                let group = tally.groups.get_mut(&signature).expect("groups are never removed");
+                group.report = report;
+                new = Some(group.clone());
+            }
+        }
+        let mut tally = lock();
+        let count = tally.generators.entry(generator.name).or_default();
+        match outcome {
+            Comparison::Equal => count.equal += 1,
+            Comparison::Unstable => count.unstable += 1,
+            Comparison::Different(difference) if difference.refusal().is_some() => count.refused += 1,
+            Comparison::Different(_) => count.different += 1,
+        }
+        news(&tally, new.as_ref());
+    }
+}
+
+/// A server and an engine.
+struct Worker {
+    server: Server,
+    engine: Unbreakable,
+}
+
+impl Worker {
+    /// # Panics
+    /// If no server can be started.
+    fn new() -> Worker {
+        let cluster = Cluster::start().unwrap_or_else(|error| panic!("no PostgreSQL to compare with: {error}"));
+        // It lives as long as the process, whose end also ends the server.
+        let cluster = Box::leak(Box::new(cluster));
+        let server = Server::on(cluster).unwrap_or_else(|error| panic!("cannot open a test database: {error}"));
+        Worker { server, engine: Unbreakable(Engine::new()) }
+    }
+
+    fn report(&mut self, difference: &Difference, generator: &Generator, seed: u64) -> String {
+        let title = format!("# --generator {} --seed {seed}\n# {}\n", generator.name, difference.signature());
+        let small = if difference.refusal().is_some() {
+            difference.clone()
+        } else {
+            difference.shrunk(&mut self.server, &mut self.engine)
+        };
+        format!("{title}{small}")
+    }
+}
+
+thread_local! {
+    /// A panic here and now is an answer, not to be printed.
+    static QUIET: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Panics of an engine that is being compared are not printed; all others are, as before.
+pub fn expect_panics() {
+    let before = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        if !QUIET.get() {
+            before(info);
+        }
+    }));
+}
+
+/// An engine whose panics are answers: a campaign goes on after them.
+struct Unbreakable(Engine);
+
+impl Unbreakable {
+    fn guarded<T>(&mut self, run: impl FnOnce(&mut Engine) -> T) -> Result<T, SetupFailure> {
+        QUIET.set(true);
+        let run = catch_unwind(AssertUnwindSafe(|| run(&mut self.0)));
+        QUIET.set(false);
+        run.map_err(|payload| {
+            self.0 = Engine::new();
+            let text = payload.downcast_ref::<String>().cloned();
+            let message = text.or_else(|| payload.downcast_ref::<&str>().map(|text| text.to_string()));
+            let message = format!("panic: {}", message.unwrap_or_default());
+            SetupFailure { statement: "?".into(), error: Response::Error { sqlstate: "XX000".into(), message } }
+        })
+    }
+}
+
+impl Runner for Unbreakable {
+    fn run(&mut self, program: &Program) -> Vec<Observation> {
+        self.0.run(program)
+    }
+
+    fn try_run(&mut self, program: &Program) -> Run {
+        self.guarded(|engine| engine.try_run(program)).and_then(|run| run)
+    }
+
+    fn run_in_order(&mut self, program: &Program, order: u64) -> Option<Run> {
+        match self.guarded(|engine| engine.run_in_order(program, order)) {
+            Ok(run) => run,
+            Err(failure) => Some(Err(failure)),
+        }
+    }
+}
+
+/// The generator of this name.
+pub fn generator(name: &str) -> Option<&'static Generator> {
+    GENERATORS.iter().find(|generator| generator.name == name)
+}
