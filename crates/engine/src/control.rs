@@ -12,7 +12,7 @@ use crate::footprint::Write;
 use crate::lock::RowRef;
 use crate::machine::{Machine, Ran, in_failed_transaction};
 use crate::session::{Frame, Notice, Outcome, Session};
-use crate::transaction::{Change, Transaction, released};
+use crate::transaction::{Change, Transaction, heavy_released, released};
 
 /// Tags keep hashes of different things apart.
 const PUBLISHED: u64 = 0x50;
@@ -21,7 +21,8 @@ impl Machine<'_> {
     /// Opens the transaction that a statement outside of any runs in.
     pub(crate) fn begin_implicit(&mut self) {
         let options = self.session.options;
-        self.session.transaction = Some(Transaction::new(options.isolation, options.read_only, false));
+        self.session.transaction =
+            Some(Transaction::new(options.isolation, options.read_only, false).begun_at(self.db.clock));
     }
 
     /// Runs a transaction command at the top of the stack.
@@ -54,7 +55,8 @@ impl Machine<'_> {
                     return Ok("BEGIN");
                 }
                 let options = self.session.options;
-                self.session.transaction = Some(Transaction::new(options.isolation, options.read_only, true));
+                self.session.transaction =
+                    Some(Transaction::new(options.isolation, options.read_only, true).begun_at(self.db.clock));
                 self.set_modes(*modes)?;
                 Ok("BEGIN")
             }
@@ -74,7 +76,8 @@ impl Machine<'_> {
                     self.abort();
                 }
                 if *chain {
-                    self.session.transaction = Some(Transaction::new(isolation, read_only, true));
+                    self.session.transaction =
+                        Some(Transaction::new(isolation, read_only, true).begun_at(self.db.clock));
                 }
                 Ok(verb)
             }
@@ -247,7 +250,7 @@ impl Machine<'_> {
         let mut failed = Transaction::new(t.isolation, t.read_only, true);
         failed.failed = true;
         failed.before = t.before.clone();
-        failed.statements = t.statements;
+        (failed.statements, failed.began) = (t.statements, t.began);
         failed.snapshot = t.snapshot.clone().filter(|_| !savepoints.is_empty());
         // What came before the oldest savepoint may still be saved by rolling back to it, so its locks are kept.
         if let Some(oldest) = savepoints.first() {
@@ -258,6 +261,7 @@ impl Machine<'_> {
         let kept = self.transaction().locks.clone();
         let lost = old.locks.iter().filter(|&(row, held)| kept.get(row) != Some(held));
         self.footprint.locks.extend(lost.map(|(row, held)| released(*row, held.strength)));
+        self.footprint.heavy.extend(heavy_released(&old.heavy, &self.transaction().heavy.clone()));
         if self.transaction().savepoints.is_empty() {
             self.footprint.ended = Some(false);
         }
@@ -266,13 +270,15 @@ impl Machine<'_> {
     /// Rolls back to the savepoint at this depth, which stays.
     pub(crate) fn rollback_to(&mut self, depth: usize) {
         if let Some(t) = &mut self.session.transaction {
-            let lost = t.rollback_to(depth);
-            self.footprint.locks.extend(lost);
+            let (rows, heavy) = t.rollback_to(depth);
+            self.footprint.locks.extend(rows);
+            self.footprint.heavy.extend(heavy);
         }
     }
 
     fn forget(&mut self, t: &Transaction, committed: bool) {
         self.footprint.locks.extend(t.locks.iter().map(|(row, held)| released(*row, held.strength)));
+        self.footprint.heavy.extend(heavy_released(&t.heavy, &imbl::OrdMap::new()));
         self.footprint.ended = Some(committed);
     }
 

@@ -9,12 +9,13 @@ use smallvec::SmallVec;
 
 use crate::exec::Produced;
 use crate::host::Sequences;
-use crate::lock::{self, SessionSet, Wants};
+use crate::lock::{self, Queues, Target, Wants, advisory, deadlock};
 use crate::machine::{Machine, is_step};
 use crate::prepare::Prepared;
 use crate::routine::Code;
 use crate::session::{
     Activity, Blocked, Frame, Notice, Outcome, Pending, PendingKind, Reply, Session, SessionId, SessionOptions, Step,
+    WaitsFor,
 };
 use crate::storage::{TableData, Tables};
 
@@ -31,6 +32,13 @@ pub struct Database {
     pub(crate) next_position: u64,
     pub(crate) next_ticket: u64,
     pub(crate) sequences: Sequences,
+    /// Who waits for tables and advisory keys, in order.
+    pub(crate) queues: Queues,
+    /// Whether weak table locks are remembered.
+    pub(crate) tracks_table_locks: bool,
+    /// Microseconds since the start, and whether they pass.
+    pub(crate) clock: i64,
+    pub(crate) timed: bool,
     pub(crate) sessions: SmallVec<[Arc<Session>; 4]>,
     pub(crate) faults: Faults,
 }
@@ -71,6 +79,10 @@ impl Database {
             next_position: 1,
             next_ticket: 1,
             sequences: Sequences::default(),
+            queues: Queues::default(),
+            tracks_table_locks: false,
+            clock: 0,
+            timed: false,
             sessions: SmallVec::new(),
             faults: Faults::default(),
         }
@@ -81,6 +93,20 @@ impl Database {
     pub fn with_faults(mut self, faults: Faults) -> Self {
         self.faults = faults;
         self
+    }
+
+    /// From now on it is remembered who reads and writes which table. Needed where some statement can take a strong table
+    /// lock (LOCK TABLE, TRUNCATE, DDL); without it such a statement is refused beside other transactions, and ends of
+    /// transactions that have only read are nobody's business.
+    pub fn track_table_locks(&mut self, on: bool) {
+        self.tracks_table_locks = on;
+    }
+
+    /// A client goes away: its transaction must have ended, and the advisory locks of its session are released.
+    pub fn disconnect(&mut self, session: SessionId) {
+        if !self.sessions[session.0].advisory.is_empty() {
+            advisory::release_all(Arc::make_mut(&mut self.sessions[session.0]));
+        }
     }
 
     /// Opens a session.
@@ -125,6 +151,8 @@ impl Database {
         let reply = machine.submit(statement, params);
         machine.session.notices = std::mem::take(&mut machine.notices);
         machine.put_back();
+        self.untangle(session);
+        self.renew_waits();
         reply
     }
 
@@ -149,22 +177,28 @@ impl Database {
         let s = &*self.sessions[session.0];
         let Some(pending) = self.pending(session) else { return Activity::Idle };
         let Some(wait) = &s.wait else { return Activity::Ready(pending) };
-        let on = lock::blockers(self.all_sessions(), &self.committed, session, wait);
-        if on.is_empty() {
+        if lock::is_over(self, session, wait) {
             return Activity::Resumable(pending);
         }
-        let strength = match wait.wants {
-            Wants::Lock(strength) | Wants::Upgrade(strength) => Some(strength),
-            Wants::Outcome => None,
+        let waits_for = match &wait.target {
+            Target::Row(target) => {
+                let strength = match target.wants {
+                    Wants::Lock(strength) | Wants::Upgrade(strength) => Some(strength),
+                    Wants::Outcome => None,
+                };
+                WaitsFor::Row { row: target.row, strength }
+            }
+            Target::Heavy { key, mode, .. } => WaitsFor::Lock { key: *key, mode: *mode },
+            Target::Time(until) => WaitsFor::Time(*until),
         };
-        Activity::Blocked(Blocked { pending, row: wait.row, strength, on: on.to_vec() })
+        Activity::Blocked(Blocked { pending, waits_for, on: lock::blockers(self, session, wait).to_vec() })
     }
 
     /// Whether a session has a step to do now: cheaper than [`Database::activity`].
     pub fn can_step(&self, session: SessionId) -> bool {
         let s = &*self.sessions[session.0];
         match &s.wait {
-            Some(wait) => lock::blockers(self.all_sessions(), &self.committed, session, wait).is_empty(),
+            Some(wait) => lock::is_over(self, session, wait),
             None => !s.is_idle(),
         }
     }
@@ -192,15 +226,7 @@ impl Database {
         if self.sessions.iter().filter(|s| s.wait.is_some()).count() < 2 {
             return Vec::new();
         }
-        let waits_for: Vec<SessionSet> = self
-            .all_sessions()
-            .map(|(id, s)| {
-                s.wait
-                    .as_ref()
-                    .map_or_else(SessionSet::new, |w| lock::blockers(self.all_sessions(), &self.committed, id, w))
-            })
-            .collect();
-        lock::cycle(&waits_for)
+        deadlock::members(self)
     }
 
     /// Makes a waiting session the victim of the deadlock it is in.
@@ -208,20 +234,30 @@ impl Database {
     /// # Panics
     /// If the session is idle.
     pub fn kill(&mut self, victim: SessionId) -> Step {
-        let pending = self.pending(victim).expect("a victim waits for a lock");
-        let mut machine = Machine::take(self, victim);
-        let reply = machine.fail_with(SqlError::new(SqlState::DEADLOCK_DETECTED, "deadlock detected"));
+        self.interrupt(victim, deadlock::detected())
+    }
+
+    /// Ends what a session is doing with an error that comes from outside of it: a timeout, or a request to cancel.
+    ///
+    /// # Panics
+    /// If the session is idle.
+    pub fn interrupt(&mut self, session: SessionId, error: SqlError) -> Step {
+        let pending = self.pending(session).expect("only a session with something to do can be interrupted");
+        let mut machine = Machine::take(self, session);
+        let reply = machine.fail_with(error);
         let left = machine.put_back();
-        self.finish_step(victim, left, pending, reply)
+        self.finish_step(session, left, pending, reply)
     }
 
     fn finish_step(
-        &self,
+        &mut self,
         session: SessionId,
         (footprint, notices, outcome): (crate::Footprint, Vec<Notice>, Option<Outcome>),
         pending: Pending,
         reply: Option<Reply>,
     ) -> Step {
+        self.untangle(session);
+        self.renew_waits();
         let outcome = outcome.unwrap_or_else(|| match self.activity(session) {
             Activity::Blocked(blocked) => Outcome::Blocked(blocked),
             _ => Outcome::Done,

@@ -214,10 +214,6 @@ impl Machine<'_> {
                 return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message).detail(detail));
             }
         }
-        if self.others().any(|(_, s)| s.transaction.as_ref().is_some_and(|t| !t.is_quiet())) {
-            let message = "TRUNCATE while another session has changed rows is not supported by the embedded engine";
-            return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message).hint("use DELETE"));
-        }
         let (committed, digest, epoch) = (self.db.committed.clone(), self.db.committed_digest, self.db.epoch);
         let view = self.transaction_mut().begin_statement(&schema.catalog, &committed, digest, epoch).clone();
         for &table in tables {
@@ -232,6 +228,9 @@ impl Machine<'_> {
     /// SET. What changes behaviour is interpreted; the rest is accepted and has no meaning here.
     pub(crate) fn set(&mut self, _local: bool, name: &str, value: Option<&str>) -> Result<&'static str, SqlError> {
         use isolde_sql::ast::Isolation::*;
+        if let Some(set) = self.session.options.timeouts.set(name, value) {
+            set?;
+        }
         if matches!(name, "default_transaction_isolation" | "transaction_isolation") {
             let level = match value.map(str::to_lowercase).as_deref() {
                 None | Some("read committed" | "read uncommitted") => ReadCommitted,

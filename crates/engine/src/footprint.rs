@@ -7,11 +7,12 @@
 
 use std::sync::Arc;
 
-use isolde_sql::ast::LockStrength;
+use isolde_sql::ast::{LockStrength, TableLockMode};
 use isolde_sql::catalog::TableId;
 use isolde_sql::typed::Expr;
 use isolde_sql::{Row, Value};
 
+use crate::lock::LockKey;
 use crate::storage::RowId;
 use crate::{eval, plan};
 
@@ -26,6 +27,8 @@ pub struct Footprint {
     pub writes: Vec<Write>,
     /// Row locks taken, waited for and given up.
     pub locks: Vec<LockEvent>,
+    /// Table and advisory locks taken, waited for and given up.
+    pub heavy: Vec<HeavyEvent>,
     /// Unique keys it checked against everybody's rows, committed or not.
     pub probes: Vec<Probe>,
     /// Sequences it drew from: the sequence and the value.
@@ -101,7 +104,18 @@ pub struct LockEvent {
     pub kind: LockEventKind,
 }
 
-/// What happened to a row lock.
+/// What happened to a lock on a table or an advisory key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HeavyEvent {
+    /// What it is on.
+    pub key: LockKey,
+    /// Its mode.
+    pub mode: TableLockMode,
+    /// What happened.
+    pub kind: LockEventKind,
+}
+
+/// What happened to a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LockEventKind {
     /// Granted.

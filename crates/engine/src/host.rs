@@ -1,7 +1,7 @@
 //! Functions that need a session: sequences, time, pretended chance.
 //!
-//! Sequences are shared by all, never rolled back, and outside every snapshot. Time stands still: `now()` and its kin are the
-//! same in every run, because a schedule must give the same result whenever it is replayed. Random values are a fixed
+//! Sequences are shared by all, never rolled back, and outside every snapshot. Time is the [clock](crate::Database::clock)'s, which
+//! stands still unless somebody runs it: a schedule must give the same result whenever it is replayed. Random values are a fixed
 //! function of the session and of how many it has drawn.
 
 use std::collections::BTreeMap;
@@ -11,11 +11,14 @@ use isolde_sql::builtin::SessionFunction;
 use isolde_sql::catalog::{Catalog, Sequence};
 use isolde_sql::{SqlError, SqlState, Value};
 
-use crate::eval::Host;
+use crate::database::Database;
+use crate::eval::{Host, Interrupt};
+use crate::footprint::HeavyEvent;
+use crate::lock::Target;
 use crate::routine::{Shape, field_of};
-use crate::session::{Frame, Session, SessionId};
+use crate::session::{Frame, Granted, Notice, Session, SessionId};
 
-/// The moment at which everything happens: 2025-01-01 00:00:00 UTC, in microseconds since 2000.
+/// The moment at which the clock starts: 2025-01-01 00:00:00 UTC, in microseconds since 2000.
 const NOW: i64 = 9_132 * 24 * 60 * 60 * 1_000_000;
 
 /// The state of all sequences: the last value given out, if any was.
@@ -24,34 +27,42 @@ pub(crate) type Sequences = Arc<BTreeMap<Arc<str>, Option<i64>>>;
 /// A session's side of [`Host`].
 pub(crate) struct SessionHost<'a> {
     pub(crate) catalog: &'a Catalog,
-    pub(crate) sequences: &'a mut Sequences,
+    pub(crate) db: &'a mut Database,
     pub(crate) session: &'a mut Session,
     pub(crate) me: SessionId,
     /// The records of the routine that is being evaluated; `None` for a statement, whose routine is on the stack.
     pub(crate) shapes: Option<&'a [Shape]>,
     /// Draws of this step, for the footprint.
     pub(crate) drawn: &'a mut Vec<(Arc<str>, i64)>,
+    /// Advisory locks of this step, for the footprint.
+    pub(crate) heavy: &'a mut Vec<HeavyEvent>,
+    /// What is said to the client.
+    pub(crate) notices: &'a mut Vec<Notice>,
 }
 
 impl Host for SessionHost<'_> {
-    fn session_function(&mut self, function: SessionFunction, args: &[Value]) -> Result<Value, SqlError> {
+    fn session_function(&mut self, function: SessionFunction, args: &[Value]) -> Result<Value, Interrupt> {
         match function {
-            SessionFunction::TransactionTimestamp
-            | SessionFunction::StatementTimestamp
-            | SessionFunction::ClockTimestamp => Ok(Value::Timestamptz(NOW)),
-            SessionFunction::NextVal => self.next_value(args),
-            SessionFunction::CurrVal => self.current_value(args),
-            SessionFunction::SetVal => self.set_value(args),
+            SessionFunction::TransactionTimestamp => {
+                let began = self.session.transaction.as_ref().map_or(self.db.clock, |t| t.began);
+                Ok(Value::Timestamptz(NOW + began))
+            }
+            SessionFunction::StatementTimestamp => Ok(Value::Timestamptz(NOW + self.session.statement_began)),
+            SessionFunction::ClockTimestamp => Ok(Value::Timestamptz(NOW + self.db.clock)),
+            SessionFunction::NextVal => Ok(self.next_value(args)?),
+            SessionFunction::CurrVal => Ok(self.current_value(args)?),
+            SessionFunction::SetVal => Ok(self.set_value(args)?),
             SessionFunction::LastVal => match self.session.drawn.last() {
                 Some((_, value)) => Ok(Value::Int(*value)),
-                None => Err(not_drawn("lastval is not yet defined in this session".into())),
+                None => Err(not_drawn("lastval is not yet defined in this session".into()).into()),
             },
             SessionFunction::Random => Ok(Value::Float((self.random() >> 75) as f64 / (1u64 << 53) as f64)),
             SessionFunction::GenRandomUuid => {
                 let bits = self.random() & !(0xf << 76) & !(0x3 << 62);
                 Ok(Value::Uuid(bits | (0x4 << 76) | (0x2 << 62)))
             }
-            SessionFunction::PgSleep => Ok(Value::text("")),
+            SessionFunction::PgSleep => self.sleep(args),
+            SessionFunction::Advisory(function) => self.advisory(function, args),
             SessionFunction::CurrentUser => Ok(Value::text("isolde")),
             SessionFunction::CurrentSetting => Ok(Value::text("")),
             SessionFunction::TxidCurrent | SessionFunction::BackendPid => Ok(Value::Int(self.me.0 as i64 + 1)),
@@ -69,9 +80,20 @@ impl Host for SessionHost<'_> {
 }
 
 impl SessionHost<'_> {
+    /// `pg_sleep`: waits, if there is time.
+    fn sleep(&mut self, args: &[Value]) -> Result<Value, Interrupt> {
+        let slept = self.session.granted.take_if(|granted| *granted == Granted::Slept).is_some();
+        match args {
+            [Value::Float(seconds)] if self.db.timed && !slept && *seconds > 0.0 => {
+                Err(Interrupt::Wait(Target::Time(self.db.clock + (seconds * 1e6) as i64)))
+            }
+            _ => Ok(Value::text("")),
+        }
+    }
+
     fn next_value(&mut self, args: &[Value]) -> Result<Value, SqlError> {
         let sequence = self.sequence(args)?;
-        let state = Arc::make_mut(self.sequences).entry(sequence.name.clone()).or_default();
+        let state = Arc::make_mut(&mut self.db.sequences).entry(sequence.name.clone()).or_default();
         let value = match *state {
             None => sequence.start,
             Some(last) => last.checked_add(sequence.increment).filter(|v| *v <= sequence.max).ok_or_else(|| {
@@ -100,7 +122,7 @@ impl SessionHost<'_> {
         let Some(Value::Int(value)) = args.get(1) else { return Ok(Value::Null) };
         let called = !matches!(args.get(2), Some(Value::Bool(false)));
         let last = if called { Some(*value) } else { value.checked_sub(sequence.increment) };
-        Arc::make_mut(self.sequences).insert(sequence.name.clone(), last);
+        Arc::make_mut(&mut self.db.sequences).insert(sequence.name.clone(), last);
         self.remember(&sequence.name, *value);
         self.drawn.push((sequence.name.clone(), *value));
         Ok(Value::Int(*value))

@@ -30,8 +30,9 @@
 //! **Every step says what it did.** [`Step`] carries the result and the [`Footprint`]: predicates read, rows written, locks taken, rows
 //! published. Whether two steps commute is decided from these alone.
 //!
-//! What is *absent*: no I/O, no clock, no threads, no randomness, no schedule. Who acts next is the caller's choice.
+//! What is *absent*: no I/O, no real time, no threads, no randomness, no schedule. Who acts next is the caller's choice.
 
+mod clock;
 mod control;
 mod database;
 mod define;
@@ -51,11 +52,14 @@ mod storage;
 mod transaction;
 mod trigger;
 
+pub use clock::{Timeouts, Timer};
 pub use database::{Database, Faults};
 pub use footprint::Footprint;
+pub use lock::heavy::LockKey;
 pub use prepare::Prepared;
 pub use routine::is_endless;
 pub use session::{
     Activity, Blocked, Notice, Outcome, Pending, PendingKind, Reply, SessionId, SessionOptions, StatementResult, Step,
+    WaitsFor,
 };
 pub use storage::{RowId, TableData, Tables, Tuple};

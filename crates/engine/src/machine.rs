@@ -22,7 +22,7 @@ use crate::eval::{self, CallResult, Calls, Context, Env, Interrupt};
 use crate::exec::{Produced, Running, Stop};
 use crate::footprint::{Footprint, LockEvent, LockEventKind, SnapshotTaken};
 use crate::host::SessionHost;
-use crate::lock::{self, RowRef, Wait, Wants};
+use crate::lock::{self, RowRef, Wants};
 use crate::prepare::{Plan, Prepared};
 use crate::routine::{Code, RoutineFrame, Shape};
 use crate::session::{Frame, Notice, Outcome, Reply, Session, SessionId, StatementFrame, StatementResult};
@@ -76,13 +76,14 @@ impl<'a> Machine<'a> {
         if self.session.transaction.is_none() && !matches!(kind, StatementKind::Transaction(_)) {
             self.begin_implicit();
         }
+        self.session.statement_began = self.db.clock;
         self.push_statement(prepared.clone(), params.into());
         self.advance()
     }
 
     /// Does one step: what the session rests before.
     pub(crate) fn step(&mut self) -> Answer {
-        self.session.wait = None;
+        self.end_wait();
         if let Some(result) = self.session.committing.take() {
             self.outcome = Some(Outcome::Committed);
             self.commit();
@@ -97,7 +98,7 @@ impl<'a> Machine<'a> {
 
     /// Ends the statement at the top with an error, as if it had met it: the deadlock check does that to its victim.
     pub(crate) fn fail_with(&mut self, error: SqlError) -> Answer {
-        self.session.wait = None;
+        self.leave_queue();
         if self.is_failed() {
             return Some(Err(in_failed_transaction()));
         }
@@ -140,6 +141,9 @@ impl<'a> Machine<'a> {
 
     /// Runs the statement at the top of the stack, from its start or from where it stopped.
     fn run_statement_frame(&mut self) -> Ran {
+        if let Err(ran) = self.enter_statement() {
+            return ran;
+        }
         let Some(Frame::Statement(frame)) = self.session.frames.last_mut() else {
             unreachable!("a step begins with a statement at the top of the stack")
         };
@@ -165,9 +169,59 @@ impl<'a> Machine<'a> {
             StatementKind::Transaction(control) => self.control(control),
             StatementKind::Define(define) => self.statement_done(|machine| machine.define(define)),
             StatementKind::Truncate(tables) => self.statement_done(|machine| machine.truncate(tables)),
+            StatementKind::LockTable { .. } => self.statement_done(|_| Ok("LOCK TABLE")),
             StatementKind::Set { local, name, value } => {
                 self.statement_done(|machine| machine.set(*local, name, value.as_deref()))
             }
+        }
+    }
+
+    /// Before a statement begins, it has its tables: it waits for them if need be.
+    fn enter_statement(&mut self) -> Result<(), Ran> {
+        let Some(Frame::Statement(frame)) = self.session.frames.last() else { return Ok(()) };
+        if frame.running.is_some() || frame.prepared.locks.is_empty() {
+            return Ok(());
+        }
+        let prepared = frame.prepared.clone();
+        let nowait = match prepared.statement.kind {
+            StatementKind::LockTable { nowait, .. } => {
+                let inside = self.session.frames.len() > 1;
+                if !inside && !self.session.transaction.as_ref().is_some_and(|t| t.explicit) {
+                    let message = "LOCK TABLE can only be used in transaction blocks";
+                    return Err(self.fail(SqlError::new(SqlState::NO_ACTIVE_TRANSACTION, message)));
+                }
+                nowait
+            }
+            _ => {
+                self.take_kept_snapshot();
+                false
+            }
+        };
+        for &(table, mode) in prepared.locks.iter() {
+            match self.lock_table(table, mode, nowait) {
+                Ok(()) => {}
+                Err(Stop::Wait(target)) => return Err(self.begin_wait(target)),
+                Err(Stop::Error(error)) => return Err(self.fail(error)),
+                Err(Stop::Call(..) | Stop::Query(_)) => unreachable!("a table lock needs nothing else"),
+            }
+        }
+        Ok(())
+    }
+
+    /// A transaction that keeps its snapshot takes it before it waits for tables.
+    fn take_kept_snapshot(&mut self) {
+        if !self.db.tracks_table_locks {
+            return;
+        }
+        if self.session.transaction.is_none() {
+            self.begin_implicit();
+        }
+        let db = &*self.db;
+        if let Some(t) =
+            self.session.transaction.as_mut().filter(|t| t.keeps_snapshot() && t.snapshot.is_none() && !t.failed)
+        {
+            t.begin_statement(&db.schema.catalog, &db.committed, db.committed_digest, db.epoch);
+            self.footprint.snapshot = Some(SnapshotTaken::Transaction);
         }
     }
 
@@ -200,12 +254,9 @@ impl<'a> Machine<'a> {
                 self.deliver(produced)
             }
             Err(Stop::Error(error)) => self.fail(error),
-            Err(Stop::Wait(row, wants, seen)) => {
-                let ticket = self.db.next_ticket;
-                self.db.next_ticket += 1;
-                self.session.wait = Some(Wait { row, wants, seen, ticket });
+            Err(Stop::Wait(target)) => {
                 self.mark_entered(*run);
-                Ran::Blocked
+                self.begin_wait(target)
             }
             Err(Stop::Call(routine, args)) => {
                 self.mark_entered(*run);
@@ -239,6 +290,10 @@ impl<'a> Machine<'a> {
             }
             Err(Interrupt::Call(function, args)) => (function, args),
             Err(Interrupt::Lock(query)) => return self.enter_query(query, params, *run),
+            Err(Interrupt::Wait(target)) => {
+                self.mark_entered(*run);
+                return self.begin_wait(target);
+            }
             Err(Interrupt::Error(error)) => return self.fail(error),
         };
         self.mark_entered(*run);
@@ -460,10 +515,12 @@ impl<'a> Machine<'a> {
         let schema = Arc::clone(&self.db.schema);
         let mut host = SessionHost {
             catalog: &schema.catalog,
-            sequences: &mut self.db.sequences,
+            db: &mut *self.db,
             session: &mut self.session,
             me: self.me,
             drawn: &mut self.footprint.sequences,
+            heavy: &mut self.footprint.heavy,
+            notices: &mut self.notices,
             shapes,
         };
         let reads = &mut self.footprint.reads;

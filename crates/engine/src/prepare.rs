@@ -3,7 +3,7 @@
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use isolde_sql::ast;
+use isolde_sql::ast::{self, TableLockMode};
 use isolde_sql::catalog::{Catalog, TableId};
 use isolde_sql::typed::{self, OutputColumn, QueryBody, Rel, RelSource, RowLocking, StatementKind};
 use isolde_sql::{Diagnostic, Type};
@@ -20,6 +20,8 @@ pub struct Prepared {
     pub(crate) plan: Plan,
     /// Whether running it may see or change what others see or change: only then is it a step of its own.
     pub(crate) visible: bool,
+    /// The table locks that it takes before it begins, in order.
+    pub(crate) locks: Box<[(TableId, TableLockMode)]>,
     /// Tells statements apart in digests.
     pub(crate) id: u64,
     /// INSERT, UPDATE and DELETE stop after returning so many rows, because there is an error if there are more.
@@ -126,7 +128,8 @@ impl Prepared {
         let plan = Plan::new(catalog, &statement.kind);
         let mut hasher = rustc_hash::FxHasher::default();
         (&statement.text, statement.span).hash(&mut hasher);
-        Prepared { plan, visible: is_visible(&statement.kind), id: hasher.finish(), rows_max: None, statement }
+        let (locks, visible) = (crate::lock::needs::table_locks(catalog, &statement.kind), is_visible(&statement.kind));
+        Prepared { plan, visible, locks, id: hasher.finish(), rows_max: None, statement }
     }
 }
 
@@ -140,7 +143,7 @@ fn is_visible(statement: &StatementKind) -> bool {
             drawing || !query.locking.is_empty() || !query.tables().is_empty()
         }
         StatementKind::Insert(_) | StatementKind::Update(_) | StatementKind::Delete(_) => true,
-        StatementKind::Define(_) | StatementKind::Truncate(_) => true,
+        StatementKind::Define(_) | StatementKind::Truncate(_) | StatementKind::LockTable { .. } => true,
         StatementKind::Transaction(_) | StatementKind::Set { .. } => false,
         StatementKind::Call(..) | StatementKind::Do(_) | StatementKind::Cursor(_) => false,
     }

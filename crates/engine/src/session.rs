@@ -8,13 +8,16 @@
 
 use std::sync::Arc;
 
-use isolde_sql::ast::{Isolation, LockStrength, plpgsql::RaiseLevel};
+use imbl::OrdMap;
+use isolde_sql::ast::{Isolation, LockStrength, TableLockMode, plpgsql::RaiseLevel};
 use isolde_sql::typed::OutputColumn;
 use isolde_sql::{Row, Span, SqlError, Value};
 
+use crate::clock::Timeouts;
 use crate::exec::Running;
 use crate::footprint::Footprint;
-use crate::lock::{Held, RowRef, Wait};
+use crate::lock::advisory::Counts;
+use crate::lock::{Held, LockKey, RowRef, Scope, Wait};
 use crate::prepare::Prepared;
 use crate::routine::RoutineFrame;
 use crate::transaction::Transaction;
@@ -32,6 +35,8 @@ pub struct SessionOptions {
     pub read_only: bool,
     /// Each statement inside a routine is a transaction of its own: the routine stands for application code that opens none.
     pub autocommit: bool,
+    /// `lock_timeout` and its kin.
+    pub timeouts: Timeouts,
 }
 
 /// What a session is doing while nobody runs it.
@@ -74,12 +79,31 @@ pub enum PendingKind {
 pub struct Blocked {
     /// The statement.
     pub pending: Pending,
-    /// The row it wants.
-    pub row: RowRef,
-    /// The lock it wants on that row; `None` where it wants to know whether a unique key is taken.
-    pub strength: Option<LockStrength>,
+    /// What it wants.
+    pub waits_for: WaitsFor,
     /// Who is in the way.
     pub on: Vec<SessionId>,
+}
+
+/// What a statement waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WaitsFor {
+    /// A row.
+    Row {
+        /// Which.
+        row: RowRef,
+        /// The lock it wants on it; `None` where it wants to know whether a unique key is taken.
+        strength: Option<LockStrength>,
+    },
+    /// A table or an advisory key.
+    Lock {
+        /// Which.
+        key: LockKey,
+        /// The mode.
+        mode: TableLockMode,
+    },
+    /// A time of the [clock](crate::Database::clock).
+    Time(i64),
 }
 
 /// What a step did.
@@ -163,8 +187,23 @@ pub(crate) struct Session {
     pub(crate) drawn: Arc<Vec<(Arc<str>, i64)>>,
     /// Said during a submission, and not yet told.
     pub(crate) notices: Vec<Notice>,
+    /// Advisory locks that it keeps from one transaction to the next.
+    pub(crate) advisory: OrdMap<LockKey, Counts>,
+    /// What its wait has brought, for the call that waited.
+    pub(crate) granted: Option<Granted>,
+    /// When its client sent what it is doing.
+    pub(crate) statement_began: i64,
     /// How many pseudo-random values it has drawn.
     pub(crate) randoms: u64,
+}
+
+/// What a function that waited inside an expression got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Granted {
+    /// An advisory lock.
+    Lock(LockKey, TableLockMode, Scope),
+    /// Its sleep.
+    Slept,
 }
 
 /// An activation on a session's stack.

@@ -9,7 +9,7 @@ use std::hash::{Hash, Hasher};
 
 use crate::database::{Database, row_digest};
 use crate::exec::{Input, Running};
-use crate::lock::RowRef;
+use crate::lock::{RowRef, Target};
 use crate::routine::RoutineFrame;
 use crate::session::{Frame, Session, StatementFrame};
 use crate::transaction::{Snapshot, Transaction};
@@ -26,6 +26,9 @@ impl Database {
             self.session_digest(session).hash(&mut h);
         }
         self.hash_waits(&mut h);
+        for (key, queue) in self.queues.iter() {
+            (key, queue).hash(&mut h);
+        }
         h.digest()
     }
 
@@ -34,6 +37,12 @@ impl Database {
         session.options.hash(&mut h);
         session.drawn.hash(&mut h);
         session.randoms.hash(&mut h);
+        for (key, counts) in &session.advisory {
+            (key, counts).hash(&mut h);
+        }
+        if self.timed {
+            (self.clock - session.statement_began).hash(&mut h);
+        }
         session.committing.is_some().hash(&mut h);
         session.frames.len().hash(&mut h);
         for frame in &session.frames {
@@ -60,6 +69,12 @@ impl Database {
             writes = writes.wrapping_add(isolde_digest::tagged(0x77, (table, &change.before, after)));
         }
         writes.hash(h);
+        for (key, modes) in &t.heavy {
+            (key, modes).hash(h);
+        }
+        if self.timed {
+            (self.clock - t.began).hash(h);
+        }
         t.savepoints.len().hash(h);
         for savepoint in &t.savepoints {
             savepoint.name.hash(h);
@@ -72,6 +87,9 @@ impl Database {
                 saved = saved.wrapping_add(isolde_digest::tagged(0x6c, (self.content(*row), held.strength)));
             }
             saved.hash(h);
+            for (key, modes) in savepoint.heavy() {
+                (key, modes).hash(h);
+            }
         }
     }
 
@@ -95,11 +113,20 @@ impl Database {
         let mut waits: Vec<_> = self.all_sessions().filter_map(|(id, s)| Some((s.wait.as_ref()?, id))).collect();
         waits.sort_by_key(|(wait, _)| wait.ticket);
         for (wait, id) in waits {
-            let pending = self.all_sessions().find_map(|(_, s)| {
-                let change = s.transaction.as_ref()?.writes.get(&wait.row)?;
-                Some(isolde_digest::tagged(0x70, change.after.as_ref().map(|t| &t.values)))
-            });
-            (id, self.content(wait.row), pending, wait.wants).hash(h);
+            if self.timed {
+                (self.clock - wait.began, wait.checked, wait.first).hash(h);
+            }
+            match &wait.target {
+                Target::Row(target) => {
+                    let pending = self.all_sessions().find_map(|(_, s)| {
+                        let change = s.transaction.as_ref()?.writes.get(&target.row)?;
+                        Some(isolde_digest::tagged(0x70, change.after.as_ref().map(|t| &t.values)))
+                    });
+                    (id, self.content(target.row), pending, target.wants).hash(h);
+                }
+                Target::Heavy { key, mode, scope } => (id, key, mode, scope).hash(h),
+                Target::Time(until) => (id, until - self.clock).hash(h),
+            }
         }
     }
 

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use crate::define::Before;
 use crate::footprint;
-use crate::lock::{Held, RowRef};
+use crate::lock::{Held, LockKey, Modes, RowRef};
 use crate::storage::{Tables, Tuple};
 
 /// An open transaction.
@@ -34,11 +34,15 @@ pub(crate) struct Transaction {
     pub(crate) writes: OrdMap<RowRef, Change>,
     /// Row locks held, the strongest per row.
     pub(crate) locks: OrdMap<RowRef, Held>,
+    /// Locks on tables and advisory keys.
+    pub(crate) heavy: OrdMap<LockKey, Modes>,
     pub(crate) savepoints: Vec<Savepoint>,
     /// What there was before its first definition, if it made any.
     pub(crate) before: Option<Before>,
     /// Whether a query has run, so that the level can no longer change.
     pub(crate) queried: bool,
+    /// When it began.
+    pub(crate) began: i64,
     /// SQL statements run so far: an implicit transaction of one statement commits with it.
     pub(crate) statements: u32,
 }
@@ -86,6 +90,10 @@ pub(crate) struct Snapshot {
 }
 
 impl Savepoint {
+    pub(crate) fn heavy(&self) -> &OrdMap<LockKey, Modes> {
+        &self.heavy
+    }
+
     pub(crate) fn writes(&self) -> &OrdMap<RowRef, Change> {
         &self.writes
     }
@@ -115,6 +123,7 @@ pub(crate) struct Savepoint {
     view_epoch: Option<u64>,
     writes: OrdMap<RowRef, Change>,
     locks: OrdMap<RowRef, Held>,
+    heavy: OrdMap<LockKey, Modes>,
 }
 
 impl Transaction {
@@ -129,16 +138,23 @@ impl Transaction {
             view_epoch: None,
             writes: OrdMap::new(),
             locks: OrdMap::new(),
+            heavy: OrdMap::new(),
             savepoints: Vec::new(),
             before: None,
             queried: false,
+            began: 0,
             statements: 0,
         }
     }
 
+    /// The same, begun at this time.
+    pub(crate) fn begun_at(self, began: i64) -> Self {
+        Transaction { began, ..self }
+    }
+
     /// Whether nobody else could tell if it ended now.
     pub(crate) fn is_quiet(&self) -> bool {
-        self.writes.is_empty() && self.locks.is_empty()
+        self.writes.is_empty() && self.locks.is_empty() && self.heavy.is_empty()
     }
 
     /// Whether this level keeps one snapshot for the whole transaction.
@@ -250,6 +266,7 @@ impl Transaction {
             view_epoch: self.view_epoch,
             writes: self.writes.clone(),
             locks: self.locks.clone(),
+            heavy: self.heavy.clone(),
         });
     }
 
@@ -259,9 +276,10 @@ impl Transaction {
     }
 
     /// Puts everything back to where it was at a savepoint, which stays. Says which locks that gave up.
-    pub(crate) fn rollback_to(&mut self, depth: usize) -> Vec<footprint::LockEvent> {
+    pub(crate) fn rollback_to(&mut self, depth: usize) -> Lost {
         self.savepoints.truncate(depth + 1);
-        let Some(savepoint) = self.savepoints.last().cloned() else { return Vec::new() };
+        let Some(savepoint) = self.savepoints.last().cloned() else { return (Vec::new(), Vec::new()) };
+        let heavy = std::mem::replace(&mut self.heavy, savepoint.heavy);
         let held = std::mem::replace(&mut self.locks, savepoint.locks);
         self.view = savepoint.view;
         // A commit since then is not in the saved view; at REPEATABLE READ that is as it should be.
@@ -269,12 +287,14 @@ impl Transaction {
         self.writes = savepoint.writes;
         self.failed = false;
         let lost = held.iter().filter(|&(row, held)| self.locks.get(row) != Some(held));
-        lost.map(|(row, held)| released(*row, held.strength)).collect()
+        let rows = lost.map(|(row, held)| released(*row, held.strength)).collect();
+        (rows, heavy_released(&heavy, &self.heavy))
     }
 
     /// Holds the locks and writes of a savepoint, and no more.
     pub(crate) fn keep(&mut self, savepoint: &Savepoint) {
         self.locks = savepoint.locks.clone();
+        self.heavy = savepoint.heavy.clone();
         self.writes = savepoint.writes.clone();
         self.view = savepoint.view.clone();
         self.view_epoch = savepoint.view_epoch;
@@ -284,6 +304,26 @@ impl Transaction {
     pub(crate) fn release(&mut self, depth: usize) {
         self.savepoints.truncate(depth);
     }
+}
+
+/// Locks that were given up, on rows and others.
+type Lost = (Vec<footprint::LockEvent>, Vec<footprint::HeavyEvent>);
+
+/// The footprint's entries for locks on tables and advisory keys that were held, and now these are.
+pub(crate) fn heavy_released(
+    held: &OrdMap<LockKey, Modes>,
+    now: &OrdMap<LockKey, Modes>,
+) -> Vec<footprint::HeavyEvent> {
+    let kind = footprint::LockEventKind::Released;
+    let lost = |key: &LockKey, modes: &Modes| {
+        let (key, kept) = (*key, now.get(key).copied().unwrap_or_default());
+        modes.iter().filter(move |mode| !kept.contains(*mode)).map(move |mode| footprint::HeavyEvent {
+            key,
+            mode,
+            kind,
+        })
+    };
+    held.iter().flat_map(|(key, modes)| lost(key, modes)).collect()
 }
 
 /// The footprint's entry for a lock that is given up.

@@ -130,6 +130,7 @@ impl Engine {
 impl Driver for Engine {
     fn reset(&mut self, sessions: usize) {
         self.db = Database::new().with_faults(self.faults);
+        self.db.track_table_locks(true);
         self.setup = Some(self.db.open_session());
         self.waiting.clear();
         self.dice = (self.order > 0).then(|| Dice::new(self.order));

@@ -25,6 +25,7 @@ pub(crate) use calls::{CallResult, Calls};
 pub(crate) use subquery::{Cache, rows_of, run_source};
 
 use crate::footprint::Read;
+use crate::lock::Target;
 use crate::plan::expr::{Expr, IntegerOp, PureFn};
 use crate::plan::facts::is_stable;
 use crate::prepare::Prepared;
@@ -47,7 +48,7 @@ pub(crate) struct Context<'a> {
 /// What a session does for expressions.
 pub(crate) trait Host {
     /// `now()`, `nextval('s')` and the like.
-    fn session_function(&mut self, function: SessionFunction, args: &[Value]) -> Result<Value, SqlError>;
+    fn session_function(&mut self, function: SessionFunction, args: &[Value]) -> Result<Value, Interrupt>;
 
     /// The position of a field in the record that a variable holds at present.
     fn field(&mut self, slot: usize, name: &str) -> Result<usize, SqlError> {
@@ -65,6 +66,8 @@ pub(crate) enum Interrupt {
     Call(RoutineId, Vec<Value>),
     /// It needs the rows of this query, which locks them.
     Lock(Arc<Prepared>),
+    /// It waits for this inside a function.
+    Wait(Target),
 }
 
 impl From<SqlError> for Interrupt {
@@ -400,8 +403,8 @@ static NO_TABLES: LazyLock<Tables> = LazyLock::new(Tables::default);
 struct NoHost;
 
 impl Host for NoHost {
-    fn session_function(&mut self, _: SessionFunction, _: &[Value]) -> Result<Value, SqlError> {
-        Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, "this function needs a session"))
+    fn session_function(&mut self, _: SessionFunction, _: &[Value]) -> Result<Value, Interrupt> {
+        Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, "this function needs a session").into())
     }
 }
 
@@ -413,7 +416,7 @@ fn nowhere<T>(
     let mut ctx = Context { view: &NO_TABLES, params, host: &mut host, calls: &mut calls, reads: &mut reads };
     evaluate(&mut ctx).map_err(|why| match why {
         Interrupt::Error(error) => error,
-        Interrupt::Call(..) | Interrupt::Lock(_) => {
+        Interrupt::Call(..) | Interrupt::Lock(_) | Interrupt::Wait(_) => {
             SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, "this function needs a session")
         }
     })
@@ -564,7 +567,7 @@ fn session(
         return Ok(Value::Null);
     }
     if is_stable(function) {
-        return Ok(ctx.host.session_function(function, &args)?);
+        return ctx.host.session_function(function, &args);
     }
     if let Some(result) = ctx.calls.next() {
         return Ok(result.into_value());

@@ -9,7 +9,7 @@ use isolde_sql::{Row, SqlError, SqlState, Value};
 use super::{Running, Stop};
 use crate::eval;
 use crate::footprint::{ColumnSet, Probe};
-use crate::lock::{RowRef, Wants};
+use crate::lock::{RowRef, Target, Wants};
 use crate::machine::Machine;
 use crate::prepare::CheckPlan;
 use crate::session::SessionId;
@@ -55,7 +55,7 @@ impl Machine<'_> {
                     Found::Row(_) => {
                         return Err(duplicate_key(&schema.catalog.table(row.0).columns, index, &key).into());
                     }
-                    Found::Pending(other) => return Err(Stop::Wait((row.0, other), Wants::Outcome, None)),
+                    Found::Pending(other) => return Err(Stop::Wait(Target::row((row.0, other), Wants::Outcome, None))),
                 }
             }
             next += 1;
@@ -79,7 +79,7 @@ impl Machine<'_> {
             match self.find_key(table, arbiter, &key, None) {
                 Found::Nobody => {}
                 Found::Row(row) => return Ok(Some(row)),
-                Found::Pending(row) => return Err(Stop::Wait((table, row), Wants::Outcome, None)),
+                Found::Pending(row) => return Err(Stop::Wait(Target::row((table, row), Wants::Outcome, None))),
             }
         }
         Ok(None)

@@ -4,7 +4,7 @@
 //! the child's transaction ends. A parent that goes, or changes its key, looks for children with the *newest* state,
 //! whatever the snapshot: they are refused (NO ACTION, RESTRICT), deleted, or changed. What a cascade does queues checks of its own.
 
-use isolde_sql::ast::{LockStrength, LockWait, ReferentialAction};
+use isolde_sql::ast::{LockStrength, LockWait, ReferentialAction, TableLockMode};
 use isolde_sql::catalog::{ForeignKey, Table, TableId};
 use isolde_sql::{Row, SqlError, SqlState, Value};
 
@@ -86,10 +86,14 @@ impl Machine<'_> {
         match run.after[run.after_next].clone() {
             After::Child { row, key, parent } => {
                 let child = catalog.table(row.0);
+                self.lock_table(child.foreign_keys[key].parent, TableLockMode::RowShare, false)?;
                 let owner = catalog.table(child.foreign_keys[key].parent);
                 self.child_check(run, child, key, owner, row, parent)
             }
             After::Parent(check) => {
+                let looks = matches!(check.action, ReferentialAction::NoAction | ReferentialAction::Restrict);
+                let mode = if looks { TableLockMode::RowShare } else { TableLockMode::RowExclusive };
+                self.lock_table(check.child, mode, false)?;
                 self.parent_check(run, catalog.table(check.parent), catalog.table(check.child), &check)
             }
             After::CascadeDelete { found, key } => {

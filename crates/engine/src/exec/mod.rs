@@ -28,7 +28,7 @@ use isolde_sql::typed::OutputColumn;
 use isolde_sql::{Row, SqlError, Value};
 
 use crate::eval::{Calls, Interrupt};
-use crate::lock::{RowRef, Wants};
+use crate::lock::{RowRef, Target};
 use crate::machine::Machine;
 use crate::prepare::{Plan, Prepared};
 use crate::query::Candidate;
@@ -92,8 +92,8 @@ pub(crate) struct Produced {
 pub(crate) enum Stop {
     /// It failed.
     Error(SqlError),
-    /// Somebody else has this row; the version is the one that it must remain, see [`Wait::seen`](crate::lock::Wait::seen).
-    Wait(RowRef, Wants, Option<u64>),
+    /// It must wait.
+    Wait(Target),
     /// It needs the result of a routine.
     Call(RoutineId, Vec<Value>),
     /// It needs the rows of a query inside it, which locks them.
@@ -112,6 +112,7 @@ impl From<Interrupt> for Stop {
             Interrupt::Error(error) => Stop::Error(error),
             Interrupt::Call(routine, args) => Stop::Call(routine, args),
             Interrupt::Lock(query) => Stop::Query(query),
+            Interrupt::Wait(target) => Stop::Wait(target),
         }
     }
 }

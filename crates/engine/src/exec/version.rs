@@ -11,7 +11,7 @@ use isolde_sql::{Row, SqlError, SqlState};
 
 use super::Stop;
 use crate::eval::RelRow;
-use crate::lock::{self, RowRef, Wants};
+use crate::lock::{self, RowRef, Target, Wants};
 use crate::machine::Machine;
 use crate::storage::Tuple;
 use crate::transaction::First;
@@ -92,9 +92,11 @@ impl Machine<'_> {
         let refusable = self.keeps_snapshot() && !lock.follows;
         let must_remain = matches!(version, Version::Same).then_some(seen).filter(|_| refusable);
         match lock.wait {
-            LockWait::Block => Err(Stop::Wait(row, wants, must_remain)),
+            LockWait::Block => Err(Stop::Wait(Target::row(row, wants, must_remain))),
             // The version itself is free; it is for a later one of the same holder, whom PostgreSQL always waits for.
-            _ if self.is_held_later(row, strength) => Err(Stop::Wait(row, Wants::Upgrade(strength), must_remain)),
+            _ if self.is_held_later(row, strength) => {
+                Err(Stop::Wait(Target::row(row, Wants::Upgrade(strength), must_remain)))
+            }
             LockWait::SkipLocked => Ok(Version::Skipped),
             LockWait::NoWait => {
                 let table = &self.catalog().table(row.0).name;
@@ -110,7 +112,7 @@ impl Machine<'_> {
             lock.wait == LockWait::Block && !lock::old_holders(self.others(), self.me, row, seen, lock.seen).is_empty();
         if held {
             self.note_conflict(row, lock.seen, true);
-            return Err(Stop::Wait(row, Wants::Lock(lock.seen), Some(seen).filter(|_| !lock.follows)));
+            return Err(Stop::Wait(Target::row(row, Wants::Lock(lock.seen), Some(seen).filter(|_| !lock.follows))));
         }
         Ok(())
     }
@@ -183,7 +185,7 @@ impl Machine<'_> {
     /// Locks the newest version of a row, whatever was seen of it.
     pub(super) fn lock_row(&mut self, row: RowRef, strength: LockStrength) -> Result<(), Stop> {
         let version = self.newest(row).map_or(u64::MAX, |tuple| tuple.position);
-        self.acquire(row, version, strength, true).map_err(|wants| Stop::Wait(row, wants, None))
+        self.acquire(row, version, strength, true).map_err(|wants| Stop::Wait(Target::row(row, wants, None)))
     }
 
     /// Whether two versions agree in all columns of unique indexes.

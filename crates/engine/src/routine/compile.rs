@@ -126,7 +126,7 @@ impl Compiler<'_> {
 
     /// An expression, evaluated in passing if it is local, else by a statement of its own just before.
     fn expr(&mut self, e: &typed::Expr, at: &Stmt) -> Expr {
-        if e.is_local() && !draws(e) {
+        if e.is_local() && !draws(e) && !sleeps(e) {
             return plan::expr(self.catalog, e);
         }
         let slot = self.hidden(e.ty);
@@ -459,13 +459,25 @@ fn int(value: i64) -> typed::Expr {
     typed::Expr { kind: ExprKind::Const(Value::Int(value)), ty: Type::Int4 }
 }
 
-/// Whether it draws from a sequence, which everybody shares.
+/// Whether it draws from a sequence or takes an advisory lock, which everybody shares.
 pub(crate) fn draws(e: &typed::Expr) -> bool {
     let mut found = false;
     e.walk(0, &mut |e, _| {
         if let ExprKind::Call(function, _) = &e.kind {
-            found |= matches!(function.eval, Eval::Session(SessionFunction::NextVal | SessionFunction::SetVal));
+            use SessionFunction::{Advisory, NextVal, SetVal};
+            found |= matches!(function.eval, Eval::Session(NextVal | SetVal | Advisory(_)));
         }
+    });
+    found
+}
+
+/// Whether it may wait for time.
+fn sleeps(e: &typed::Expr) -> bool {
+    let mut found = false;
+    e.walk(0, &mut |e, _| {
+        let sleep =
+            |function: &isolde_sql::builtin::Builtin| matches!(function.eval, Eval::Session(SessionFunction::PgSleep));
+        found |= matches!(&e.kind, ExprKind::Call(function, _) if sleep(function));
     });
     found
 }

@@ -204,8 +204,8 @@ impl Machine<'_> {
         });
         result.map_err(|interrupt| match interrupt {
             Interrupt::Error(error) => error,
-            Interrupt::Call(..) | Interrupt::Lock(_) => {
-                unreachable!("a local expression calls no routine and reads no table")
+            Interrupt::Call(..) | Interrupt::Lock(_) | Interrupt::Wait(_) => {
+                unreachable!("a local expression calls no routine, reads no table and takes no lock")
             }
         })
     }

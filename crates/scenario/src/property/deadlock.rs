@@ -4,9 +4,8 @@
 //! abort like any other, told in a warning, and not a violation.
 
 use isolde_engine::footprint::LockEventKind;
-use isolde_engine::{Activity, Blocked, RowId};
+use isolde_engine::{Activity, Blocked, LockKey, Step, WaitsFor};
 use isolde_sql::SqlState;
-use isolde_sql::catalog::TableId;
 
 use super::{At, Explained, Property, Violation};
 use crate::names;
@@ -53,15 +52,25 @@ impl Property for Deadlock {
 fn waits(run: &Run<'_>, thread: usize) -> Option<String> {
     let scenario = run.system.scenario;
     let Activity::Blocked(blocked) = run.end.database.activity(scenario.threads[thread].session) else { return None };
-    let Blocked { pending, row: (table, row), on, .. } = blocked;
+    let Blocked { pending, waits_for, on } = blocked;
     let line = names::line(scenario, pending.span);
-    let item = names::row(run.end.database.catalog(), run.end.database.committed(), table, row);
+    let item = match waits_for {
+        WaitsFor::Row { row: (table, row), .. } => {
+            names::row(run.end.database.catalog(), run.end.database.committed(), table, row)
+        }
+        WaitsFor::Lock { key: LockKey::Table(table), .. } => {
+            format!("table {}", run.end.database.catalog().table(table).name)
+        }
+        WaitsFor::Lock { key: LockKey::Advisory(key), .. } => format!("advisory lock {key}"),
+        WaitsFor::Lock { key: LockKey::AdvisoryPair(a, b), .. } => format!("advisory lock ({a}, {b})"),
+        WaitsFor::Time(_) => return None,
+    };
     let holders: Vec<String> = on
         .iter()
         .filter_map(|session| run.system.thread_of(*session))
         .map(|holder| {
             let name = &scenario.threads[holder].name;
-            match locked_at(run, holder, table, row) {
+            match locked_at(run, holder, waits_for) {
                 Some(line) => format!("{name} has locked ({line})"),
                 None => format!("{name} is ahead for"),
             }
@@ -71,13 +80,12 @@ fn waits(run: &Run<'_>, thread: usize) -> Option<String> {
 }
 
 /// The line at which a thread took a lock it still has.
-fn locked_at(run: &Run<'_>, thread: usize, table: TableId, row: RowId) -> Option<String> {
+fn locked_at(run: &Run<'_>, thread: usize, what: WaitsFor) -> Option<String> {
     let mut line = None;
     for event in run.events.iter().filter(|e| e.thread == thread) {
         for step in &event.steps {
-            let of_row = step.footprint.locks.iter().filter(|l| (l.table, l.row) == (table, row));
-            for lock in of_row {
-                match lock.kind {
+            for kind in events(step, what) {
+                match kind {
                     LockEventKind::Taken => line = Some(names::line(run.system.scenario, step.pending.span)),
                     LockEventKind::Released => line = None,
                     LockEventKind::Queued | LockEventKind::Refused => {}
@@ -86,4 +94,15 @@ fn locked_at(run: &Run<'_>, thread: usize, table: TableId, row: RowId) -> Option
         }
     }
     line
+}
+
+/// What a step did to the lock that is waited for.
+fn events(step: &Step, what: WaitsFor) -> Vec<LockEventKind> {
+    match what {
+        WaitsFor::Row { row, .. } => {
+            step.footprint.locks.iter().filter(|l| (l.table, l.row) == row).map(|l| l.kind).collect()
+        }
+        WaitsFor::Lock { key, .. } => step.footprint.heavy.iter().filter(|l| l.key == key).map(|l| l.kind).collect(),
+        WaitsFor::Time(_) => Vec::new(),
+    }
 }

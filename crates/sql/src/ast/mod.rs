@@ -8,6 +8,7 @@ mod cursor;
 mod ddl;
 mod dml;
 mod expr;
+mod lock;
 pub mod plpgsql;
 mod query;
 mod trigger;
@@ -21,6 +22,7 @@ pub use cursor::*;
 pub use ddl::*;
 pub use dml::*;
 pub use expr::*;
+pub use lock::*;
 pub use query::*;
 pub use trigger::*;
 
@@ -93,6 +95,8 @@ pub enum StatementKind {
     Drop(Drop),
     /// `TRUNCATE`
     Truncate(Vec<QualifiedName>),
+    /// `LOCK TABLE`
+    LockTable(LockTable),
     /// `BEGIN`, `START TRANSACTION`
     Begin(TransactionModes),
     /// `COMMIT`, `END`

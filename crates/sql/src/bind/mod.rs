@@ -113,6 +113,10 @@ impl Binder<'_> {
                 let tables: Result<_> = names.iter().map(|n| Ok(self.table(n)?.id)).collect();
                 StatementKind::Truncate(tables?)
             }
+            S::LockTable(lock) => {
+                let tables: Result<_> = lock.tables.iter().map(|n| Ok(self.table(n)?.id)).collect();
+                StatementKind::LockTable { tables: tables?, mode: lock.mode, nowait: lock.nowait }
+            }
             S::Begin(modes) => StatementKind::Transaction(Transaction::Begin(*modes)),
             S::Commit { chain } => StatementKind::Transaction(Transaction::Commit { chain: *chain }),
             S::Rollback { chain } => StatementKind::Transaction(Transaction::Rollback { chain: *chain }),

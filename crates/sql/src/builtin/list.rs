@@ -1,6 +1,9 @@
 //! The list of builtins. Overloads of one name stand together, the narrowest types first.
 
-use super::{Builtin, Eval, SessionFunction, arithmetic as num, compare, field, like, math, md5, quote, text, time};
+use super::{
+    AdvisoryFunction, Builtin, Eval, SessionFunction, arithmetic as num, compare, field, like, math, md5, quote, text,
+    time,
+};
 use crate::types::Type::{self, *};
 use crate::value::Value;
 
@@ -24,6 +27,11 @@ const fn variadic(
     eval: fn(&[Value]) -> Result<Value, crate::SqlError>,
 ) -> Builtin {
     Builtin { name, args, variadic: true, returns, strict: false, eval: Eval::Pure(eval) }
+}
+
+/// `pg_[try_]advisory_[xact_]lock[_shared]`
+const fn advisory_lock(shared: bool, transaction: bool, tries: bool) -> SessionFunction {
+    SessionFunction::Advisory(AdvisoryFunction::Lock { shared, transaction, tries })
 }
 
 /// A function that needs the session.
@@ -233,6 +241,42 @@ pub static FUNCTIONS: &[Builtin] = &[
     session("random", &[], Float8, SessionFunction::Random),
     session("gen_random_uuid", &[], Uuid, SessionFunction::GenRandomUuid),
     session("pg_sleep", &[Float8], Void, SessionFunction::PgSleep),
+    session("pg_advisory_lock", &[Int8], Void, advisory_lock(false, false, false)),
+    session("pg_advisory_lock", &[Int4, Int4], Void, advisory_lock(false, false, false)),
+    session("pg_advisory_lock_shared", &[Int8], Void, advisory_lock(true, false, false)),
+    session("pg_advisory_lock_shared", &[Int4, Int4], Void, advisory_lock(true, false, false)),
+    session("pg_advisory_xact_lock", &[Int8], Void, advisory_lock(false, true, false)),
+    session("pg_advisory_xact_lock", &[Int4, Int4], Void, advisory_lock(false, true, false)),
+    session("pg_advisory_xact_lock_shared", &[Int8], Void, advisory_lock(true, true, false)),
+    session("pg_advisory_xact_lock_shared", &[Int4, Int4], Void, advisory_lock(true, true, false)),
+    session("pg_try_advisory_lock", &[Int8], Bool, advisory_lock(false, false, true)),
+    session("pg_try_advisory_lock", &[Int4, Int4], Bool, advisory_lock(false, false, true)),
+    session("pg_try_advisory_lock_shared", &[Int8], Bool, advisory_lock(true, false, true)),
+    session("pg_try_advisory_lock_shared", &[Int4, Int4], Bool, advisory_lock(true, false, true)),
+    session("pg_try_advisory_xact_lock", &[Int8], Bool, advisory_lock(false, true, true)),
+    session("pg_try_advisory_xact_lock", &[Int4, Int4], Bool, advisory_lock(false, true, true)),
+    session("pg_try_advisory_xact_lock_shared", &[Int8], Bool, advisory_lock(true, true, true)),
+    session("pg_try_advisory_xact_lock_shared", &[Int4, Int4], Bool, advisory_lock(true, true, true)),
+    session("pg_advisory_unlock", &[Int8], Bool, SessionFunction::Advisory(AdvisoryFunction::Unlock { shared: false })),
+    session(
+        "pg_advisory_unlock",
+        &[Int4, Int4],
+        Bool,
+        SessionFunction::Advisory(AdvisoryFunction::Unlock { shared: false }),
+    ),
+    session(
+        "pg_advisory_unlock_shared",
+        &[Int8],
+        Bool,
+        SessionFunction::Advisory(AdvisoryFunction::Unlock { shared: true }),
+    ),
+    session(
+        "pg_advisory_unlock_shared",
+        &[Int4, Int4],
+        Bool,
+        SessionFunction::Advisory(AdvisoryFunction::Unlock { shared: true }),
+    ),
+    session("pg_advisory_unlock_all", &[], Void, SessionFunction::Advisory(AdvisoryFunction::UnlockAll)),
     session("current_user", &[], Text, SessionFunction::CurrentUser),
     session("session_user", &[], Text, SessionFunction::CurrentUser),
     session("user", &[], Text, SessionFunction::CurrentUser),

@@ -71,10 +71,29 @@ pub enum SessionFunction {
     Random,
     GenRandomUuid,
     PgSleep,
+    /// `pg_advisory_lock` and its family.
+    Advisory(AdvisoryFunction),
     CurrentUser,
     CurrentSetting,
     TxidCurrent,
     BackendPid,
+}
+
+/// What a function of the family `pg_advisory_lock` does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum AdvisoryFunction {
+    /// `pg_[try_]advisory_[xact_]lock[_shared]`
+    Lock {
+        shared: bool,
+        transaction: bool,
+        tries: bool,
+    },
+    /// `pg_advisory_unlock[_shared]`
+    Unlock {
+        shared: bool,
+    },
+    UnlockAll,
 }
 
 /// An aggregate with one signature.

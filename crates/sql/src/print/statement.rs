@@ -43,6 +43,10 @@ pub(super) fn statement(f: &mut Formatter<'_>, kind: &StatementKind, into: Optio
         StatementKind::AlterTableAdd { table, constraint } => write!(f, "ALTER TABLE {table} ADD {constraint}")?,
         StatementKind::Drop(drop) => drop.fmt(f)?,
         StatementKind::Truncate(tables) => write!(f, "TRUNCATE {}", commas(tables))?,
+        StatementKind::LockTable(lock) => {
+            let nowait = if lock.nowait { " NOWAIT" } else { "" };
+            write!(f, "LOCK TABLE {} IN {} MODE{nowait}", commas(&lock.tables), lock.mode)?;
+        }
         StatementKind::Begin(modes) => write!(f, "BEGIN{}", begin_modes(modes))?,
         StatementKind::Commit { chain } => write!(f, "COMMIT{}", and_chain(*chain))?,
         StatementKind::Rollback { chain } => write!(f, "ROLLBACK{}", and_chain(*chain))?,

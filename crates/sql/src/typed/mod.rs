@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 pub use routine::*;
 
-use crate::ast::{FetchDirection, JoinKind, LockStrength, LockWait, SetOperator, TransactionModes};
+use crate::ast::{FetchDirection, JoinKind, LockStrength, LockWait, SetOperator, TableLockMode, TransactionModes};
 use crate::builtin::{Aggregate, Builtin, SetFunction};
 use crate::catalog::{Index, RoutineId, Sequence, Table, TableConstraintDef, TableId};
 use crate::error::Span;
@@ -49,6 +49,15 @@ pub enum StatementKind {
     Define(Define),
     /// `TRUNCATE`
     Truncate(Vec<TableId>),
+    /// `LOCK TABLE`
+    LockTable {
+        /// In the order in which they are locked.
+        tables: Vec<TableId>,
+        /// How.
+        mode: TableLockMode,
+        /// Fails instead of waiting.
+        nowait: bool,
+    },
     /// Transaction control.
     Transaction(Transaction),
     /// `SET`; settings that matter are interpreted by the engine, others are ignored.

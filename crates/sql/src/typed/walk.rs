@@ -230,7 +230,7 @@ impl Statement {
         match &self.kind {
             StatementKind::Query(query) => !query.is_local(),
             StatementKind::Insert(_) | StatementKind::Update(_) | StatementKind::Delete(_) => true,
-            StatementKind::Define(_) | StatementKind::Truncate(_) => true,
+            StatementKind::Define(_) | StatementKind::Truncate(_) | StatementKind::LockTable { .. } => true,
             StatementKind::Call(..) | StatementKind::Do(_) | StatementKind::Cursor(_) => true,
             StatementKind::Transaction(_) | StatementKind::Set { .. } => false,
         }
@@ -332,7 +332,7 @@ impl Reach {
                 self.routines.insert(*id);
                 self.exprs(args);
             }
-            StatementKind::Truncate(tables) => self.tables.extend(tables),
+            StatementKind::Truncate(tables) | StatementKind::LockTable { tables, .. } => self.tables.extend(tables),
             StatementKind::Cursor(CursorCommand::Declare { query, .. }) => self.statement(query),
             StatementKind::Cursor(_) => {}
             StatementKind::Define(_) | StatementKind::Transaction(_) => {}

@@ -28,6 +28,9 @@ pub(crate) fn statement(statement: &Statement) -> String {
             [flag(d.if_exists, "if-exists"), names(&d.names), flag(d.cascade, "cascade")],
         ),
         StatementKind::Truncate(tables) => node("truncate", [names(tables)]),
+        StatementKind::LockTable(lock) => {
+            node("lock-table", [names(&lock.tables), lock.mode.to_string(), flag(lock.nowait, "nowait")])
+        }
         StatementKind::Begin(m) => node("begin", [modes(m)]),
         StatementKind::Commit { chain } => node("commit", [flag(*chain, "chain")]),
         StatementKind::Rollback { chain } => node("rollback", [flag(*chain, "chain")]),

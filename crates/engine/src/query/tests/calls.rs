@@ -26,7 +26,7 @@ fn drive(sql: &str, answer: impl Fn(&[Value]) -> CallResult) -> (Vec<String>, us
                 calls += 1;
                 fixture.calls.push(answer(&args));
             }
-            Err(Interrupt::Lock(_)) => panic!("nothing is locked here"),
+            Err(Interrupt::Lock(_) | Interrupt::Wait(_)) => panic!("nothing is locked here"),
             Err(Interrupt::Error(error)) => panic!("{error}"),
         }
     }

@@ -42,7 +42,7 @@ struct Fixture {
 struct Sequences(BTreeMap<String, i64>);
 
 impl Host for Sequences {
-    fn session_function(&mut self, function: SessionFunction, args: &[Value]) -> Result<Value, SqlError> {
+    fn session_function(&mut self, function: SessionFunction, args: &[Value]) -> Result<Value, Interrupt> {
         match (function, args) {
             (SessionFunction::NextVal, [name]) => {
                 let value = self.0.entry(name.to_string()).or_default();
@@ -165,6 +165,7 @@ impl Fixture {
             Err(Interrupt::Error(error)) => format!("ERROR {}: {}\n", error.state, error.message),
             Err(Interrupt::Call(routine, args)) => format!("CALL {routine:?} {args:?}\n"),
             Err(Interrupt::Lock(query)) => format!("LOCK {query:?}\n"),
+            Err(Interrupt::Wait(target)) => format!("WAIT {target:?}\n"),
         }
     }
 }

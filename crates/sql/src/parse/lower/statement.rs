@@ -3,7 +3,7 @@
 use squawk_syntax::ast::{self as cst, AstNode};
 
 use super::{Lower, Result, child, children, words};
-use crate::ast::{Drop, DropObject, Ident, QualifiedName, Statement, StatementKind};
+use crate::ast::{Drop, DropObject, Ident, LockTable, QualifiedName, Statement, StatementKind, TableLockMode};
 use crate::error::Diagnostic;
 
 impl Lower {
@@ -40,6 +40,7 @@ impl Lower {
             S::DropProcedure(_) => self.drop_routines::<cst::ProcedureSigList, cst::ProcedureSig>(statement)?,
             S::DropRoutine(_) => self.drop_routines::<cst::RoutineSigList, cst::RoutineSig>(statement)?,
             S::Truncate(truncate) => self.truncate(truncate)?,
+            S::Lock(lock) => self.lock_table(lock)?,
             S::Begin(begin) => StatementKind::Begin(self.modes(begin.transaction_mode_list())?),
             S::Commit(commit) => self.commit(commit)?,
             S::Rollback(rollback) => self.rollback(rollback)?,
@@ -92,6 +93,23 @@ impl Lower {
         let list = self.need(truncate.table_list(), truncate)?;
         let tables = children::<cst::TableRelationName>(&list).map(|t| self.table_relation(&t));
         Ok(StatementKind::Truncate(tables.collect::<Result<_>>()?))
+    }
+
+    fn lock_table(&self, lock: &cst::Lock) -> Result<StatementKind> {
+        use cst::LockMode as M;
+        let list = self.need(lock.relation_list(), lock)?;
+        let names = list.relation_names().map(|relation| self.name(&relation)).collect::<Result<Vec<_>>>()?;
+        let mode = match lock.lock_mode_clause().and_then(|clause| clause.lock_mode()) {
+            Some(M::AccessShare(_)) => TableLockMode::AccessShare,
+            Some(M::RowShare(_)) => TableLockMode::RowShare,
+            Some(M::RowExclusive(_)) => TableLockMode::RowExclusive,
+            Some(M::ShareUpdateExclusive(_)) => TableLockMode::ShareUpdateExclusive,
+            Some(M::Share(_)) => TableLockMode::Share,
+            Some(M::ShareRowExclusive(_)) => TableLockMode::ShareRowExclusive,
+            Some(M::Exclusive(_)) => TableLockMode::Exclusive,
+            Some(M::AccessExclusive(_)) | None => TableLockMode::AccessExclusive,
+        };
+        Ok(StatementKind::LockTable(LockTable { tables: names, mode, nowait: lock.nowait().is_some() }))
     }
 
     /// `t`, `ONLY t`, `t *`.

@@ -1,8 +1,4 @@
-//! Row locks: who holds, who waits, who is in a cycle.
-//!
-//! There is no lock table. A lock is an entry in its holder's [`Transaction`]; a wait is a field of the waiting session, with a
-//! ticket that says when it began. Whether a wait is over is a question put to the present state, so that
-//! nothing has to be woken, and releasing is forgetting.
+//! Row locks.
 //!
 //! ```text
 //!                   KEY SHARE   SHARE   NO KEY UPDATE   UPDATE
@@ -18,8 +14,8 @@
 
 use isolde_sql::ast::LockStrength;
 use isolde_sql::catalog::TableId;
-use smallvec::SmallVec;
 
+use super::{SessionSet, Target};
 use crate::session::{Session, SessionId};
 use crate::storage::{RowId, Tables};
 
@@ -34,9 +30,9 @@ pub(crate) struct Held {
     pub(crate) oldest: u64,
 }
 
-/// What a session waits for.
+/// A wait for a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Wait {
+pub(crate) struct RowWait {
     /// The row in question.
     pub(crate) row: RowRef,
     /// What is wanted of it.
@@ -44,11 +40,9 @@ pub(crate) struct Wait {
     /// The version that a transaction which keeps its snapshot saw. Once another is committed it will be refused: there is
     /// nothing left to wait for but its place in the queue, and those who share a lock on the version that it saw.
     pub(crate) seen: Option<u64>,
-    /// When the wait began, counted over all waits; smaller waits longer.
-    pub(crate) ticket: u64,
 }
 
-impl Wait {
+impl RowWait {
     /// Whether the version it saw is no longer the newest.
     fn is_lost(&self, committed: &Tables) -> bool {
         let newest = committed.version(self.row).map(|tuple| tuple.position);
@@ -76,9 +70,6 @@ pub(crate) fn conflict(a: LockStrength, b: LockStrength) -> bool {
         _ => false,
     }
 }
-
-/// Sessions, by number.
-pub(crate) type SessionSet = SmallVec<[SessionId; 4]>;
 
 /// The sessions other than `me` that hold a conflicting lock on a row.
 pub(crate) fn holders<'a>(
@@ -109,8 +100,8 @@ pub(crate) fn old_holders<'a>(
         .collect()
 }
 
-/// The sessions that a wait waits for; none means that it is over.
-pub(crate) fn blockers<'a, I>(sessions: I, committed: &Tables, me: SessionId, wait: &Wait) -> SessionSet
+/// The sessions that a wait for a row waits for; none means that it is over.
+pub(super) fn blockers<'a, I>(sessions: I, committed: &Tables, me: SessionId, wait: &RowWait, ticket: u64) -> SessionSet
 where
     I: Iterator<Item = (SessionId, &'a Session)> + Clone,
 {
@@ -125,9 +116,10 @@ where
             let mut blockers = holders(sessions.clone(), strength);
             for (id, session) in sessions {
                 let ahead = session.wait.as_ref().is_some_and(|w| {
-                    w.row == wait.row
-                        && w.ticket < wait.ticket
-                        && matches!(w.wants, Wants::Lock(s) if conflict(s, strength))
+                    let Target::Row(other) = &w.target else { return false };
+                    other.row == wait.row
+                        && w.ticket < ticket
+                        && matches!(other.wants, Wants::Lock(s) if conflict(s, strength))
                 });
                 if id != me && ahead && !blockers.contains(&id) {
                     blockers.push(id);
@@ -138,29 +130,9 @@ where
     }
 }
 
-/// The members of all wait cycles, in order: whichever of them PostgreSQL's check finds first is the victim.
-pub(crate) fn cycle(waits_for: &[SessionSet]) -> Vec<SessionId> {
-    (0..waits_for.len()).map(SessionId).filter(|&s| reaches(waits_for, s, s)).collect()
-}
-
-fn reaches(waits_for: &[SessionSet], from: SessionId, to: SessionId) -> bool {
-    let mut seen = vec![false; waits_for.len()];
-    let mut open: SessionSet = waits_for[from.0].clone();
-    while let Some(next) = open.pop() {
-        if next == to {
-            return true;
-        }
-        if !std::mem::replace(&mut seen[next.0], true) {
-            open.extend(waits_for[next.0].iter().copied());
-        }
-    }
-    false
-}
-
 #[cfg(test)]
 mod tests {
     use LockStrength::*;
-    use smallvec::smallvec;
 
     use super::*;
 
@@ -170,12 +142,5 @@ mod tests {
         let rows: Vec<String> =
             all.iter().map(|&a| all.iter().map(|&b| if conflict(a, b) { 'X' } else { '.' }).collect()).collect();
         assert_eq!(rows, ["...X", "..XX", ".XXX", "XXXX"]);
-    }
-
-    #[test]
-    fn only_members_of_a_cycle_are_victims() {
-        // 0 waits for 1, 1 for 2, 2 for 1: 0 is stuck behind the cycle, but not in it.
-        let waits: Vec<SessionSet> = vec![smallvec![SessionId(1)], smallvec![SessionId(2)], smallvec![SessionId(1)]];
-        assert_eq!(cycle(&waits), [SessionId(1), SessionId(2)]);
     }
 }

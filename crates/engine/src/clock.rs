@@ -1,0 +1,236 @@
+//! Time, for those who ask for it.
+//!
+//! An exploration keeps time still: what depends on a timer is a choice there. A driver that wants to see what a server
+//! would do (the runner of `.spec` files) [starts the clock](Database::start_clock). Steps take no time; time passes only
+//! when a timer goes off, and only when the driver says so:
+//!
+//! ```text
+//!   while somebody can step: step
+//!   next_timer() ──▶ (when, who, what) ──▶ fire(who, what): the clock is now `when`
+//! ```
+//!
+//! Each wait for a lock has its own deadlock check and its own `lock_timeout`; `statement_timeout` counts from the moment
+//! at which the client sent its statement.
+
+use isolde_sql::{SqlError, SqlState};
+
+use crate::database::Database;
+use crate::lock::{self, Target, deadlock};
+use crate::session::{SessionId, Step};
+
+/// What goes off. At the same time, in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Timer {
+    /// The session looks whether it waits in a circle.
+    Deadlock,
+    /// It has waited for this lock as long as `lock_timeout` allows.
+    LockTimeout,
+    /// Its statement has run as long as `statement_timeout` allows.
+    StatementTimeout,
+    /// `pg_sleep` is over.
+    Sleep,
+}
+
+/// How long a session is patient, in microseconds; 0 is for ever.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Timeouts {
+    /// `deadlock_timeout`
+    pub deadlock: i64,
+    /// `lock_timeout`
+    pub lock: i64,
+    /// `statement_timeout`
+    pub statement: i64,
+    /// `idle_in_transaction_session_timeout`; remembered only.
+    pub idle_in_transaction: i64,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Timeouts { deadlock: 1_000_000, lock: 0, statement: 0, idle_in_transaction: 0 }
+    }
+}
+
+impl Timeouts {
+    /// Sets the setting with this name, if it is one of these; `None` is its default.
+    pub fn set(&mut self, name: &str, value: Option<&str>) -> Option<Result<(), SqlError>> {
+        let default = Timeouts::default();
+        let (place, default, least) = match name {
+            "deadlock_timeout" => (&mut self.deadlock, default.deadlock, 1_000),
+            "lock_timeout" => (&mut self.lock, default.lock, 0),
+            "statement_timeout" => (&mut self.statement, default.statement, 0),
+            "idle_in_transaction_session_timeout" => (&mut self.idle_in_transaction, default.idle_in_transaction, 0),
+            _ => return None,
+        };
+        Some(value.map_or(Ok(default), |text| duration(name, text, least)).map(|time| *place = time))
+    }
+
+    /// What SHOW says of the setting with this name, if it is one of these.
+    pub fn show(&self, name: &str) -> Option<String> {
+        let micros = match name {
+            "deadlock_timeout" => self.deadlock,
+            "lock_timeout" => self.lock,
+            "statement_timeout" => self.statement,
+            "idle_in_transaction_session_timeout" => self.idle_in_transaction,
+            _ => return None,
+        };
+        let unit = UNITS.iter().rev().find(|(_, size)| micros % size == 0 && micros > 0);
+        Some(unit.map_or("0".into(), |(unit, size)| format!("{}{unit}", micros / size)))
+    }
+}
+
+/// Units of time and their microseconds.
+const UNITS: &[(&str, i64)] =
+    &[("us", 1), ("ms", 1_000), ("s", 1_000_000), ("min", 60_000_000), ("h", 3_600_000_000), ("d", 86_400_000_000)];
+
+/// `10`, `'10ms'`, `'1.5 s'`: a number without unit is milliseconds, and so is the resolution.
+fn duration(name: &str, text: &str, least: i64) -> Result<i64, SqlError> {
+    let text = text.trim();
+    let end = text.find(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | '-' | '+')).unwrap_or(text.len());
+    let (number, unit) = (&text[..end], text[end..].trim());
+    let size = UNITS.iter().find(|(u, _)| *u == unit).map(|(_, size)| *size);
+    let size = if unit.is_empty() { Some(1_000) } else { size };
+    let parsed = number.parse::<f64>().ok().zip(size);
+    let Some((number, size)) = parsed else {
+        let message = format!("invalid value for parameter \"{name}\": \"{text}\"");
+        let hint = "Valid units for this parameter are \"us\", \"ms\", \"s\", \"min\", \"h\", and \"d\".";
+        return Err(SqlError::new(SqlState::INVALID_PARAMETER_VALUE, message).hint(hint));
+    };
+    let millis = (number * size as f64 / 1_000.0).round();
+    if millis * 1_000.0 < least as f64 || millis > f64::from(i32::MAX) {
+        let (least, most) = (least / 1_000, i32::MAX);
+        let message = format!("{millis} ms is outside the valid range for parameter \"{name}\" ({least} .. {most})");
+        return Err(SqlError::new(SqlState::INVALID_PARAMETER_VALUE, message));
+    }
+    Ok(millis as i64 * 1_000)
+}
+
+impl Database {
+    /// From now on time passes: `pg_sleep` sleeps, and waits have timers.
+    pub fn start_clock(&mut self) {
+        self.timed = true;
+    }
+
+    /// Microseconds since the start.
+    pub fn clock(&self) -> i64 {
+        self.clock
+    }
+
+    /// The timer that goes off next, if the clock runs and anybody waits for one: when, whose and which.
+    pub fn next_timer(&self) -> Option<(i64, SessionId, Timer)> {
+        let sessions = self.all_sessions().filter(|_| self.timed);
+        let timers =
+            sessions.flat_map(|(id, _)| self.timers(id).into_iter().map(move |(time, timer)| (time, timer, id)));
+        timers.min().map(|(time, timer, id)| (time, id, timer))
+    }
+
+    /// Lets a timer of [`Database::next_timer`] go off. There is a step if it ends the session's wait with an error;
+    /// otherwise see whether somebody can step now.
+    pub fn fire(&mut self, session: SessionId, timer: Timer) -> Option<Step> {
+        let time = self.timers(session).into_iter().find(|(_, t)| *t == timer)?.0;
+        self.clock = self.clock.max(time);
+        match timer {
+            Timer::Sleep => None,
+            Timer::Deadlock => self.look_for_deadlock(session),
+            Timer::LockTimeout => {
+                let error = SqlError::new(SqlState::LOCK_NOT_AVAILABLE, "canceling statement due to lock timeout");
+                Some(self.interrupt(session, error))
+            }
+            Timer::StatementTimeout => {
+                let error = SqlError::new(SqlState::QUERY_CANCELED, "canceling statement due to statement timeout");
+                Some(self.interrupt(session, error))
+            }
+        }
+    }
+
+    /// The timers of a session that waits.
+    fn timers(&self, id: SessionId) -> Vec<(i64, Timer)> {
+        let session = &*self.sessions[id.0];
+        let Some(wait) = session.wait.as_ref().filter(|wait| !lock::is_over(self, id, wait)) else { return Vec::new() };
+        let Timeouts { deadlock, lock, statement, .. } = session.options.timeouts;
+        let mut timers = Vec::new();
+        match wait.target {
+            Target::Time(until) => timers.push((until, Timer::Sleep)),
+            _ => {
+                timers.extend((!wait.checked).then_some((wait.began + deadlock, Timer::Deadlock)));
+                timers.extend((lock > 0).then_some((wait.began + lock, Timer::LockTimeout)));
+            }
+        }
+        timers.extend((statement > 0).then_some((session.statement_began + statement, Timer::StatementTimeout)));
+        timers
+    }
+
+    /// A session's deadlock check: it may be a victim, or change a queue.
+    fn look_for_deadlock(&mut self, session: SessionId) -> Option<Step> {
+        self.change_wait(session, |wait| wait.checked = true);
+        match deadlock::check(self, session) {
+            deadlock::Verdict::Free => None,
+            deadlock::Verdict::Reorder(orders) => {
+                orders.into_iter().for_each(|(key, order)| self.queues.reorder(key, order));
+                None
+            }
+            deadlock::Verdict::Deadlock => Some(self.kill(session)),
+        }
+    }
+
+    /// A queue that is the only reason for a deadlock is put in order, as soon as somebody waits in it: explorations have no
+    /// timer to wait for.
+    pub(crate) fn untangle(&mut self, session: SessionId) {
+        if self.timed || self.queues.is_empty() || self.sessions[session.0].wait.is_none() {
+            return;
+        }
+        if let deadlock::Verdict::Reorder(orders) = deadlock::check(self, session) {
+            orders.into_iter().for_each(|(key, order)| self.queues.reorder(key, order));
+        }
+    }
+
+    /// Whoever waits for a row, and now for somebody else than before, has begun another wait.
+    pub(crate) fn renew_waits(&mut self) {
+        if !self.timed {
+            return;
+        }
+        for id in (0..self.sessions.len()).map(SessionId) {
+            let Some(wait) = self.sessions[id.0].wait.as_ref().filter(|w| matches!(w.target, Target::Row(_))) else {
+                continue;
+            };
+            let (first, before) = (lock::blockers(self, id, wait).first().copied(), wait.first);
+            let clock = self.clock;
+            if first.is_some() && first != before {
+                self.change_wait(id, |wait| {
+                    wait.first = first;
+                    if before.is_some() {
+                        (wait.began, wait.checked) = (clock, false);
+                    }
+                });
+            }
+        }
+    }
+
+    fn change_wait(&mut self, session: SessionId, change: impl FnOnce(&mut lock::Wait)) {
+        if let Some(wait) = &mut std::sync::Arc::make_mut(&mut self.sessions[session.0]).wait {
+            change(wait);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn lock_timeout(text: &str) -> Result<String, String> {
+        let mut timeouts = Timeouts::default();
+        let set = timeouts.set("lock_timeout", Some(text)).unwrap();
+        set.map(|()| timeouts.show("lock_timeout").unwrap()).map_err(|e| e.message.to_string())
+    }
+
+    #[test]
+    fn durations_have_units() {
+        assert_eq!(lock_timeout("10").unwrap(), "10ms");
+        assert_eq!(lock_timeout("5s").unwrap(), "5s");
+        assert_eq!(lock_timeout("1.5 s").unwrap(), "1500ms");
+        assert_eq!(lock_timeout("120s").unwrap(), "2min");
+        assert_eq!(lock_timeout("0").unwrap(), "0");
+        assert_eq!(lock_timeout("soon").unwrap_err(), "invalid value for parameter \"lock_timeout\": \"soon\"");
+        assert!(lock_timeout("-1").unwrap_err().contains("outside the valid range"));
+    }
+}

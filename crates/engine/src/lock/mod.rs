@@ -1,0 +1,79 @@
+//! Locks: who holds, who waits, who is in a cycle.
+//!
+//! There is no lock table. A lock is an entry in its holder's [`Transaction`](crate::transaction::Transaction) (or, for
+//! session-level advisory locks, in its session); a wait is a field of the waiting session. Whether a wait is over is a
+//! question put to the present state, so that nothing has to be woken, and releasing is forgetting.
+//!
+//! Locks on rows ([`row`]) follow rules of their own. Tables and advisory keys share one mechanism ([`heavy`]): eight
+//! modes, a queue per key, and an order in that queue which a [deadlock check](deadlock) may change. [`advisory`] has
+//! the functions of the family `pg_advisory_lock`.
+
+pub(crate) mod advisory;
+pub(crate) mod deadlock;
+pub(crate) mod heavy;
+pub(crate) mod needs;
+pub(crate) mod row;
+mod table;
+
+use smallvec::SmallVec;
+
+pub(crate) use advisory::Scope;
+pub(crate) use heavy::{Answer, LockKey, Modes, Queues, request};
+pub(crate) use row::{Held, RowRef, RowWait, Wants, holders, old_holders};
+
+use isolde_sql::ast::TableLockMode;
+
+use crate::database::Database;
+use crate::session::SessionId;
+
+/// Sessions, by number.
+pub(crate) type SessionSet = SmallVec<[SessionId; 4]>;
+
+/// What a session waits for, and since when.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Wait {
+    pub(crate) target: Target,
+    /// When the wait began, counted over all waits; smaller waits longer.
+    pub(crate) ticket: u64,
+    /// When it began by the database's clock.
+    pub(crate) began: i64,
+    /// Its deadlock check has run.
+    pub(crate) checked: bool,
+    /// Whom it waited for first when somebody last looked: waiting for somebody else is another wait.
+    pub(crate) first: Option<SessionId>,
+}
+
+/// What can be waited for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    /// A row.
+    Row(RowWait),
+    /// A table or an advisory key, in a queue.
+    Heavy { key: LockKey, mode: TableLockMode, scope: Scope },
+    /// A time of the clock.
+    Time(i64),
+}
+
+impl Target {
+    /// A wait for a row.
+    pub(crate) fn row(row: RowRef, wants: Wants, seen: Option<u64>) -> Self {
+        Target::Row(RowWait { row, wants, seen })
+    }
+}
+
+/// The sessions that a wait waits for; none means that it is over, unless it waits for time.
+pub(crate) fn blockers(db: &Database, me: SessionId, wait: &Wait) -> SessionSet {
+    match &wait.target {
+        Target::Row(target) => row::blockers(db.all_sessions(), &db.committed, me, target, wait.ticket),
+        Target::Heavy { key, mode, .. } => heavy::blockers(db, me, *key, *mode),
+        Target::Time(_) => SessionSet::new(),
+    }
+}
+
+/// Whether a wait is over.
+pub(crate) fn is_over(db: &Database, me: SessionId, wait: &Wait) -> bool {
+    match wait.target {
+        Target::Time(until) => db.clock >= until,
+        _ => blockers(db, me, wait).is_empty(),
+    }
+}

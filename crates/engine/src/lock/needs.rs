@@ -1,0 +1,129 @@
+//! Which table locks a statement takes before it begins.
+
+use isolde_sql::ast::TableLockMode;
+use isolde_sql::catalog::{Catalog, TableConstraintDef, TableId};
+use isolde_sql::typed::{self, CursorCommand, Define, QueryBody, RelSource, StatementKind};
+
+/// The table locks that a statement takes before it begins. What foreign keys need is locked when they are looked at.
+pub(crate) fn table_locks(catalog: &Catalog, statement: &StatementKind) -> Box<[(TableId, TableLockMode)]> {
+    let mut locks = Locks::default();
+    match statement {
+        StatementKind::Query(query) => locks.query(query),
+        StatementKind::Insert(insert) => {
+            locks.add(insert.table, TableLockMode::RowExclusive);
+            locks.query(&insert.source);
+            locks.exprs(&insert.values);
+            if let Some(update) = insert.on_conflict.as_ref().and_then(|c| c.update.as_ref()) {
+                locks.exprs(update.set.iter().map(|(_, e)| e).chain(&update.filter));
+            }
+            locks.exprs(insert.returning.iter().flat_map(|r| &r.exprs));
+        }
+        StatementKind::Update(update) => {
+            locks.add(update.table, TableLockMode::RowExclusive);
+            locks.select(&update.select);
+            locks.exprs(update.set.iter().map(|(_, e)| e));
+            locks.exprs(update.returning.iter().flat_map(|r| &r.exprs));
+        }
+        StatementKind::Delete(delete) => {
+            locks.add(delete.table, TableLockMode::RowExclusive);
+            locks.select(&delete.select);
+            locks.exprs(delete.returning.iter().flat_map(|r| &r.exprs));
+        }
+        StatementKind::Truncate(tables) => tables.iter().for_each(|t| locks.add(*t, TableLockMode::AccessExclusive)),
+        StatementKind::LockTable { tables, mode, .. } => tables.iter().for_each(|t| locks.add(*t, *mode)),
+        StatementKind::Define(define) => {
+            of_definition(catalog, define).into_iter().for_each(|(table, mode)| locks.add(table, mode));
+        }
+        StatementKind::Call(_, args) => locks.exprs(args),
+        StatementKind::Cursor(CursorCommand::Declare { query, .. }) => return table_locks(catalog, &query.kind),
+        StatementKind::Cursor(_) => {}
+        StatementKind::Transaction(_) | StatementKind::Set { .. } | StatementKind::Do(_) => {}
+    }
+    locks.0.into()
+}
+
+/// Table locks, in the order in which they are asked for first.
+#[derive(Default)]
+struct Locks(Vec<(TableId, TableLockMode)>);
+
+impl Locks {
+    fn add(&mut self, table: TableId, mode: TableLockMode) {
+        // What reads a table that it also locks more strongly takes the stronger lock first.
+        let reads = mode == TableLockMode::AccessShare;
+        if !self.0.iter().any(|(t, m)| *t == table && (reads || *m == mode)) {
+            self.0.push((table, mode));
+        }
+    }
+
+    fn query(&mut self, query: &typed::Query) {
+        if let QueryBody::Select(select) = &query.body {
+            for (rel, source) in select.rels.iter().enumerate() {
+                let locked = query.locking.iter().any(|clause| clause.rels.contains(&rel));
+                if let (RelSource::Table(table), true) = (&source.source, locked) {
+                    self.add(*table, TableLockMode::RowShare);
+                }
+            }
+            self.rels(select);
+        }
+        query.exprs(&mut |e| self.expr(e));
+        query.queries(&mut |q| self.query(q));
+    }
+
+    fn select(&mut self, select: &typed::Select) {
+        self.rels(select);
+        select.exprs(&mut |e| self.expr(e));
+        select.queries(&mut |q| self.query(q));
+    }
+
+    fn rels(&mut self, select: &typed::Select) {
+        for rel in &select.rels {
+            if let RelSource::Table(table) = &rel.source {
+                self.add(*table, TableLockMode::AccessShare);
+            }
+        }
+    }
+
+    fn exprs<'a>(&mut self, exprs: impl IntoIterator<Item = &'a typed::Expr>) {
+        exprs.into_iter().for_each(|e| self.expr(e));
+    }
+
+    fn expr(&mut self, expr: &typed::Expr) {
+        expr.children(&mut |child| self.expr(child));
+        if let Some(query) = expr.subquery() {
+            self.query(query);
+        }
+    }
+}
+
+/// The locks that a definition takes on tables that exist.
+fn of_definition(catalog: &Catalog, define: &Define) -> Vec<(TableId, TableLockMode)> {
+    use TableLockMode::{AccessExclusive, Share, ShareRowExclusive};
+    match define {
+        Define::Table { table, .. } => {
+            let parents = table.foreign_keys.iter().map(|fk| fk.parent);
+            parents
+                .filter(|parent| (parent.0 as usize) < catalog.table_count())
+                .map(|p| (p, ShareRowExclusive))
+                .collect()
+        }
+        Define::Index { table, .. } => vec![(*table, Share)],
+        Define::Constraint { table, constraint } => match &**constraint {
+            TableConstraintDef::ForeignKey(fk) => vec![(*table, ShareRowExclusive), (fk.parent, ShareRowExclusive)],
+            TableConstraintDef::Check(_) | TableConstraintDef::Index(_) => vec![(*table, AccessExclusive)],
+        },
+        Define::DropTable(tables) => {
+            // The triggers of foreign keys go too, on either side.
+            let mut locks: Vec<_> = tables.iter().map(|table| (*table, AccessExclusive)).collect();
+            for &table in tables {
+                locks.extend(catalog.table(table).foreign_keys.iter().map(|fk| (fk.parent, AccessExclusive)));
+                locks.extend(catalog.references_to(table).map(|(child, _)| (child.id, AccessExclusive)));
+            }
+            locks
+        }
+        Define::Trigger { table, .. } | Define::SwitchTriggers { table, .. } => vec![(*table, ShareRowExclusive)],
+        Define::DropTrigger { table, .. } => vec![(*table, AccessExclusive)],
+        Define::DropIndex(table, _) => vec![(*table, AccessExclusive)],
+        Define::Sequence(_) | Define::Routine(_) | Define::DropSequence(_) | Define::DropRoutine(_) => Vec::new(),
+        Define::Nothing => Vec::new(),
+    }
+}

@@ -1,0 +1,92 @@
+//! A session takes table locks, waits, and goes on.
+
+use isolde_sql::ast::TableLockMode;
+use isolde_sql::catalog::TableId;
+use isolde_sql::{SqlError, SqlState};
+
+use super::heavy::is_weak;
+use super::{Answer, LockKey, Scope, Target, Wait, deadlock, request};
+use crate::exec::Stop;
+use crate::footprint::{HeavyEvent, LockEventKind};
+use crate::machine::{Machine, Ran};
+use crate::session::Granted;
+
+impl Machine<'_> {
+    /// Locks a table until the transaction ends, or says what to wait for. Where no strong lock can occur the weak ones
+    /// are not even remembered.
+    pub(crate) fn lock_table(&mut self, table: TableId, mode: TableLockMode, nowait: bool) -> Result<(), Stop> {
+        if !self.db.tracks_table_locks {
+            return if is_weak(mode) { Ok(()) } else { self.refuse_untracked() };
+        }
+        let key = LockKey::Table(table);
+        let held = self.session.holds(key);
+        if held.contains(mode) {
+            return Ok(());
+        }
+        match request(self.db, self.me, held, key, mode) {
+            Answer::Granted => {
+                self.footprint.heavy.push(HeavyEvent { key, mode, kind: LockEventKind::Taken });
+                self.session.take_heavy(key, mode, Scope::Transaction);
+                Ok(())
+            }
+            _ if nowait => {
+                self.footprint.heavy.push(HeavyEvent { key, mode, kind: LockEventKind::Refused });
+                let message = format!("could not obtain lock on relation \"{}\"", self.catalog().table(table).name);
+                Err(SqlError::new(SqlState::LOCK_NOT_AVAILABLE, message).into())
+            }
+            Answer::Queue(_) => {
+                self.footprint.heavy.push(HeavyEvent { key, mode, kind: LockEventKind::Queued });
+                Err(Stop::Wait(Target::Heavy { key, mode, scope: Scope::Transaction }))
+            }
+            Answer::Deadlock => Err(deadlock::detected().into()),
+        }
+    }
+
+    /// Nobody has kept account of weak locks, so a strong one is for those who are alone.
+    fn refuse_untracked(&self) -> Result<(), Stop> {
+        if self.others().all(|(_, session)| session.transaction.is_none()) {
+            return Ok(());
+        }
+        let message = "a table lock that was not foreseen, while another session has an open transaction";
+        Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message).into())
+    }
+
+    /// The statement at the top of the stack waits.
+    pub(crate) fn begin_wait(&mut self, target: Target) -> Ran {
+        if let Target::Heavy { key, mode, .. } = target {
+            let place = match request(self.db, self.me, self.session.holds(key), key, mode) {
+                Answer::Queue(place) => place,
+                Answer::Granted | Answer::Deadlock => usize::MAX,
+            };
+            self.db.queues.insert(key, place, self.me);
+        }
+        let (ticket, began) = (self.db.next_ticket, self.db.clock);
+        self.db.next_ticket += 1;
+        self.session.wait = Some(Wait { target, ticket, began, checked: false, first: None });
+        Ran::Blocked
+    }
+
+    /// The wait is over, and what it was for is had; what is locked by rows is looked at again instead.
+    pub(crate) fn end_wait(&mut self) {
+        match self.leave_queue() {
+            Some(Target::Heavy { key, mode, scope }) => {
+                self.footprint.heavy.push(HeavyEvent { key, mode, kind: LockEventKind::Taken });
+                self.session.take_heavy(key, mode, scope);
+                if !matches!(key, LockKey::Table(_)) {
+                    self.session.granted = Some(Granted::Lock(key, mode, scope));
+                }
+            }
+            Some(Target::Time(_)) => self.session.granted = Some(Granted::Slept),
+            Some(Target::Row(_)) | None => {}
+        }
+    }
+
+    /// The wait is given up.
+    pub(crate) fn leave_queue(&mut self) -> Option<Target> {
+        let target = self.session.wait.take()?.target;
+        if let Target::Heavy { key, .. } = target {
+            self.db.queues.remove(key, self.me);
+        }
+        Some(target)
+    }
+}
