@@ -40,68 +40,12 @@ pub struct Timeouts {
     pub lock: i64,
     /// `statement_timeout`
     pub statement: i64,
-    /// `idle_in_transaction_session_timeout`; remembered only.
-    pub idle_in_transaction: i64,
 }
 
 impl Default for Timeouts {
     fn default() -> Self {
-        Timeouts { deadlock: 1_000_000, lock: 0, statement: 0, idle_in_transaction: 0 }
+        Timeouts { deadlock: 1_000_000, lock: 0, statement: 0 }
     }
-}
-
-impl Timeouts {
-    /// Sets the setting with this name, if it is one of these; `None` is its default.
-    pub fn set(&mut self, name: &str, value: Option<&str>) -> Option<Result<(), SqlError>> {
-        let default = Timeouts::default();
-        let (place, default, least) = match name {
-            "deadlock_timeout" => (&mut self.deadlock, default.deadlock, 1_000),
-            "lock_timeout" => (&mut self.lock, default.lock, 0),
-            "statement_timeout" => (&mut self.statement, default.statement, 0),
-            "idle_in_transaction_session_timeout" => (&mut self.idle_in_transaction, default.idle_in_transaction, 0),
-            _ => return None,
-        };
-        Some(value.map_or(Ok(default), |text| duration(name, text, least)).map(|time| *place = time))
-    }
-
-    /// What SHOW says of the setting with this name, if it is one of these.
-    pub fn show(&self, name: &str) -> Option<String> {
-        let micros = match name {
-            "deadlock_timeout" => self.deadlock,
-            "lock_timeout" => self.lock,
-            "statement_timeout" => self.statement,
-            "idle_in_transaction_session_timeout" => self.idle_in_transaction,
-            _ => return None,
-        };
-        let unit = UNITS.iter().rev().find(|(_, size)| micros % size == 0 && micros > 0);
-        Some(unit.map_or("0".into(), |(unit, size)| format!("{}{unit}", micros / size)))
-    }
-}
-
-/// Units of time and their microseconds.
-const UNITS: &[(&str, i64)] =
-    &[("us", 1), ("ms", 1_000), ("s", 1_000_000), ("min", 60_000_000), ("h", 3_600_000_000), ("d", 86_400_000_000)];
-
-/// `10`, `'10ms'`, `'1.5 s'`: a number without unit is milliseconds, and so is the resolution.
-fn duration(name: &str, text: &str, least: i64) -> Result<i64, SqlError> {
-    let text = text.trim();
-    let end = text.find(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | '-' | '+')).unwrap_or(text.len());
-    let (number, unit) = (&text[..end], text[end..].trim());
-    let size = UNITS.iter().find(|(u, _)| *u == unit).map(|(_, size)| *size);
-    let size = if unit.is_empty() { Some(1_000) } else { size };
-    let parsed = number.parse::<f64>().ok().zip(size);
-    let Some((number, size)) = parsed else {
-        let message = format!("invalid value for parameter \"{name}\": \"{text}\"");
-        let hint = "Valid units for this parameter are \"us\", \"ms\", \"s\", \"min\", \"h\", and \"d\".";
-        return Err(SqlError::new(SqlState::INVALID_PARAMETER_VALUE, message).hint(hint));
-    };
-    let millis = (number * size as f64 / 1_000.0).round();
-    if millis * 1_000.0 < least as f64 || millis > f64::from(i32::MAX) {
-        let (least, most) = (least / 1_000, i32::MAX);
-        let message = format!("{millis} ms is outside the valid range for parameter \"{name}\" ({least} .. {most})");
-        return Err(SqlError::new(SqlState::INVALID_PARAMETER_VALUE, message));
-    }
-    Ok(millis as i64 * 1_000)
 }
 
 impl Database {
@@ -146,7 +90,7 @@ impl Database {
     fn timers(&self, id: SessionId) -> Vec<(i64, Timer)> {
         let session = &*self.sessions[id.0];
         let Some(wait) = session.wait.as_ref().filter(|wait| !lock::is_over(self, id, wait)) else { return Vec::new() };
-        let Timeouts { deadlock, lock, statement, .. } = session.options.timeouts;
+        let Timeouts { deadlock, lock, statement } = session.options.timeouts;
         let mut timers = Vec::new();
         match wait.target {
             Target::Time(until) => timers.push((until, Timer::Sleep)),
@@ -209,28 +153,5 @@ impl Database {
         if let Some(wait) = &mut std::sync::Arc::make_mut(&mut self.sessions[session.0]).wait {
             change(wait);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use super::*;
-
-    fn lock_timeout(text: &str) -> Result<String, String> {
-        let mut timeouts = Timeouts::default();
-        let set = timeouts.set("lock_timeout", Some(text)).unwrap();
-        set.map(|()| timeouts.show("lock_timeout").unwrap()).map_err(|e| e.message.to_string())
-    }
-
-    #[test]
-    fn durations_have_units() {
-        assert_eq!(lock_timeout("10").unwrap(), "10ms");
-        assert_eq!(lock_timeout("5s").unwrap(), "5s");
-        assert_eq!(lock_timeout("1.5 s").unwrap(), "1500ms");
-        assert_eq!(lock_timeout("120s").unwrap(), "2min");
-        assert_eq!(lock_timeout("0").unwrap(), "0");
-        assert_eq!(lock_timeout("soon").unwrap_err(), "invalid value for parameter \"lock_timeout\": \"soon\"");
-        assert!(lock_timeout("-1").unwrap_err().contains("outside the valid range"));
     }
 }

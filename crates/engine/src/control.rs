@@ -11,7 +11,7 @@ use crate::exec::Produced;
 use crate::footprint::Write;
 use crate::lock::RowRef;
 use crate::machine::{Machine, Ran, in_failed_transaction};
-use crate::session::{Frame, Notice, Outcome, Session};
+use crate::session::{Frame, Notice, Outcome, Part, Session};
 use crate::transaction::{Change, Transaction, heavy_released, released};
 
 /// Tags keep hashes of different things apart.
@@ -33,6 +33,8 @@ impl Machine<'_> {
             Ok(verb) => {
                 let done = Produced::nothing(verb);
                 match self.session.frames.is_empty() {
+                    // What the string before it did is committed, unless it says BEGIN.
+                    true if self.session.part != Part::Whole => self.answer(done),
                     // The transaction is what the command left: nothing is committed behind it.
                     true => Ran::Answered(Ok(done.into_result())),
                     false => Ran::On,
@@ -49,6 +51,12 @@ impl Machine<'_> {
         let open = self.session.transaction.is_some();
         match control {
             Control::Begin(modes) => {
+                if let Some(t) = self.session.transaction.as_mut().filter(|t| !t.explicit) {
+                    // What the query string did before it belongs to it.
+                    t.explicit = true;
+                    self.set_modes(*modes)?;
+                    return Ok("BEGIN");
+                }
                 if open {
                     self.warn("there is already a transaction in progress");
                     self.set_modes(*modes)?;
@@ -66,8 +74,14 @@ impl Machine<'_> {
                     self.warn("there is no transaction in progress");
                     return Ok(if commits { "COMMIT" } else { "ROLLBACK" });
                 };
-                let (isolation, read_only) = (t.isolation, t.read_only);
+                let (isolation, read_only, explicit) = (t.isolation, t.read_only, t.explicit);
                 let verb = if commits && !t.failed { "COMMIT" } else { "ROLLBACK" };
+                if !explicit && *chain {
+                    self.in_block(&format!("{verb} AND CHAIN"))?;
+                }
+                if !explicit {
+                    self.warn("there is no transaction in progress");
+                }
                 if verb == "COMMIT" {
                     self.outcome.get_or_insert(Outcome::Committed);
                     self.commit();
@@ -82,6 +96,7 @@ impl Machine<'_> {
                 Ok(verb)
             }
             Control::Savepoint(name) => {
+                self.settle_kept();
                 self.in_block("SAVEPOINT")?.save(Some(name.clone()));
                 Ok("SAVEPOINT")
             }
@@ -96,6 +111,7 @@ impl Machine<'_> {
                 let t = self.in_block("RELEASE SAVEPOINT")?;
                 let depth = t.find_savepoint(name).ok_or_else(|| no_savepoint(name))?;
                 t.release(depth);
+                self.settle_kept();
                 Ok("RELEASE")
             }
             Control::Set(modes) => {
@@ -112,6 +128,9 @@ impl Machine<'_> {
                 self.session.options.read_only = modes.read_only.unwrap_or(self.session.options.read_only);
                 Ok("SET")
             }
+            Control::Prepare(id) => self.prepare_transaction(id),
+            Control::CommitPrepared(id) => self.end_prepared(id, true),
+            Control::RollbackPrepared(id) => self.end_prepared(id, false),
         }
     }
 
@@ -171,7 +190,7 @@ impl Machine<'_> {
         })
     }
 
-    fn set_modes(&mut self, modes: TransactionModes) -> Result<(), SqlError> {
+    pub(crate) fn set_modes(&mut self, modes: TransactionModes) -> Result<(), SqlError> {
         check_level(modes.isolation)?;
         let Some(t) = &mut self.session.transaction else { return Ok(()) };
         if t.failed {
@@ -186,7 +205,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    fn warn(&mut self, message: &str) {
+    pub(crate) fn warn(&mut self, message: &str) {
         self.notices.push(Notice { level: RaiseLevel::Warning, message: message.into() });
     }
 
@@ -231,6 +250,7 @@ impl Machine<'_> {
             }
         }
         self.forget(&t, true);
+        self.end_kept(true);
     }
 
     /// Forgets the transaction and everything it did.
@@ -238,6 +258,7 @@ impl Machine<'_> {
         if let Some(t) = self.session.transaction.take() {
             self.undo_definitions(&t);
             self.forget(&t, false);
+            self.end_kept(false);
         }
     }
 
@@ -273,6 +294,7 @@ impl Machine<'_> {
             let (rows, heavy) = t.rollback_to(depth);
             self.footprint.locks.extend(rows);
             self.footprint.heavy.extend(heavy);
+            self.rollback_kept(depth);
         }
     }
 
@@ -322,7 +344,7 @@ fn no_savepoint(name: &str) -> SqlError {
     SqlError::new(SqlState::INVALID_SAVEPOINT, format!("savepoint \"{name}\" does not exist"))
 }
 
-fn check_level(level: Option<Isolation>) -> Result<(), SqlError> {
+pub(crate) fn check_level(level: Option<Isolation>) -> Result<(), SqlError> {
     if level == Some(Isolation::Serializable) {
         let message = "SERIALIZABLE is not supported by the embedded engine yet";
         return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message).hint("use REPEATABLE READ"));

@@ -9,13 +9,14 @@ use smallvec::SmallVec;
 
 use crate::exec::Produced;
 use crate::host::Sequences;
+use crate::kept::Notification;
 use crate::lock::{self, Queues, Target, Wants, advisory, deadlock};
 use crate::machine::{Machine, is_step};
 use crate::prepare::Prepared;
 use crate::routine::Code;
 use crate::session::{
-    Activity, Blocked, Frame, Notice, Outcome, Pending, PendingKind, Reply, Session, SessionId, SessionOptions, Step,
-    WaitsFor,
+    Activity, Blocked, Frame, Notice, Outcome, Part, Pending, PendingKind, Reply, Session, SessionId, SessionOptions,
+    Step, WaitsFor,
 };
 use crate::storage::{TableData, Tables};
 
@@ -146,8 +147,23 @@ impl Database {
     /// # Panics
     /// If the session is not idle.
     pub fn submit(&mut self, session: SessionId, statement: &Arc<Prepared>, params: &[Value]) -> Option<Reply> {
+        self.submit_part(session, statement, params, Part::Whole)
+    }
+
+    /// The same for a statement of a string of several.
+    ///
+    /// # Panics
+    /// If the session is not idle.
+    pub fn submit_part(
+        &mut self,
+        session: SessionId,
+        statement: &Arc<Prepared>,
+        params: &[Value],
+        part: Part,
+    ) -> Option<Reply> {
         assert!(self.sessions[session.0].is_idle(), "a client waits for the answer before it sends the next statement");
         let mut machine = Machine::take(self, session);
+        machine.session.part = part;
         let reply = machine.submit(statement, params);
         machine.session.notices = std::mem::take(&mut machine.notices);
         machine.put_back();
@@ -162,6 +178,15 @@ impl Database {
             return Vec::new();
         }
         std::mem::take(&mut Arc::make_mut(&mut self.sessions[session.0]).notices)
+    }
+
+    /// What has been notified on the channels that a session listens on, and has reached its client: between transactions.
+    pub fn take_notifications(&mut self, session: SessionId) -> Vec<Notification> {
+        if self.sessions[session.0].kept.sent.is_empty() {
+            return Vec::new();
+        }
+        let session = Arc::make_mut(&mut self.sessions[session.0]);
+        std::mem::take(&mut Arc::make_mut(&mut session.kept).sent)
     }
 
     /// The client of an idle session sent something that could not even be bound: its transaction fails as for any error.

@@ -225,29 +225,6 @@ impl Machine<'_> {
         Ok("TRUNCATE TABLE")
     }
 
-    /// SET. What changes behaviour is interpreted; the rest is accepted and has no meaning here.
-    pub(crate) fn set(&mut self, _local: bool, name: &str, value: Option<&str>) -> Result<&'static str, SqlError> {
-        use isolde_sql::ast::Isolation::*;
-        if let Some(set) = self.session.options.timeouts.set(name, value) {
-            set?;
-        }
-        if matches!(name, "default_transaction_isolation" | "transaction_isolation") {
-            let level = match value.map(str::to_lowercase).as_deref() {
-                None | Some("read committed" | "read uncommitted") => ReadCommitted,
-                Some("repeatable read") => RepeatableRead,
-                Some(other) => {
-                    let message = format!("isolation level \"{other}\" is not supported by the embedded engine");
-                    return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
-                }
-            };
-            match &mut self.session.transaction {
-                Some(t) if name == "transaction_isolation" => t.isolation = level,
-                _ => self.session.options.isolation = level,
-            }
-        }
-        Ok("SET")
-    }
-
     /// Definitions are seen by everybody, so nobody else may act on them before they are committed.
     pub(crate) fn refuse_uncommitted_definitions(&self) -> Result<(), SqlError> {
         if self.others().any(|(_, s)| s.transaction.as_ref().is_some_and(|t| t.before.is_some())) {

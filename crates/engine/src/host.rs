@@ -64,7 +64,9 @@ impl Host for SessionHost<'_> {
             SessionFunction::PgSleep => self.sleep(args),
             SessionFunction::Advisory(function) => self.advisory(function, args),
             SessionFunction::CurrentUser => Ok(Value::text("isolde")),
-            SessionFunction::CurrentSetting => Ok(Value::text("")),
+            SessionFunction::CurrentSetting => Ok(self.current_setting(args)?),
+            SessionFunction::SetConfig => Ok(self.set_config(args)?),
+            SessionFunction::Notify => Ok(self.notify(args)?),
             SessionFunction::TxidCurrent | SessionFunction::BackendPid => Ok(Value::Int(self.me.0 as i64 + 1)),
         }
     }

@@ -33,6 +33,7 @@
 //! What is *absent*: no I/O, no real time, no threads, no randomness, no schedule. Who acts next is the caller's choice.
 
 mod clock;
+mod command;
 mod control;
 mod database;
 mod define;
@@ -40,6 +41,7 @@ mod eval;
 mod exec;
 pub mod footprint;
 mod host;
+mod kept;
 mod lock;
 mod machine;
 mod plan;
@@ -47,19 +49,22 @@ mod prepare;
 mod query;
 mod routine;
 mod session;
+mod settings;
 mod state;
 mod storage;
 mod transaction;
 mod trigger;
+mod two_phase;
 
 pub use clock::{Timeouts, Timer};
 pub use database::{Database, Faults};
 pub use footprint::Footprint;
+pub use kept::Notification;
 pub use lock::heavy::LockKey;
 pub use prepare::Prepared;
 pub use routine::is_endless;
 pub use session::{
-    Activity, Blocked, Notice, Outcome, Pending, PendingKind, Reply, SessionId, SessionOptions, StatementResult, Step,
-    WaitsFor,
+    Activity, Blocked, Notice, Outcome, Part, Pending, PendingKind, Reply, SessionId, SessionOptions, StatementResult,
+    Step, WaitsFor,
 };
 pub use storage::{RowId, TableData, Tables, Tuple};

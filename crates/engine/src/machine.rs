@@ -25,7 +25,7 @@ use crate::host::SessionHost;
 use crate::lock::{self, RowRef, Wants};
 use crate::prepare::{Plan, Prepared};
 use crate::routine::{Code, RoutineFrame, Shape};
-use crate::session::{Frame, Notice, Outcome, Reply, Session, SessionId, StatementFrame, StatementResult};
+use crate::session::{Frame, Notice, Outcome, Part, Reply, Session, SessionId, StatementFrame, StatementResult};
 use crate::storage::Tables;
 use crate::transaction::{Snapshot, Transaction};
 
@@ -63,7 +63,9 @@ impl<'a> Machine<'a> {
         let kind = &prepared.statement.kind;
         let ends = matches!(
             kind,
-            StatementKind::Transaction(Control::Commit { .. } | Control::Rollback { .. } | Control::RollbackTo(_))
+            StatementKind::Transaction(
+                Control::Commit { .. } | Control::Rollback { .. } | Control::RollbackTo(_) | Control::Prepare(_)
+            )
         );
         if self.is_failed() && !ends {
             return Some(Err(in_failed_transaction()));
@@ -173,6 +175,7 @@ impl<'a> Machine<'a> {
             StatementKind::Set { local, name, value } => {
                 self.statement_done(|machine| machine.set(*local, name, value.as_deref()))
             }
+            StatementKind::Session(command) => self.session_command(command, &params),
         }
     }
 
@@ -337,7 +340,7 @@ impl<'a> Machine<'a> {
         Ran::On
     }
 
-    fn statement_done(&mut self, act: impl FnOnce(&mut Self) -> Result<&'static str, SqlError>) -> Ran {
+    pub(crate) fn statement_done(&mut self, act: impl FnOnce(&mut Self) -> Result<&'static str, SqlError>) -> Ran {
         if let Some(t) = &mut self.session.transaction {
             t.statements += 1;
         }
@@ -395,7 +398,7 @@ impl<'a> Machine<'a> {
     }
 
     /// A statement is done: its result goes to the routine that ran it, or to the client.
-    fn deliver(&mut self, produced: Produced) -> Ran {
+    pub(crate) fn deliver(&mut self, produced: Produced) -> Ran {
         match self.session.frames.last_mut() {
             None => self.answer(produced),
             Some(Frame::Routine(_)) => match self.take_result(produced) {
@@ -436,9 +439,11 @@ impl<'a> Machine<'a> {
     }
 
     /// The client's statement is done. What it opened by itself is committed: with it, or in a step of its own.
-    fn answer(&mut self, produced: Produced) -> Ran {
+    pub(crate) fn answer(&mut self, produced: Produced) -> Ran {
         let result = produced.into_result();
         match &self.session.transaction {
+            // More of the same string follows, and is part of the transaction.
+            Some(t) if !t.explicit && self.session.part == Part::More => Ran::Answered(Ok(result)),
             Some(t) if !t.explicit => {
                 if t.is_quiet() || t.statements <= 1 {
                     self.commit();
@@ -612,6 +617,8 @@ pub(crate) fn is_step(session: &Session, prepared: &Prepared) -> bool {
         StatementKind::Transaction(Control::Commit { .. } | Control::Rollback { .. } | Control::RollbackTo(_)) => {
             transaction.is_some_and(|t| !t.failed && !t.is_quiet())
         }
+        StatementKind::Transaction(Control::Prepare(_)) => transaction.is_some_and(|t| !t.failed),
+        StatementKind::Transaction(Control::CommitPrepared(_) | Control::RollbackPrepared(_)) => true,
         // The first query of a transaction that keeps its snapshot takes it, whatever it reads.
         StatementKind::Query(_) => {
             prepared.visible || transaction.is_some_and(|t| t.explicit && t.keeps_snapshot() && t.snapshot.is_none())

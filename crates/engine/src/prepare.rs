@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use isolde_sql::ast::{self, TableLockMode};
 use isolde_sql::catalog::{Catalog, TableId};
-use isolde_sql::typed::{self, OutputColumn, QueryBody, Rel, RelSource, RowLocking, StatementKind};
+use isolde_sql::typed::{self, OutputColumn, QueryBody, Rel, RelSource, RowLocking, SessionCommand, StatementKind};
 use isolde_sql::{Diagnostic, Type};
 
 use crate::footprint::ColumnSet;
@@ -145,6 +145,7 @@ fn is_visible(statement: &StatementKind) -> bool {
         StatementKind::Insert(_) | StatementKind::Update(_) | StatementKind::Delete(_) => true,
         StatementKind::Define(_) | StatementKind::Truncate(_) | StatementKind::LockTable { .. } => true,
         StatementKind::Transaction(_) | StatementKind::Set { .. } => false,
+        StatementKind::Session(command) => matches!(command, SessionCommand::Maintain { .. }),
         StatementKind::Call(..) | StatementKind::Do(_) | StatementKind::Cursor(_) => false,
     }
 }

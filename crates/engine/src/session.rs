@@ -16,6 +16,7 @@ use isolde_sql::{Row, Span, SqlError, Value};
 use crate::clock::Timeouts;
 use crate::exec::Running;
 use crate::footprint::Footprint;
+use crate::kept::Kept;
 use crate::lock::advisory::Counts;
 use crate::lock::{Held, LockKey, RowRef, Scope, Wait};
 use crate::prepare::Prepared;
@@ -35,8 +36,23 @@ pub struct SessionOptions {
     pub read_only: bool,
     /// Each statement inside a routine is a transaction of its own: the routine stands for application code that opens none.
     pub autocommit: bool,
+    /// Transactions are DEFERRABLE unless they say otherwise.
+    pub deferrable: bool,
     /// `lock_timeout` and its kin.
     pub timeouts: Timeouts,
+}
+
+/// Where a statement stands in the query string that its client sent. The statements of one string are one transaction,
+/// which is committed behind the last unless the string says otherwise.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Part {
+    /// It is the whole string.
+    #[default]
+    Whole,
+    /// More statements follow.
+    More,
+    /// It is the last of several.
+    Last,
 }
 
 /// What a session is doing while nobody runs it.
@@ -177,6 +193,12 @@ pub struct StatementResult {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Session {
     pub(crate) options: SessionOptions,
+    /// Settings, prepared statements, channels.
+    pub(crate) kept: Arc<Kept>,
+    /// Where the present statement stands in its query string.
+    pub(crate) part: Part,
+    /// Not a connection, but a prepared transaction of this name.
+    pub(crate) prepared_as: Option<Arc<str>>,
     pub(crate) transaction: Option<Transaction>,
     pub(crate) frames: Vec<Frame>,
     /// Set while the top frame's statement waits for a lock.

@@ -35,6 +35,10 @@ impl Database {
     fn session_digest(&self, session: &Session) -> u128 {
         let mut h = Digester::tagged(0x5e);
         session.options.hash(&mut h);
+        if !session.kept.is_plain() {
+            session.kept.hash(&mut h);
+        }
+        (session.part, &session.prepared_as).hash(&mut h);
         session.drawn.hash(&mut h);
         session.randoms.hash(&mut h);
         for (key, counts) in &session.advisory {

@@ -109,6 +109,7 @@ states! {
     ACTIVE_TRANSACTION = "25001", "active_sql_transaction";
     ASSERT_FAILURE = "P0004", "assert_failure";
     BAD_COPY_FORMAT = "22P04", "bad_copy_file_format";
+    CANT_CHANGE_RUNTIME_PARAM = "55P02", "cant_change_runtime_param";
     CARDINALITY_VIOLATION = "21000", "cardinality_violation";
     CASE_NOT_FOUND = "20000", "case_not_found";
     CHECK_VIOLATION = "23514", "check_violation";
@@ -119,6 +120,7 @@ states! {
     DUPLICATE_COLUMN = "42701", "duplicate_column";
     DUPLICATE_FUNCTION = "42723", "duplicate_function";
     DUPLICATE_OBJECT = "42710", "duplicate_object";
+    DUPLICATE_PREPARED_STATEMENT = "42P05", "duplicate_prepared_statement";
     DUPLICATE_TABLE = "42P07", "duplicate_table";
     FEATURE_NOT_SUPPORTED = "0A000", "feature_not_supported";
     FOREIGN_KEY_VIOLATION = "23503", "foreign_key_violation";
@@ -133,6 +135,7 @@ states! {
     INVALID_OBJECT_DEFINITION = "42P17", "invalid_object_definition";
     INVALID_PARAMETER_VALUE = "22023", "invalid_parameter_value";
     INVALID_SAVEPOINT = "3B001", "invalid_savepoint_specification";
+    INVALID_STATEMENT_NAME = "26000", "invalid_sql_statement_name";
     INVALID_TABLE_DEFINITION = "42P16", "invalid_table_definition";
     INVALID_TEXT_REPRESENTATION = "22P02", "invalid_text_representation";
     INVALID_TRANSACTION_TERMINATION = "2D000", "invalid_transaction_termination";

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use isolde_engine::{Activity, Database, Faults, Prepared, Reply, SessionId};
+use isolde_engine::{Activity, Database, Faults, Part, Prepared, Reply, SessionId};
 use isolde_sql::{Diagnostic, parse};
 
 use crate::generate::Dice;
@@ -35,8 +35,8 @@ struct Client {
     rest: std::vec::IntoIter<String>,
     answers: Vec<Response>,
     busy: bool,
-    /// The query string has several statements outside of a transaction: they are one, which the client knows nothing of.
-    wrapped: bool,
+    /// The query string has several statements.
+    several: bool,
 }
 
 impl Engine {
@@ -59,7 +59,15 @@ impl Engine {
     fn advance(&mut self, who: usize) {
         while let Some(statement) = self.sessions[who].rest.next() {
             let reply = match prepare(&self.db, &statement) {
-                Ok(prepared) => self.db.submit(self.sessions[who].session, &prepared, &[]),
+                Ok(prepared) => {
+                    let client = &self.sessions[who];
+                    let part = match (client.several, client.rest.len()) {
+                        (false, _) => Part::Whole,
+                        (true, 0) => Part::Last,
+                        (true, _) => Part::More,
+                    };
+                    self.db.submit_part(client.session, &prepared, &[], part)
+                }
                 Err(diagnostic) => Some(self.db.fail(self.sessions[who].session, diagnostic.into())),
             };
             match reply {
@@ -74,7 +82,7 @@ impl Engine {
         let failed = reply.is_err();
         client.answers.push(response(reply));
         if failed {
-            client.rest = if client.wrapped { vec!["ROLLBACK".to_string()] } else { Vec::new() }.into_iter();
+            client.rest = Vec::new().into_iter();
         }
     }
 
@@ -140,7 +148,7 @@ impl Driver for Engine {
                 rest: Vec::new().into_iter(),
                 answers: Vec::new(),
                 busy: false,
-                wrapped: false,
+                several: false,
             })
             .collect();
     }
@@ -163,12 +171,8 @@ impl Driver for Engine {
 
     fn submit(&mut self, session: usize, statement: &str) {
         let client = &mut self.sessions[session];
-        let mut statements = split(statement);
-        client.wrapped = statements.len() > 1 && !self.db.in_transaction(client.session);
-        if client.wrapped {
-            statements.insert(0, "BEGIN".to_string());
-            statements.push("COMMIT".to_string());
-        }
+        let statements = split(statement);
+        client.several = statements.len() > 1;
         client.rest = statements.into_iter();
         client.busy = true;
         self.advance(session);
@@ -187,12 +191,7 @@ impl Driver for Engine {
         for (who, client) in self.sessions.iter_mut().enumerate() {
             if client.busy && matches!(self.db.activity(client.session), Activity::Idle) {
                 client.busy = false;
-                let mut responses = std::mem::take(&mut client.answers);
-                if client.wrapped {
-                    responses.remove(0);
-                    responses.pop();
-                }
-                answers.push((who, responses));
+                answers.push((who, std::mem::take(&mut client.answers)));
             }
         }
         answers

@@ -1,8 +1,8 @@
 //! Which table locks a statement takes before it begins.
 
-use isolde_sql::ast::TableLockMode;
+use isolde_sql::ast::{Maintenance, TableLockMode};
 use isolde_sql::catalog::{Catalog, TableConstraintDef, TableId};
-use isolde_sql::typed::{self, CursorCommand, Define, QueryBody, RelSource, StatementKind};
+use isolde_sql::typed::{self, CursorCommand, Define, QueryBody, RelSource, SessionCommand, StatementKind};
 
 /// The table locks that a statement takes before it begins. What foreign keys need is locked when they are looked at.
 pub(crate) fn table_locks(catalog: &Catalog, statement: &StatementKind) -> Box<[(TableId, TableLockMode)]> {
@@ -37,6 +37,16 @@ pub(crate) fn table_locks(catalog: &Catalog, statement: &StatementKind) -> Box<[
         StatementKind::Call(_, args) => locks.exprs(args),
         StatementKind::Cursor(CursorCommand::Declare { query, .. }) => return table_locks(catalog, &query.kind),
         StatementKind::Cursor(_) => {}
+        StatementKind::Session(SessionCommand::Maintain { work, tables }) => {
+            let mode = match work {
+                Maintenance::Vacuum | Maintenance::Analyze => TableLockMode::ShareUpdateExclusive,
+                Maintenance::Reindex => TableLockMode::Share,
+                Maintenance::Cluster => TableLockMode::AccessExclusive,
+                Maintenance::Checkpoint => return Box::default(),
+            };
+            tables.iter().for_each(|t| locks.add(*t, mode));
+        }
+        StatementKind::Session(_) => {}
         StatementKind::Transaction(_) | StatementKind::Set { .. } | StatementKind::Do(_) => {}
     }
     locks.0.into()

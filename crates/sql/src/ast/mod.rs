@@ -11,6 +11,7 @@ mod expr;
 mod lock;
 pub mod plpgsql;
 mod query;
+mod session;
 mod trigger;
 
 use std::sync::Arc;
@@ -24,6 +25,7 @@ pub use dml::*;
 pub use expr::*;
 pub use lock::*;
 pub use query::*;
+pub use session::*;
 pub use trigger::*;
 
 /// A name with its place.
@@ -121,6 +123,8 @@ pub enum StatementKind {
     SetSessionCharacteristics(TransactionModes),
     /// `SET [LOCAL] name = value`
     Set(Set),
+    /// Settings, prepared statements, channels, prepared transactions.
+    Session(SessionCommand),
     /// `CALL name(args)`
     Call {
         /// The procedure.

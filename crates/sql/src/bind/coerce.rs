@@ -89,6 +89,9 @@ impl Binder<'_> {
     /// A literal, NULL or untyped parameter takes the type its context wants.
     fn literal(&self, mut expr: Expr, to: Type, how: CastLevel, span: Span) -> Result<Expr> {
         let base = to.base();
+        if let ExprKind::Param(slot) = expr.kind {
+            self.frame.inferred.borrow_mut().entry(slot).or_insert(base);
+        }
         if let ExprKind::Const(Value::Text(_)) = &expr.kind {
             expr.ty = Type::Text;
             if !base.is_text() {

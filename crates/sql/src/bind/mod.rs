@@ -22,6 +22,7 @@ mod raise;
 mod returns;
 mod routine;
 mod scope;
+mod session;
 mod text;
 mod trigger;
 
@@ -48,14 +49,10 @@ pub fn statement(
     source: &str,
     params: &[Type],
 ) -> Result<typed::Statement> {
-    let mut frame = Frame::default();
-    for (i, ty) in params.iter().enumerate() {
-        let slot = frame.add(&format!("${}", i + 1), *ty, None);
-        frame.dollars.push(slot);
-    }
-    let mut binder = Binder { catalog, levels: Vec::new(), with: Vec::new(), frame };
-    binder.statement(statement, one_line(statement.span.of(source)))
+    Binder::of_client(catalog, params).statement(statement, one_line(statement.span.of(source)))
 }
+
+pub use session::{execute_args, prepared_statement};
 
 /// Binds a routine's body; done when it is first called, so that it may name tables created after it.
 pub fn routine(catalog: &Catalog, def: &RoutineDef) -> Result<Arc<typed::Routine>> {
@@ -76,6 +73,18 @@ pub(crate) struct Binder<'a> {
     with: Vec<WithQuery>,
     /// Variables and parameters.
     frame: Frame,
+}
+
+impl<'a> Binder<'a> {
+    /// For a client's statement with parameters of these types.
+    fn of_client(catalog: &'a Catalog, params: &[Type]) -> Self {
+        let mut frame = Frame::default();
+        for (i, ty) in params.iter().enumerate() {
+            let slot = frame.add(&format!("${}", i + 1), *ty, None);
+            frame.dollars.push(slot);
+        }
+        Binder { catalog, levels: Vec::new(), with: Vec::new(), frame }
+    }
 }
 
 impl Binder<'_> {
@@ -129,6 +138,7 @@ impl Binder<'_> {
                 StatementKind::Set { local: set.local, name: set.name.name.clone(), value: set.value.clone() }
             }
             S::Call { name, args, named } => self.call_procedure(name, args, named, span)?,
+            S::Session(command) => self.session_command(command)?,
             S::Do(body) => StatementKind::Do(Arc::new(routine::bind_block(self.catalog, body)?)),
         };
         Ok(typed::Statement { kind, text, span })

@@ -7,6 +7,7 @@
 //! Variables of a routine live in a [`Frame`]. A name that could be both a column and a variable is an error in PL/pgSQL
 //! (`plpgsql.variable_conflict = error`, the default); in a SQL function the column wins.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -77,6 +78,8 @@ pub(super) struct Frame {
     pub transitions: Vec<TransitionTable>,
     /// A literal that does not fit its type fails when it is reached, not now.
     pub late: bool,
+    /// Types that parameters without one were given by their place, by slot.
+    pub inferred: RefCell<BTreeMap<usize, Type>>,
 }
 
 /// Rows that a trigger's statement has changed, held by a variable and named like a table.

@@ -282,6 +282,8 @@ pub static FUNCTIONS: &[Builtin] = &[
     session("user", &[], Text, SessionFunction::CurrentUser),
     session("current_setting", &[Text], Text, SessionFunction::CurrentSetting),
     session("current_setting", &[Text, Bool], Text, SessionFunction::CurrentSetting),
+    Builtin { strict: false, ..session("set_config", &[Text, Text, Bool], Text, SessionFunction::SetConfig) },
+    Builtin { strict: false, ..session("pg_notify", &[Text, Text], Void, SessionFunction::Notify) },
     session("txid_current", &[], Int8, SessionFunction::TxidCurrent),
     session("pg_backend_pid", &[], Int4, SessionFunction::BackendPid),
 ];

@@ -75,6 +75,8 @@ pub enum SessionFunction {
     Advisory(AdvisoryFunction),
     CurrentUser,
     CurrentSetting,
+    SetConfig,
+    Notify,
     TxidCurrent,
     BackendPid,
 }

@@ -16,6 +16,7 @@ mod generate;
 mod name;
 mod plpgsql;
 mod query;
+mod session;
 mod statement;
 #[cfg(test)]
 mod tests;

@@ -63,6 +63,7 @@ pub(super) fn statement(f: &mut Formatter<'_>, kind: &StatementKind, into: Optio
             let named = named.iter().map(|(param, arg)| format!("{param} => {arg}"));
             write!(f, "CALL {}({})", name, commas(&positional.chain(named).collect::<Vec<_>>()))?;
         }
+        StatementKind::Session(command) => command.fmt(f)?,
         StatementKind::Do(body) => write!(f, "DO {}", DollarQuoted(body))?,
     }
     match into {

@@ -10,11 +10,13 @@
 //! a string that loses its limit are the same expression under another type, so a column stays visibly a column.
 
 mod routine;
+mod session;
 mod walk;
 
 use std::sync::Arc;
 
 pub use routine::*;
+pub use session::*;
 
 use crate::ast::{FetchDirection, JoinKind, LockStrength, LockWait, SetOperator, TableLockMode, TransactionModes};
 use crate::builtin::{Aggregate, Builtin, SetFunction};
@@ -69,6 +71,8 @@ pub enum StatementKind {
         /// `None` for DEFAULT.
         value: Option<Arc<str>>,
     },
+    /// Settings shown, prepared statements, channels, maintenance.
+    Session(SessionCommand),
     /// `CALL`: one argument per parameter (IN and INOUT given or defaulted; OUT are NULL).
     Call(RoutineId, Vec<Expr>),
     /// `DO`
@@ -101,13 +105,21 @@ pub enum CursorCommand {
 #[allow(missing_docs)]
 pub enum Transaction {
     Begin(TransactionModes),
-    Commit { chain: bool },
-    Rollback { chain: bool },
+    Commit {
+        chain: bool,
+    },
+    Rollback {
+        chain: bool,
+    },
     Savepoint(Arc<str>),
     RollbackTo(Arc<str>),
     Release(Arc<str>),
     Set(TransactionModes),
     SetSession(TransactionModes),
+    /// `PREPARE TRANSACTION`
+    Prepare(Arc<str>),
+    CommitPrepared(Arc<str>),
+    RollbackPrepared(Arc<str>),
 }
 
 /// DDL, ready to be put into the catalog.

@@ -233,6 +233,7 @@ impl Statement {
             StatementKind::Define(_) | StatementKind::Truncate(_) | StatementKind::LockTable { .. } => true,
             StatementKind::Call(..) | StatementKind::Do(_) | StatementKind::Cursor(_) => true,
             StatementKind::Transaction(_) | StatementKind::Set { .. } => false,
+            StatementKind::Session(command) => matches!(command, SessionCommand::Execute { .. }),
         }
     }
 
@@ -337,6 +338,8 @@ impl Reach {
             StatementKind::Cursor(_) => {}
             StatementKind::Define(_) | StatementKind::Transaction(_) => {}
             StatementKind::Set { .. } | StatementKind::Do(_) => {}
+            StatementKind::Session(SessionCommand::Prepare { prepared, .. }) => self.statement(&prepared.statement),
+            StatementKind::Session(_) => {}
         }
     }
 }

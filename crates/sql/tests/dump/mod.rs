@@ -57,6 +57,7 @@ impl Dump<'_> {
             }
             StatementKind::Do(routine) => self.routine(routine),
             StatementKind::Set { local, name, value } => self.line(&format!("set {name} = {value:?} local={local}")),
+            StatementKind::Session(command) => self.line(&format!("{command:?}")),
             StatementKind::Truncate(tables) => {
                 let names: Vec<String> = tables.iter().map(|t| self.table(*t)).collect();
                 self.line(&format!("truncate {}", names.join(", ")));

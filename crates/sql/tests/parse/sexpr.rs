@@ -51,6 +51,7 @@ pub(crate) fn statement(statement: &Statement) -> String {
             let named = group("named", named, |(n, e)| node(&n.name, [expr(e)]));
             node("call", [name(n), list(args, expr), named])
         }
+        StatementKind::Session(command) => node("session", [command.to_string()]),
         StatementKind::Do(body) => node("do", [format!("@{}..{}", body.span.start, body.span.end)]),
     }
 }

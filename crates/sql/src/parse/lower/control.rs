@@ -3,7 +3,7 @@
 use squawk_syntax::ast::{self as cst, AstNode};
 
 use super::{Lower, Result};
-use crate::ast::{Ident, Isolation, Set, StatementKind, TransactionModes};
+use crate::ast::{Ident, Isolation, SessionCommand, Set, StatementKind, TransactionModes};
 use crate::error::Diagnostic;
 
 impl Lower {
@@ -30,7 +30,7 @@ impl Lower {
             cst::Commit::CommitTransaction(commit) => Ok(StatementKind::Commit {
                 chain: matches!(commit.chain_clause(), Some(cst::ChainClause::AndChain(_))),
             }),
-            cst::Commit::CommitPrepared(_) => Err(self.unsupported(commit, "COMMIT PREPARED")),
+            cst::Commit::CommitPrepared(prepared) => self.commit_prepared(prepared),
         }
     }
 
@@ -42,7 +42,7 @@ impl Lower {
             cst::Rollback::RollbackToSavepoint(r) => {
                 Ok(StatementKind::RollbackTo(self.ident(&self.need(r.savepoint_ref(), r)?)))
             }
-            cst::Rollback::RollbackPrepared(_) => Err(self.unsupported(rollback, "ROLLBACK PREPARED")),
+            cst::Rollback::RollbackPrepared(prepared) => self.rollback_prepared(prepared),
         }
     }
 
@@ -85,18 +85,24 @@ impl Lower {
         Ok(StatementKind::Set(Set { local, name, value: value.map(Into::into) }))
     }
 
-    /// `RESET name` is `SET name TO DEFAULT`.
     pub(super) fn reset(&self, reset: &cst::Reset) -> Result<StatementKind> {
-        match self.need(reset.reset_target(), reset)? {
-            cst::ResetTarget::ConfigParameterRef(name) => {
-                Ok(StatementKind::Set(Set { local: false, name: self.setting(&name), value: None }))
+        Ok(StatementKind::Session(SessionCommand::Reset(match self.need(reset.reset_target(), reset)? {
+            cst::ResetTarget::ConfigParameterRef(name) => Some(self.setting(&name)),
+            cst::ResetTarget::All(_) => None,
+            cst::ResetTarget::ResetTimeZone(zone) => Some(self.named_setting(&zone, "timezone")),
+            cst::ResetTarget::ResetTransactionIsolation(level) => {
+                Some(self.named_setting(&level, "transaction_isolation"))
             }
-            _ => Err(self.unsupported(reset, "this form of RESET")),
-        }
+        })))
+    }
+
+    /// A setting that the statement names by other words.
+    pub(super) fn named_setting(&self, place: &impl AstNode, name: &str) -> Ident {
+        Ident { name: name.into(), span: self.span(place.syntax()) }
     }
 
     /// A setting's name, dots included.
-    fn setting(&self, name: &cst::ConfigParameterRef) -> Ident {
+    pub(super) fn setting(&self, name: &cst::ConfigParameterRef) -> Ident {
         let parts = self.path(name.syntax());
         let text = parts.iter().map(|p| &*p.name).collect::<Vec<_>>().join(".");
         Ident { name: text.into(), span: self.span(name.syntax()) }

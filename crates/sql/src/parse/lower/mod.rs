@@ -25,6 +25,7 @@ mod literal;
 mod operators;
 mod query;
 mod routine;
+mod session;
 mod split;
 mod statement;
 mod trigger;

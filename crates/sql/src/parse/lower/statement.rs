@@ -55,7 +55,10 @@ impl Lower {
             S::Reset(reset) => self.reset(reset)?,
             S::Call(call) => self.call_statement(call)?,
             S::Do(block) => self.do_block(block)?,
-            other => return Err(self.unsupported(other, &words(other.syntax().kind()))),
+            other => match self.session_command(other)? {
+                Some(command) => StatementKind::Session(command),
+                None => return Err(self.unsupported(other, &words(other.syntax().kind()))),
+            },
         })
     }
 
