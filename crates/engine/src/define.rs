@@ -3,12 +3,14 @@
 //! Definitions take effect at once, for everybody. They are meant for the set-up of a scenario, so they are refused while
 //! another session has a transaction open; rolled back, they restore what was there before.
 
+mod types;
+
 use std::sync::Arc;
 
 use isolde_sql::ast::LockStrength;
 use isolde_sql::catalog::{Catalog, Index, Table, TableConstraintDef, TableId, Trigger};
 use isolde_sql::typed::Define;
-use isolde_sql::{SqlError, SqlState, Value};
+use isolde_sql::{SqlError, SqlState, Type, Value};
 
 use crate::database::Schema;
 use crate::eval;
@@ -118,6 +120,19 @@ impl Machine<'_> {
             Define::DropRoutine(routines) => {
                 routines.iter().for_each(|r| catalog.drop_routine(*r));
                 Ok("DROP ROUTINE")
+            }
+            Define::Type(ty) => {
+                catalog.add_type(*ty);
+                Ok(if matches!(ty.ty(), Type::Domain(_)) { "CREATE DOMAIN" } else { "CREATE TYPE" })
+            }
+            Define::AlterType(name, ty) => {
+                self.rename_labels(catalog, name, *ty);
+                catalog.alter_type(name, *ty);
+                Ok("ALTER TYPE")
+            }
+            Define::DropType { names, domain } => {
+                names.iter().for_each(|name| catalog.drop_type(name));
+                Ok(if *domain { "DROP DOMAIN" } else { "DROP TYPE" })
             }
             Define::Nothing => Ok("CREATE TABLE"),
         }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::ast::{self, ReferentialAction};
 use crate::error::Span;
 use crate::typed::Expr;
-use crate::types::Type;
+use crate::types::{Type, UserType};
 use crate::value::Value;
 
 /// A table's number: its position in [`Catalog::tables`], never reused.
@@ -30,6 +30,7 @@ pub struct Catalog {
     routines: Vec<Option<Arc<RoutineDef>>>,
     sequences: BTreeMap<Arc<str>, Arc<Sequence>>,
     table_names: BTreeMap<Arc<str>, TableId>,
+    types: BTreeMap<Arc<str>, UserType>,
 }
 
 /// A table.
@@ -331,6 +332,50 @@ impl Catalog {
     /// Drops a routine.
     pub fn drop_routine(&mut self, id: RoutineId) {
         self.routines[id.0 as usize] = None;
+    }
+
+    /// The user's type with this name.
+    pub fn user_type(&self, name: &str) -> Option<UserType> {
+        self.types.get(name).copied()
+    }
+
+    /// All types of users, by name.
+    pub fn user_types(&self) -> impl Iterator<Item = UserType> {
+        self.types.values().copied()
+    }
+
+    /// Adds a type.
+    pub fn add_type(&mut self, ty: UserType) {
+        self.types.insert(ty.def().name.clone(), ty);
+    }
+
+    /// Whether a table or another type is made of this type.
+    pub fn type_is_used(&self, ty: UserType) -> bool {
+        let names = |other: Type| other.underlying_user() == Some(ty);
+        let in_table = |t: &Arc<Table>| t.columns.iter().any(|c| names(c.ty));
+        self.tables().any(in_table) || self.user_types().any(|u| u.parts().into_iter().any(names))
+    }
+
+    /// Puts a new definition in place of the type with this name, wherever it is named.
+    pub fn alter_type(&mut self, name: &str, new: UserType) {
+        let Some(old) = self.types.remove(name) else { return };
+        self.types.insert(new.def().name.clone(), new);
+        let renew = |ty: &mut Type| *ty = ty.renewed(old, new);
+        for table in self.tables.iter_mut().flatten() {
+            if table.columns.iter().any(|c| c.ty.underlying_user() == Some(old)) {
+                Arc::make_mut(table).columns.iter_mut().for_each(|c| renew(&mut c.ty));
+            }
+        }
+        for routine in self.routines.iter_mut().flatten() {
+            if routine.params.iter().any(|p| p.ty.underlying_user() == Some(old)) {
+                Arc::make_mut(routine).params.iter_mut().for_each(|p| renew(&mut p.ty));
+            }
+        }
+    }
+
+    /// Drops a type.
+    pub fn drop_type(&mut self, name: &str) {
+        self.types.remove(name);
     }
 
     /// The sequence with this name.

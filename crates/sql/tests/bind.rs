@@ -194,6 +194,8 @@ fn apply(catalog: &mut Catalog, define: &Define) {
         Define::DropTable(tables) => tables.into_iter().for_each(|t| catalog.drop_table(t)),
         Define::DropIndex(table, name) => catalog.alter_table(table, |t| t.indexes.retain(|i| i.name != name)),
         Define::DropSequence(names) => names.iter().for_each(|n| catalog.drop_sequence(n)),
+        Define::Type(ty) | Define::AlterType(_, ty) => catalog.add_type(ty),
+        Define::DropType { names, .. } => names.iter().for_each(|name| catalog.drop_type(name)),
         Define::DropRoutine(ids) => ids.into_iter().for_each(|id| catalog.drop_routine(id)),
         Define::Trigger { table, trigger } => catalog.alter_table(table, |t| t.triggers.push(*trigger)),
         Define::DropTrigger { .. } | Define::SwitchTriggers { .. } => {}

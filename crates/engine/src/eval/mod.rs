@@ -26,7 +26,7 @@ pub(crate) use subquery::{Cache, rows_of, run_source};
 
 use crate::footprint::Read;
 use crate::lock::Target;
-use crate::plan::expr::{Expr, IntegerOp, PureFn};
+use crate::plan::expr::{AnyOf, DomainCast, Expr, IntegerOp, PureFn};
 use crate::plan::facts::is_stable;
 use crate::prepare::Prepared;
 use crate::storage::{RowId, Tables};
@@ -297,9 +297,13 @@ pub(crate) fn eval(ctx: &mut Context<'_>, env: &Env<'_>, expr: &Expr) -> Result<
         Expr::Compare(..) | Expr::And(_) | Expr::Or(_) | Expr::Not(_) | Expr::IsNull(..) | Expr::IsTruth(..) => {
             truth_value(truth(ctx, env, expr)?)
         }
-        Expr::IsDistinct(..) | Expr::InList(..) | Expr::InSet(..) | Expr::Exists(_) | Expr::Quantified(_) => {
-            truth_value(truth(ctx, env, expr)?)
-        }
+        Expr::Domain(domain) => domain_value(ctx, env, domain)?,
+        Expr::IsDistinct(..)
+        | Expr::InList(..)
+        | Expr::InSet(..)
+        | Expr::Exists(_)
+        | Expr::Quantified(_)
+        | Expr::AnyOf(_) => truth_value(truth(ctx, env, expr)?),
     })
 }
 
@@ -333,11 +337,43 @@ pub(crate) fn truth(ctx: &mut Context<'_>, env: &Env<'_>, expr: &Expr) -> Result
         }
         Expr::Exists(query) => Some(subquery::exists(ctx, env, query)?),
         Expr::Quantified(q) => subquery::quantified(ctx, env, q)?,
+        Expr::AnyOf(any) => any_of(ctx, env, any)?,
         other => match &*operand(ctx, env, other)? {
             Value::Bool(b) => Some(*b),
             _ => None,
         },
     })
+}
+
+/// `left op ANY (array)`: Kleene's or, ALL his and, over the elements.
+fn any_of(ctx: &mut Context<'_>, env: &Env<'_>, any: &AnyOf) -> Result<Option<bool>, Interrupt> {
+    let left = operand(ctx, env, &any.left)?.into_owned();
+    let Value::Array(array) = eval(ctx, env, &any.array)? else { return Ok(None) };
+    let mut result = Some(any.all);
+    for element in &array.elements {
+        match subquery::compared(any.op, &left, element)? {
+            Some(holds) if holds != any.all => return Ok(Some(holds)),
+            Some(_) => {}
+            None => result = None,
+        }
+    }
+    Ok(result)
+}
+
+/// A value of a domain, if it meets its conditions.
+fn domain_value(ctx: &mut Context<'_>, env: &Env<'_>, domain: &DomainCast) -> Result<Value, Interrupt> {
+    let value = eval(ctx, env, &domain.expr)?;
+    if value.is_null() && domain.not_null {
+        let message = format!("domain {} does not allow null values", domain.name);
+        return Err(SqlError::new(SqlState::NOT_NULL_VIOLATION, message).into());
+    }
+    for (name, check) in &domain.checks {
+        if truth(ctx, &Env::only(std::slice::from_ref(&value)), check)? == Some(false) {
+            let message = format!("value for domain {} violates check constraint \"{name}\"", domain.name);
+            return Err(SqlError::new(SqlState::CHECK_VIOLATION, message).constraint(name.clone()).into());
+        }
+    }
+    Ok(value)
 }
 
 /// Whether a condition holds; NULL does not.

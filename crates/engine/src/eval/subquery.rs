@@ -170,6 +170,11 @@ fn compare_row(left: &[Value], ops: &[Operator], row: &[Value]) -> Result<Option
     Ok(result)
 }
 
+/// What an operator says of two values.
+pub(super) fn compared(op: Operator, a: &Value, b: &Value) -> Result<Option<bool>, SqlError> {
+    op.of(a, b)
+}
+
 impl Operator {
     fn of(&self, a: &Value, b: &Value) -> Result<Option<bool>, SqlError> {
         match self {

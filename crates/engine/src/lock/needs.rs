@@ -134,6 +134,6 @@ fn of_definition(catalog: &Catalog, define: &Define) -> Vec<(TableId, TableLockM
         Define::DropTrigger { table, .. } => vec![(*table, AccessExclusive)],
         Define::DropIndex(table, _) => vec![(*table, AccessExclusive)],
         Define::Sequence(_) | Define::Routine(_) | Define::DropSequence(_) | Define::DropRoutine(_) => Vec::new(),
-        Define::Nothing => Vec::new(),
+        Define::Type(_) | Define::AlterType(..) | Define::DropType { .. } | Define::Nothing => Vec::new(),
     }
 }

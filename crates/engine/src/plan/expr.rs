@@ -9,6 +9,7 @@ use std::sync::Arc;
 use isolde_sql::builtin::{Builtin, Eval, SessionFunction};
 use isolde_sql::catalog::{Catalog, RoutineId};
 use isolde_sql::typed::{self, ExprKind, QueryBody};
+use isolde_sql::types::TypeKind;
 use isolde_sql::{Type, Value};
 use rustc_hash::FxHashSet;
 
@@ -76,6 +77,9 @@ pub(crate) enum Expr {
     Scalar(Box<Subquery>),
     Exists(Box<Subquery>),
     Quantified(Box<Quantified>),
+    AnyOf(Box<AnyOf>),
+    /// A cast to a domain, whose conditions are checked.
+    Domain(Box<DomainCast>),
 }
 
 /// What a pure builtin computes.
@@ -105,6 +109,26 @@ pub(crate) struct Subquery {
     pub(crate) outward: Option<u16>,
     /// The same as a statement of its own, if it locks rows and stands alone: then it may have to wait.
     pub(crate) locking: Option<Arc<Prepared>>,
+}
+
+/// `left op ANY (array)`
+#[derive(Clone, Debug)]
+pub(crate) struct AnyOf {
+    pub(crate) left: Expr,
+    pub(crate) op: Operator,
+    pub(crate) all: bool,
+    pub(crate) array: Expr,
+}
+
+/// `expr::domain`
+#[derive(Clone, Debug)]
+pub(crate) struct DomainCast {
+    /// The value, already of the type that the domain restricts.
+    pub(crate) expr: Expr,
+    pub(crate) name: &'static str,
+    pub(crate) not_null: bool,
+    /// Conditions over the value as the only column, with their names.
+    pub(crate) checks: Box<[(Arc<str>, Expr)]>,
 }
 
 /// `left op ANY (query)`
@@ -171,10 +195,17 @@ pub(crate) fn expr(catalog: &Catalog, e: &typed::Expr) -> Expr {
         }
         ExprKind::Coalesce(list) => Expr::Coalesce(all(list)),
         ExprKind::Extreme(list, greatest) => Expr::Extreme(all(list), *greatest),
+        ExprKind::Cast { expr: inner, .. } if matches!(e.ty, Type::Domain(_)) => domain(catalog, inner, e.ty),
         ExprKind::Cast { expr: inner, explicit } => cast(expr(catalog, inner), inner.ty, e.ty, *explicit),
         ExprKind::Row(list) => Expr::Row(all(list)),
         ExprKind::Scalar(query) => Expr::Scalar(Box::new(Subquery::of_rows(catalog, query, Some(2)))),
         ExprKind::Exists(query) => Expr::Exists(Box::new(Subquery::of_rows(catalog, &without_outputs(query), Some(1)))),
+        ExprKind::AnyOf(any) => Expr::AnyOf(Box::new(AnyOf {
+            left: expr(catalog, &any.left),
+            op: operator(any.op, any.left.ty),
+            all: any.all,
+            array: expr(catalog, &any.array),
+        })),
         ExprKind::Quantified(q) => Expr::Quantified(Box::new(Quantified {
             left: all(&q.left),
             ops: q.ops.iter().zip(&q.left).map(|(op, left)| operator(op, left.ty)).collect(),
@@ -182,6 +213,18 @@ pub(crate) fn expr(catalog: &Catalog, e: &typed::Expr) -> Expr {
             query: Subquery::new(catalog, &q.query),
         })),
     }
+}
+
+/// A cast to a domain: the base type first, then its conditions.
+fn domain(catalog: &Catalog, inner: &typed::Expr, to: Type) -> Expr {
+    let Type::Domain(user) = to else { return expr(catalog, inner) };
+    let TypeKind::Domain { base, not_null, checks, .. } = &user.def().kind else { return expr(catalog, inner) };
+    let value = cast(expr(catalog, inner), inner.ty, *base, true);
+    if !not_null && checks.is_empty() {
+        return value;
+    }
+    let checks = checks.iter().map(|c| (c.name.clone(), expr(catalog, &c.expr))).collect();
+    Expr::Domain(Box::new(DomainCast { expr: value, name: user.name(), not_null: *not_null, checks }))
 }
 
 /// A query of which only the existence of rows matters: `EXISTS (SELECT * ...)` depends on no column of the list.

@@ -72,6 +72,15 @@ impl Run<'_> {
                 let rows = eval::rows_of(ctx, &self.env(), query)?;
                 self.each(ctx, step.rel, rows.iter().cloned(), sink)
             }
+            Source::Function(SetFunction::Builtin(function), args) => {
+                let args = eval::values(ctx, &self.env(), args)?;
+                if function.strict && args.iter().any(Value::is_null) {
+                    return GO_ON;
+                }
+                let rows = (function.rows)(&args)?;
+                let width = self.plan.nulls[step.rel].len();
+                self.each(ctx, step.rel, rows.into_iter().map(|row| spread(row, width)), sink)
+            }
             Source::Function(SetFunction::GenerateSeries, args) => {
                 let args = eval::values(ctx, &self.env(), args)?;
                 self.series(ctx, step.rel, &args, sink)
@@ -432,6 +441,15 @@ fn rows_of_call(result: CallResult, width: usize) -> Vec<Row> {
         CallResult::Value(Value::Record(fields)) if fields.len() == width => vec![fields],
         CallResult::Value(Value::Null) => vec![std::iter::repeat_n(Value::Null, width).collect()],
         CallResult::Value(value) => vec![Arc::new([value])],
+    }
+}
+
+/// A row of one record as the row of its fields, where those are what the columns are.
+fn spread(row: Row, width: usize) -> Row {
+    match &row[..] {
+        [Value::Record(fields)] if width > 1 && fields.len() == width => fields.clone(),
+        [Value::Null] if width > 1 => std::iter::repeat_n(Value::Null, width).collect(),
+        _ => row,
     }
 }
 

@@ -42,6 +42,8 @@ pub enum TypeName {
         /// Where.
         span: Span,
     },
+    /// `name[]`, of a name nobody knows (yet).
+    Array(Box<TypeName>, Span),
     /// A name nobody knows (yet): a table used as a row type, an enum, a domain.
     Named(QualifiedName),
 }
@@ -176,6 +178,8 @@ pub enum DropObject {
     Index,
     Sequence,
     Routine,
+    Type,
+    Domain,
 }
 
 /// `CREATE FUNCTION` / `CREATE PROCEDURE`

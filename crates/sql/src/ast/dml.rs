@@ -83,6 +83,8 @@ pub struct Update {
 pub struct Assignment {
     /// The column.
     pub column: Ident,
+    /// `column[1] = value`: which part of it; none for the whole.
+    pub subscripts: Vec<Subscript>,
     /// Its new value, possibly [`ExprKind::Default`].
     pub value: Expr,
 }

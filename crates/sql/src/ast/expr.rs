@@ -102,6 +102,17 @@ pub enum ExprKind {
         /// The query.
         query: Box<Query>,
     },
+    /// `a op ANY (array)`, `a op ALL (array)`
+    AnyOf {
+        /// The operand.
+        expr: Box<Expr>,
+        /// The operator.
+        op: Arc<str>,
+        /// `ALL` rather than `ANY`.
+        all: bool,
+        /// The array.
+        array: Box<Expr>,
+    },
     /// `EXISTS (SELECT ...)`
     Exists(Box<Query>),
     /// `(SELECT ...)` as a value
@@ -123,6 +134,21 @@ pub enum ExprKind {
     Row(Vec<Expr>),
     /// `(expr).field`
     Field(Box<Expr>, Ident),
+    /// `ARRAY[a, b]`
+    Array(Vec<Expr>),
+    /// `ARRAY(SELECT ...)`
+    ArrayQuery(Box<Query>),
+    /// `a[1]`, `a[1][2]`, `a[1:2]`
+    Subscript(Box<Expr>, Vec<Subscript>),
+}
+
+/// What stands in brackets behind an array or a `jsonb`.
+#[derive(Clone, Debug)]
+pub enum Subscript {
+    /// `[i]`
+    At(Expr),
+    /// `[from:to]`, either of which may be missing
+    Slice(Option<Expr>, Option<Expr>),
 }
 
 /// What `IS` tests.

@@ -13,6 +13,7 @@ pub mod plpgsql;
 mod query;
 mod session;
 mod trigger;
+mod types;
 
 use std::sync::Arc;
 
@@ -27,6 +28,7 @@ pub use lock::*;
 pub use query::*;
 pub use session::*;
 pub use trigger::*;
+pub use types::*;
 
 /// A name with its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,6 +88,12 @@ pub enum StatementKind {
     Fetch(Fetch),
     /// `CLOSE name`, `CLOSE ALL`
     CloseCursor(Option<Ident>),
+    /// `CREATE TYPE`
+    CreateType(Box<CreateType>),
+    /// `CREATE DOMAIN`
+    CreateDomain(Box<CreateDomain>),
+    /// `ALTER TYPE`
+    AlterType(Box<AlterType>),
     /// `ALTER TABLE ... ADD CONSTRAINT`
     AlterTableAdd {
         /// The table.

@@ -62,7 +62,7 @@ pub enum SetOperator {
 }
 
 /// `SELECT` up to `HAVING`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Select {
     /// `DISTINCT`
     pub distinct: bool,

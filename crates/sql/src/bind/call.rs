@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::absent::is_known_elsewhere;
-use super::expr::{Operand, constant, result_type, text};
+use super::expr::{Operand, constant, filled, result_type, text};
 use super::hint::did_you_mean;
 use super::overload::{Choice, choose};
 use super::scope::shown_name;
@@ -182,7 +182,7 @@ impl<'a> Binder<'a> {
         let known = self.catalog.routines().any(|(_, def)| &*def.name == name)
             || (wanted == Wanted::Function && builtin::overloads(name).next().is_some());
         let routines = self.catalog.routines().filter(|(_, def)| def.procedure == (wanted == Wanted::Procedure));
-        let builtins = builtin::FUNCTIONS.iter().map(|b| b.name).filter(|n| n.starts_with(char::is_alphabetic));
+        let builtins = builtin::functions().map(|b| b.name).filter(|n| n.starts_with(char::is_alphabetic));
         let builtins = builtins.filter(|_| wanted == Wanted::Function);
         match did_you_mean(name, routines.map(|(_, def)| &*def.name).chain(builtins)) {
             Some(hint) if !known => error.hint(hint),
@@ -309,10 +309,7 @@ impl<'a> Binder<'a> {
             Choice::Ambiguous => return Err(self.not_unique(&call.name, &given, Wanted::Function, span)),
         };
         let args = self.arguments(operands, &params)?;
-        let ty = match aggregate.returns {
-            Type::Unknown => params.first().copied().unwrap_or(Type::Text),
-            known => known,
-        };
+        let ty = filled(aggregate.returns, aggregate.args, &params);
         let filter = call.filter.as_ref().map(|f| self.condition(f, "FILTER")).transpose()?;
         let mut order_by = Vec::new();
         for key in &call.order_by {

@@ -7,7 +7,7 @@
 use super::{Binder, Result};
 use crate::error::{Diagnostic, Span, SqlState};
 use crate::typed::{Expr, ExprKind, Query, QueryBody};
-use crate::types::{CastLevel, Type, cast_level};
+use crate::types::{CastLevel, Type, UserType, cast_level};
 use crate::value::{self, Value};
 
 /// PostgreSQL's type categories; overloads prefer to stay within one.
@@ -20,6 +20,9 @@ pub(super) enum Category {
     Time,
     Span,
     Row,
+    Array,
+    Range,
+    Enum,
     Other,
     Unknown,
 }
@@ -28,12 +31,16 @@ pub(super) enum Category {
 pub(super) fn category(ty: Type) -> Category {
     match ty {
         Type::Bool => Category::Bool,
-        Type::Int2 | Type::Int4 | Type::Int8 | Type::Numeric(_) | Type::Float8 => Category::Number,
-        Type::Text | Type::Varchar(_) => Category::Text,
-        Type::Date | Type::Timestamp | Type::Timestamptz => Category::Time,
+        Type::Int2 | Type::Int4 | Type::Int8 | Type::Numeric(_) | Type::Float8 | Type::Float4 => Category::Number,
+        Type::Text | Type::Varchar(_) | Type::Bpchar(_) => Category::Text,
+        Type::Date | Type::Timestamp | Type::Timestamptz | Type::Time | Type::Timetz => Category::Time,
         Type::Interval => Category::Span,
-        Type::Record => Category::Row,
-        Type::Uuid | Type::Void => Category::Other,
+        Type::Record | Type::Composite(_) => Category::Row,
+        Type::Array(_) => Category::Array,
+        Type::Range(_) => Category::Range,
+        Type::Enum(_) => Category::Enum,
+        Type::Domain(_) => category(ty.underlying()),
+        Type::Uuid | Type::Void | Type::Bytea | Type::Json | Type::Jsonb => Category::Other,
         Type::Unknown => Category::Unknown,
     }
 }
@@ -51,8 +58,12 @@ pub(super) fn is_implicit(from: Type, to: Type) -> bool {
 /// The one type that CASE, COALESCE, UNION, VALUES or IN give to expressions of these types; the two that do not go
 /// together if there is none.
 pub(super) fn common_type(types: &[Type]) -> std::result::Result<Type, (Type, Type)> {
-    let mut known = types.iter().copied().filter(|t| *t != Type::Unknown);
+    let mut known = types.iter().map(|t| t.underlying()).filter(|t| *t != Type::Unknown);
     let Some(mut common) = known.next() else { return Ok(Type::Text) };
+    // Only what is of one domain throughout stays in it.
+    if types.windows(2).all(|pair| pair[0] == pair[1]) {
+        return Ok(types[0]);
+    }
     for ty in known {
         if ty == common {
             continue;
@@ -77,13 +88,36 @@ impl Binder<'_> {
         if expr.ty == to {
             return Ok(Some(expr));
         }
+        if let Type::Domain(domain) = to {
+            let inner = self.convert(expr, domain.domain_base(), how, span)?;
+            return Ok(
+                inner.map(|inner| Expr { kind: ExprKind::Cast { expr: Box::new(inner), explicit: true }, ty: to })
+            );
+        }
         if expr.ty == Type::Unknown {
             return self.literal(expr, to, how, span).map(Some);
+        }
+        let expr = self.plain(expr);
+        if let (ExprKind::Row(_), Type::Composite(ty)) = (&expr.kind, to) {
+            return self.row_of(expr, ty, how, span).map(Some);
         }
         if cast_level(expr.ty, to).is_none_or(|needed| needed > how) {
             return Ok(None);
         }
         Ok(Some(cast(expr, to, how == CastLevel::Explicit)))
+    }
+
+    /// `ROW(...)` as a row of a composite type.
+    fn row_of(&self, row: Expr, ty: UserType, how: CastLevel, span: Span) -> Result<Expr> {
+        let ExprKind::Row(items) = row.kind else { return Ok(row) };
+        if items.len() != ty.fields().len() {
+            return Err(no_cast(Type::Record, Type::Composite(ty), span));
+        }
+        let fields = items.into_iter().zip(ty.fields()).map(|(item, (_, to))| {
+            let from = item.ty;
+            self.convert(item, *to, how.max(CastLevel::Assignment), span)?.ok_or_else(|| no_cast(from, *to, span))
+        });
+        Ok(Expr { kind: ExprKind::Row(fields.collect::<Result<_>>()?), ty: Type::Composite(ty) })
     }
 
     /// A literal, NULL or untyped parameter takes the type its context wants.
@@ -133,7 +167,7 @@ impl Binder<'_> {
     /// A value for a variable. PL/pgSQL converts whatever has a text form.
     pub(super) fn for_variable(&self, expr: Expr, to: Type, span: Span) -> Result<Expr> {
         let from = expr.ty;
-        if from == Type::Record && to != Type::Record {
+        if from.is_row() && !to.is_row() {
             return Err(no_cast(from, to, span));
         }
         match self.convert(expr.clone(), to, CastLevel::Assignment, span)? {
@@ -221,6 +255,7 @@ pub(super) fn cast(mut expr: Expr, to: Type, explicit: bool) -> Expr {
         (Type::Int2, Type::Int4 | Type::Int8) | (Type::Int4, Type::Int8) => true,
         (a, Type::Text | Type::Varchar(None)) if a.is_text() => true,
         (Type::Numeric(_), Type::Numeric(None)) => true,
+        (Type::Composite(_), Type::Record) => true,
         _ => false,
     };
     if relabels && !matches!(expr.kind, ExprKind::Cast { .. }) {

@@ -11,9 +11,10 @@ use crate::builtin;
 use crate::catalog::{Column, Index, Sequence, Table, TableConstraintDef};
 use crate::error::{Diagnostic, Span, SqlState};
 use crate::typed::{Define, Expr, ExprKind};
-use crate::types::{CastLevel, Type};
+use crate::types::{CastLevel, Type, TypeKind};
+use crate::value::Value;
 
-use super::expr::text;
+use super::expr::{constant, text};
 
 impl Binder<'_> {
     /// `CREATE TABLE`
@@ -77,6 +78,14 @@ impl Binder<'_> {
             return Err(Diagnostic::new(def.name.span, SqlState::INVALID_TABLE_DEFINITION, message));
         }
         let mut column = Column { name, ty, not_null: false, default: None, sequence: None, identity_always: false };
+        if let Type::Domain(domain) = ty
+            && let TypeKind::Domain { default, not_null, .. } = &domain.def().kind
+            && (default.is_some() || *not_null)
+        {
+            let null = || constant(Value::Null, domain.domain_base());
+            let given = default.clone().unwrap_or_else(null);
+            column.default = Some(self.for_column(given, &column.name, ty, def.name.span)?);
+        }
         let mut owned = serial;
         for constraint in &def.constraints {
             match &constraint.kind {
@@ -214,6 +223,7 @@ impl Binder<'_> {
                 Ok(if names.is_empty() { Define::Nothing } else { Define::DropSequence(names) })
             }
             DropObject::Routine => self.drop_routines(drop),
+            DropObject::Type | DropObject::Domain => self.drop_types(drop),
         }
     }
 
@@ -304,11 +314,15 @@ impl Binder<'_> {
             }
             TypeName::Named(name) => {
                 let (shown, span) = shown_name(name);
+                if let Some(ty) = self.catalog.user_type(&name.name.name).filter(|_| name.schema.is_none()) {
+                    return Ok((ty.ty(), Some(ty.fields().into()).filter(|_| matches!(ty.ty(), Type::Composite(_)))));
+                }
                 match self.catalog.table_by_name(&name.name.name).filter(|_| name.schema.is_none()) {
                     Some(table) => Ok((Type::Record, Some(row_fields(table)))),
                     None => Err(no_type(&shown, span)),
                 }
             }
+            TypeName::Array(element, _) => Ok((self.type_name(element)?.0.array(), None)),
             TypeName::Reference { path, row, span } => self.type_reference(path, *row, *span),
         }
     }

@@ -220,6 +220,10 @@ impl Binder<'_> {
         for assignment in set {
             let name = &assignment.column;
             let column = self.column_of(table, name)?;
+            if !assignment.subscripts.is_empty() {
+                self.assign_part(table, column, assignment, &mut bound)?;
+                continue;
+            }
             if bound.iter().any(|(c, _)| *c == column) {
                 let message = format!("multiple assignments to same column \"{}\"", name.name);
                 return Err(Diagnostic::syntax(name.span, message));
@@ -227,6 +231,25 @@ impl Binder<'_> {
             bound.push((column, self.stored(&assignment.value, &table.columns[column], "UPDATE")?));
         }
         Ok(bound)
+    }
+
+    /// `SET column[1] = value`; another part of the same column may already have been assigned.
+    fn assign_part(
+        &mut self,
+        table: &Table,
+        column: usize,
+        assignment: &ast::Assignment,
+        bound: &mut Vec<(usize, Expr)>,
+    ) -> Result<()> {
+        let span = assignment.column.span;
+        let earlier = bound.iter().position(|(c, _)| *c == column).map(|at| bound.remove(at).1);
+        let ty = table.columns[column].ty;
+        let whole = earlier.unwrap_or(Expr { kind: ExprKind::Column { depth: 0, rel: 0, col: column as u16 }, ty });
+        let value = (self.expr(&assignment.value)?, assignment.value.span);
+        let plain = self.plain(whole);
+        let changed = self.assigned_subscript(plain, &assignment.subscripts, value, span)?;
+        bound.push((column, self.for_column(changed, &table.columns[column].name, ty, span)?));
+        Ok(())
     }
 
     /// `UPDATE`

@@ -89,11 +89,18 @@ impl Binder<'_> {
             A::Case { operand, whens, otherwise } => self.case(operand.as_deref(), whens, otherwise.as_deref(), span),
             A::Cast(operand, ty) => {
                 let (to, _) = self.type_name(ty)?;
+                if let (A::Array(elements), Type::Array(_)) = (&operand.kind, to.underlying()) {
+                    return self.array_as(elements, to, span);
+                }
                 let bound = self.expr(operand)?;
                 self.explicit(bound, to, span)
             }
             A::Row(items) => self.row(items),
             A::Field(operand, field) => self.field(operand, field),
+            A::AnyOf { expr, op, all, array } => self.any_of(expr, op, *all, array, span),
+            A::Array(elements) => self.array(elements, span),
+            A::ArrayQuery(query) => self.array_query(query),
+            A::Subscript(operand, subscripts) => self.subscript(operand, subscripts, span),
         }
     }
 
@@ -146,6 +153,11 @@ impl Binder<'_> {
         }
         let rows = [left, right].map(|row| (Expr { kind: ExprKind::Row(row), ty: Type::Record }, span));
         self.operator(op, rows.into(), span)
+    }
+
+    /// The expression as a value of the type that its domain, if it has one, restricts.
+    pub(super) fn plain(&self, expr: Expr) -> Expr {
+        Expr { ty: expr.ty.underlying(), ..expr }
     }
 
     /// An operator applied to operands.
@@ -252,7 +264,7 @@ impl Binder<'_> {
         Ok(boolean(ExprKind::Quantified(Box::new(Quantified { left: operands, ops, all, query }))))
     }
 
-    fn scalar(&mut self, query: &ast::Query) -> Result<Expr> {
+    pub(super) fn scalar(&mut self, query: &ast::Query) -> Result<Expr> {
         let span = query.span;
         let query = self.query(query)?;
         let [column] = &query.columns[..] else {
@@ -305,7 +317,7 @@ impl Binder<'_> {
         {
             return self.variable(super::scope::VariableRef::Field(slot, field.clone()));
         }
-        if row.ty != Type::Record {
+        if !row.ty.is_row() {
             let message =
                 format!("column notation .{} applied to type {}, which is not a composite type", field.name, row.ty);
             return Err(Diagnostic::new(field.span, SqlState::WRONG_OBJECT_TYPE, message));
@@ -327,6 +339,9 @@ impl Binder<'_> {
 
     /// The fields of a row value, where they can be known.
     pub(super) fn fields_of(&self, row: &Expr) -> Option<Fields> {
+        if let Type::Composite(ty) = row.ty {
+            return Some(ty.fields().into());
+        }
         match &row.kind {
             ExprKind::Param(slot) => self.frame.fields(*slot),
             ExprKind::WholeRow { depth, rel } => {
@@ -358,7 +373,10 @@ fn fields_of_first(query: &Query) -> Option<Fields> {
 
 /// The operator that these operand types mean, with the types it takes.
 pub(super) fn resolve_operator(op: &str, given: &[Type], span: Span) -> Result<(&'static Builtin, Vec<Type>)> {
-    let builtins: Vec<&'static Builtin> = builtin::overloads(op).filter(|b| b.args.len() == given.len()).collect();
+    let arrays = given.iter().any(|t| matches!(t.underlying(), Type::Array(_)));
+    // Anything but an array is turned into text beside one.
+    let fits = |b: &&Builtin| b.args.len() == given.len() && !(arrays && op == "||" && b.args.contains(&Type::Text));
+    let builtins: Vec<&'static Builtin> = builtin::overloads(op).filter(fits).collect();
     let candidates: Vec<Vec<Type>> = builtins.iter().map(|b| b.args.to_vec()).collect();
     let shown = match given {
         [operand] => format!("{op} {}", operand.base()),
@@ -383,11 +401,22 @@ pub(super) fn resolve_operator(op: &str, given: &[Type], span: Span) -> Result<(
 
 /// The type of a builtin's result, its any-typed parameters being these.
 pub(super) fn result_type(builtin: &Builtin, params: &[Type]) -> Type {
-    if builtin.returns != Type::Unknown {
-        return builtin.returns;
+    filled(builtin.returns, builtin.args, params)
+}
+
+/// A result type in which any type is the one that the parameters have in its place.
+pub(super) fn filled(returns: Type, declared: &[Type], params: &[Type]) -> Type {
+    if !matches!(returns, Type::Unknown | Type::Array(Type::Unknown)) {
+        return returns;
     }
-    let any = builtin.args.iter().position(|t| *t == Type::Unknown);
-    any.and_then(|i| params.get(i).copied()).unwrap_or(Type::Text)
+    let mut pairs = declared.iter().zip(params);
+    let any = pairs.find_map(|(declared, param)| match declared {
+        Type::Unknown => Some(*param),
+        Type::Array(Type::Unknown) => param.element(),
+        _ => None,
+    });
+    let any = any.unwrap_or(Type::Text);
+    if returns == Type::Unknown { any } else { any.array() }
 }
 
 pub(super) fn constant(value: Value, ty: Type) -> Expr {

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use super::call::{Callee, Wanted, routine_args};
 use super::coerce::{cast, common_type};
-use super::expr::Operand;
+use super::expr::{Operand, filled};
 use super::hint::did_you_mean;
+use super::overload::{Choice, choose};
 use super::scope::ScopeColumn;
 use super::{Binder, Result};
 use crate::ast::{self, Alias, Ident, JoinCondition, JoinKind, LockStrength, TableRef};
-use crate::builtin::SetFunction;
+use crate::builtin::{self, SetFunction};
 use crate::catalog::{ReturnsDef, RoutineDef, Table};
 use crate::error::{Diagnostic, Span, SqlState};
 use crate::typed::{Expr, ExprKind, From, OutputColumn, Query, QueryBody, Rel, RelSource, RowLocking, Select};
@@ -165,6 +166,10 @@ impl Binder<'_> {
             let rel = Rel { alias: shown.clone(), source, columns: vec![(shown, ty)] };
             return self.add_aliased(rel, Some(called), alias, span);
         }
+        if !is_routine && builtin::set_functions(&called).next().is_some() {
+            let rel = self.set_function(&called, args, &shown, span)?;
+            return self.add_aliased(rel, Some(called), alias, span);
+        }
         if is_routine {
             let operands = self.operands(args)?;
             if let Some((Callee::Routine(id, def, sources), params)) =
@@ -217,6 +222,34 @@ impl Binder<'_> {
             locking: Vec::new(),
         };
         Ok(query_rel(query, true))
+    }
+
+    /// A builtin that yields rows.
+    fn set_function(&mut self, called: &Arc<str>, args: &[ast::Expr], shown: &Arc<str>, span: Span) -> Result<Rel> {
+        let operands = self.operands(args)?;
+        let given: Vec<Type> = operands.iter().map(|(e, _)| e.ty).collect();
+        let functions: Vec<_> = builtin::set_functions(called).filter(|f| f.args.len() == given.len()).collect();
+        let candidates: Vec<Vec<Type>> = functions.iter().map(|f| f.args.to_vec()).collect();
+        let Choice::One(position, params) = choose(&candidates, &given, false) else {
+            let shown = given.iter().map(|t| t.base().to_string()).collect::<Vec<_>>().join(", ");
+            let message = format!("function {called}({shown}) does not exist");
+            return Err(Diagnostic::new(span, SqlState::UNDEFINED_FUNCTION, message).hint(
+                "No function matches the given name and argument types. You might need to add explicit type casts.",
+            ));
+        };
+        let function = functions[position];
+        let args = self.arguments(operands, &params)?;
+        let column = |(name, ty): &(&'static str, Type)| {
+            let name = if name.is_empty() { shown.clone() } else { Arc::from(*name) };
+            (name, filled(*ty, function.args, &params))
+        };
+        let mut columns: Vec<_> = function.columns.iter().map(column).collect();
+        // The rows of an array of rows have its fields for columns.
+        if let [(_, Type::Composite(ty))] = columns[..] {
+            columns = ty.fields().to_vec();
+        }
+        let source = RelSource::Function(SetFunction::Builtin(function), args);
+        Ok(Rel { alias: shown.clone(), source, columns })
     }
 
     /// The arguments of `generate_series` and the type of what it yields.

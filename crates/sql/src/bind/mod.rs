@@ -5,6 +5,7 @@
 //! the place and, where a name is nearly right, the name that was meant.
 
 mod absent;
+mod array;
 mod call;
 mod coerce;
 mod constraint;
@@ -25,6 +26,7 @@ mod scope;
 mod session;
 mod text;
 mod trigger;
+mod types;
 
 use std::sync::Arc;
 
@@ -116,6 +118,9 @@ impl Binder<'_> {
                 StatementKind::Cursor(CursorCommand::Fetch { cursor, direction, moves })
             }
             S::CloseCursor(name) => StatementKind::Cursor(CursorCommand::Close(name.as_ref().map(|n| n.name.clone()))),
+            S::CreateType(create) => StatementKind::Define(self.create_type(create)?),
+            S::CreateDomain(create) => StatementKind::Define(self.create_domain(create, span)?),
+            S::AlterType(alter) => StatementKind::Define(self.alter_type(alter, span)?),
             S::AlterTableAdd { table, constraint } => StatementKind::Define(self.add_constraint(table, constraint)?),
             S::Drop(drop) => StatementKind::Define(self.drop(drop, span)?),
             S::Truncate(names) => {

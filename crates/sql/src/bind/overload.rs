@@ -28,8 +28,15 @@ struct Fit {
 
 /// Chooses among candidates, given as parameter types, all of the call's length.
 pub(super) fn choose(candidates: &[Vec<Type>], given: &[Type], operator: bool) -> Choice {
-    let given: Vec<Type> = given.iter().map(|t| t.base()).collect();
+    let given: Vec<Type> = given.iter().map(|t| t.underlying().base()).collect();
     let mut fits: Vec<Fit> = candidates.iter().enumerate().filter_map(|(i, c)| fit(i, c, &given)).collect();
+    // A literal beside an array is taken for an array.
+    if operator && given.contains(&Type::Unknown) && given.iter().any(|t| matches!(t, Type::Array(_))) {
+        let both = |f: &Fit| f.params.iter().all(|p| matches!(p, Type::Array(_)));
+        if fits.iter().any(both) {
+            fits.retain(both);
+        }
+    }
     for assumed in [given.clone(), paired(&given, operator)] {
         if let Some(exact) = fits.iter().find(|f| !f.generic && f.params == assumed) {
             return Choice::One(exact.position, exact.params.clone());
@@ -61,12 +68,37 @@ fn paired(given: &[Type], operator: bool) -> Vec<Type> {
 }
 
 fn fit(position: usize, params: &[Type], given: &[Type]) -> Option<Fit> {
-    let generic = params.contains(&Type::Unknown);
-    let any: Vec<Type> = given.iter().zip(params).filter(|(_, p)| **p == Type::Unknown).map(|(g, _)| *g).collect();
-    let common = common_type(&any).ok()?.base();
-    let params: Vec<Type> = params.iter().map(|p| if *p == Type::Unknown { common } else { *p }).collect();
+    const ANY_ARRAY: Type = Type::Array(&Type::Unknown);
+    let generic = params.iter().any(|p| matches!(*p, Type::Unknown | ANY_ARRAY));
+    let mut any = Vec::new();
+    for (given, param) in given.iter().zip(params) {
+        match (*param, *given) {
+            (Type::Unknown, given) => any.push(given),
+            (ANY_ARRAY, Type::Unknown) => any.push(Type::Unknown),
+            (ANY_ARRAY, given) => any.push(given.element()?),
+            _ => {}
+        }
+    }
+    let common = common_of(&any, params.contains(&ANY_ARRAY))?;
+    let fill = |p: &Type| match *p {
+        Type::Unknown => common,
+        ANY_ARRAY => common.array(),
+        known => known,
+    };
+    let params: Vec<Type> = params.iter().map(fill).collect();
     let reachable = given.iter().zip(&params).all(|(g, p)| g == p || is_implicit(*g, *p));
     reachable.then_some(Fit { position, params, generic })
+}
+
+/// The type that stands for any type in this call. Arrays and strings are stricter among themselves than elsewhere.
+fn common_of(any: &[Type], of_elements: bool) -> Option<Type> {
+    let common = common_type(any).ok()?.base();
+    let known = || any.iter().filter(|t| **t != Type::Unknown);
+    match common {
+        Type::Array(_) if of_elements || known().any(|t| *t != common) => None,
+        Type::Bpchar(_) if known().any(|t| *t == Type::Text) => Some(Type::Text),
+        _ => Some(common),
+    }
 }
 
 fn count(fit: &Fit, good: impl Fn(usize, Type) -> bool) -> usize {

@@ -109,6 +109,11 @@ pub(super) enum VariableRef {
 impl Frame {
     /// A new variable; not yet named.
     pub(super) fn add(&mut self, name: &str, ty: Type, fields: Option<Fields>) -> usize {
+        // A row is a record whose fields are known.
+        let (ty, fields) = match ty {
+            Type::Composite(user) => (Type::Record, Some(user.fields().into())),
+            _ => (ty, fields),
+        };
         self.variables.push(Variable { name: name.into(), ty, fields, not_null: false });
         self.variables.len() - 1
     }

@@ -55,6 +55,7 @@ pub static AGGREGATES: &[Aggregate] = &[
     a("every", &[Bool], Bool, AggregateKind::BoolAnd),
     a("bool_or", &[Bool], Bool, AggregateKind::BoolOr),
     a("string_agg", &[Text, Text], Text, AggregateKind::StringAgg),
+    a("array_agg", &[Unknown], Array(&Unknown), AggregateKind::ArrayAgg),
 ];
 
 /// An aggregate half way.
@@ -67,12 +68,14 @@ pub struct Accumulator {
     state: Value,
     /// `string_agg`, which grows in place.
     text: String,
+    /// `array_agg` and its kin, which keep every value.
+    values: Vec<Value>,
 }
 
 impl Accumulator {
     /// Before any row.
     pub fn new(aggregate: &'static Aggregate) -> Self {
-        Accumulator { aggregate, count: 0, state: Value::Null, text: String::new() }
+        Accumulator { aggregate, count: 0, state: Value::Null, text: String::new(), values: Vec::new() }
     }
 
     /// One row more; `args` as the aggregate takes them.
@@ -84,11 +87,16 @@ impl Accumulator {
             return Ok(());
         }
         let value = args::Args::any(args, 0)?;
+        if kind == ArrayAgg {
+            self.count += 1;
+            self.values.push(value.clone());
+            return Ok(());
+        }
         if value.is_null() {
             return Ok(());
         }
         match kind {
-            CountRows | Count => {}
+            CountRows | Count | ArrayAgg => {}
             StringAgg => self.append(value, args.get(1)),
             _ if self.count == 0 => self.state = self.first(value),
             Sum | Avg => self.state = self.sum(value)?,
@@ -109,6 +117,7 @@ impl Accumulator {
             CountRows | Count => Ok(Value::Int(self.count)),
             _ if self.count == 0 => Ok(Value::Null),
             StringAgg => Ok(Value::text(self.text)),
+            ArrayAgg => super::array::collected(self.values),
             Avg => self.average(),
             Sum | Min | Max | BoolAnd | BoolOr => Ok(self.state),
         }

@@ -3,10 +3,12 @@
 //! The binder has inserted casts, so every argument has the type its parameter declares; that it has not is our mistake,
 //! and is reported as an internal error rather than by a panic in the middle of a search.
 
+use std::sync::Arc;
+
 use bigdecimal::BigDecimal;
 
 use crate::error::{SqlError, SqlState};
-use crate::value::{Interval, Value};
+use crate::value::{Array, Interval, Json, Value};
 
 /// The result of a builtin.
 pub(super) type Result<T = Value> = std::result::Result<T, SqlError>;
@@ -57,6 +59,50 @@ pub(super) trait Args {
             Value::Timestamp(t) | Value::Timestamptz(t) => Ok(*t),
             other => mismatch("timestamp", other),
         }
+    }
+
+    fn array(&self, i: usize) -> Result<&Array> {
+        match self.any(i)? {
+            Value::Array(a) => Ok(a),
+            other => mismatch("array", other),
+        }
+    }
+
+    fn bytes(&self, i: usize) -> Result<&[u8]> {
+        match self.any(i)? {
+            Value::Bytea(b) => Ok(b),
+            other => mismatch("bytea", other),
+        }
+    }
+
+    fn boolean(&self, i: usize) -> Result<bool> {
+        match self.any(i)? {
+            Value::Bool(b) => Ok(*b),
+            other => mismatch("boolean", other),
+        }
+    }
+
+    fn jsonb(&self, i: usize) -> Result<&Json> {
+        match self.any(i)? {
+            Value::Jsonb(j) => Ok(j),
+            other => mismatch("jsonb", other),
+        }
+    }
+
+    fn json(&self, i: usize) -> Result<&str> {
+        match self.any(i)? {
+            Value::Json(t) => Ok(t),
+            other => mismatch("json", other),
+        }
+    }
+
+    /// The elements of an array of text, NULLs left out.
+    fn texts(&self, i: usize) -> Result<Vec<Arc<str>>> {
+        let text = |v: &Value| match v {
+            Value::Text(t) => Some(t.clone()),
+            _ => None,
+        };
+        Ok(self.array(i)?.elements.iter().filter_map(text).collect())
     }
 
     fn interval(&self, i: usize) -> Result<Interval> {

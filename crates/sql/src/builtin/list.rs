@@ -10,7 +10,7 @@ use crate::value::Value;
 const DECIMAL: Type = Numeric(None);
 
 /// A pure function: NULL in, NULL out.
-const fn f(
+pub(super) const fn f(
     name: &'static str,
     args: &'static [Type],
     returns: Type,
@@ -20,7 +20,7 @@ const fn f(
 }
 
 /// A pure function that sees NULLs and whose last parameter repeats.
-const fn variadic(
+pub(super) const fn variadic(
     name: &'static str,
     args: &'static [Type],
     returns: Type,
@@ -34,13 +34,23 @@ const fn advisory_lock(shared: bool, transaction: bool, tries: bool) -> SessionF
     SessionFunction::Advisory(AdvisoryFunction::Lock { shared, transaction, tries })
 }
 
+/// A pure function that sees NULLs.
+pub(super) const fn nullable(
+    name: &'static str,
+    args: &'static [Type],
+    returns: Type,
+    eval: fn(&[Value]) -> Result<Value, crate::SqlError>,
+) -> Builtin {
+    Builtin { strict: false, ..f(name, args, returns, eval) }
+}
+
 /// A function that needs the session.
 const fn session(name: &'static str, args: &'static [Type], returns: Type, function: SessionFunction) -> Builtin {
     Builtin { name, args, variadic: false, returns, strict: true, eval: Eval::Session(function) }
 }
 
 /// Every function and operator.
-pub static FUNCTIONS: &[Builtin] = &[
+pub(super) static FUNCTIONS: &[Builtin] = &[
     // Comparisons of any type with itself.
     f("=", &[Unknown, Unknown], Bool, compare::eq),
     f("<>", &[Unknown, Unknown], Bool, compare::ne),

@@ -1,12 +1,13 @@
 //! Builtin functions, operators and aggregates: one list each.
 //!
 //! An operator is a function with a symbol for a name. An overload is an entry of its own, with the exact types it takes:
-//! the binder has inserted the casts. To add a function: a line in [`FUNCTIONS`] and, if it is new, its few lines of code in the
-//! file of its kind; the tests loop over the list.
+//! the binder has inserted the casts. To add a function: a line in the list of its family and, if it is new, its few lines
+//! of code beside it; the tests loop over the families.
 
 mod aggregate;
 mod args;
 mod arithmetic;
+pub mod array;
 mod compare;
 mod field;
 mod like;
@@ -21,11 +22,18 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 pub use aggregate::{AGGREGATES, Accumulator};
-pub use list::FUNCTIONS;
 
 use crate::error::SqlError;
 use crate::types::Type;
-use crate::value::Value;
+use crate::value::{Row, Value};
+
+/// Every function and operator, by family.
+static FAMILIES: &[&[Builtin]] = &[list::FUNCTIONS, array::FUNCTIONS];
+
+/// Every function and operator.
+pub fn functions() -> impl Iterator<Item = &'static Builtin> {
+    FAMILIES.iter().copied().flatten()
+}
 
 /// A function or operator with one signature.
 #[derive(Debug)]
@@ -124,16 +132,42 @@ pub enum AggregateKind {
     BoolAnd,
     BoolOr,
     StringAgg,
+    ArrayAgg,
 }
 
 /// A function in FROM that yields rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug)]
 #[allow(missing_docs)]
 pub enum SetFunction {
     GenerateSeries,
     /// The rows in a variable: a transition table.
     Rows,
+    /// Any other, computed from its arguments alone.
+    Builtin(&'static SetBuiltin),
 }
+
+/// A function that yields rows.
+#[derive(Debug)]
+pub struct SetBuiltin {
+    /// Its name.
+    pub name: &'static str,
+    /// The types it takes, as in [`Builtin`].
+    pub args: &'static [Type],
+    /// The columns it yields; the only one of a function without names of its own is called after the function.
+    pub columns: &'static [(&'static str, Type)],
+    /// NULL in, no rows out.
+    pub strict: bool,
+    /// The rows.
+    pub rows: fn(&[Value]) -> Result<Vec<Row>, SqlError>,
+}
+
+/// Every function that yields rows with this name.
+pub fn set_functions(name: &str) -> impl Iterator<Item = &'static SetBuiltin> + '_ {
+    SETS.iter().copied().flatten().filter(move |f| f.name == name)
+}
+
+/// Every function that yields rows, by family.
+static SETS: &[&[SetBuiltin]] = &[array::SETS];
 
 /// The builtin with this name for these exact parameter types, for code that needs a particular one (`=` for CASE).
 /// A signature of exactly these types is preferred to one that takes any.
@@ -142,11 +176,11 @@ pub fn find(name: &str, args: &[Type]) -> Option<&'static Builtin> {
     exact.or_else(|| overloads(name).find(|f| accepts(f.args, args)))
 }
 
-/// Every builtin function or operator with this name, in the order of [`FUNCTIONS`].
+/// Every builtin function or operator with this name, in the order of their families.
 pub fn overloads(name: &str) -> impl Iterator<Item = &'static Builtin> + use<> {
     static BY_NAME: LazyLock<HashMap<&'static str, Vec<&'static Builtin>>> = LazyLock::new(|| {
         let mut by_name: HashMap<_, Vec<_>> = HashMap::new();
-        FUNCTIONS.iter().for_each(|f| by_name.entry(f.name).or_default().push(f));
+        functions().for_each(|f| by_name.entry(f.name).or_default().push(f));
         by_name
     });
     BY_NAME.get(name).map_or(&[][..], Vec::as_slice).iter().copied()

@@ -7,6 +7,8 @@
 pub(crate) mod lower;
 pub(crate) mod plpgsql;
 
+pub(crate) use lower::{bare_query, plain_call};
+
 use crate::ast::{Expr, Query, Statement};
 use crate::error::{Diagnostic, Span};
 

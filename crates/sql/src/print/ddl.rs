@@ -138,6 +138,8 @@ impl Display for DropObject {
             DropObject::Index => "INDEX",
             DropObject::Sequence => "SEQUENCE",
             DropObject::Routine => "ROUTINE",
+            DropObject::Type => "TYPE",
+            DropObject::Domain => "DOMAIN",
         })
     }
 }

@@ -4,7 +4,7 @@ use std::fmt::{self, Display, Formatter};
 
 use super::name::Path;
 use super::{ListClause, Quoted, commas};
-use crate::ast::{Call, Expr, ExprKind, Ident, IsTest, OrderKey, Query};
+use crate::ast::{Call, Expr, ExprKind, Ident, IsTest, OrderKey, Query, Subscript};
 
 /// How tightly an expression holds together: PostgreSQL's table of operators, loosest first.
 #[derive(Clone, Copy, PartialEq, PartialOrd)]
@@ -65,7 +65,9 @@ impl Level {
             ExprKind::Not(operand) if like(operand).is_some() => Level::Membership,
             ExprKind::Not(_) => Level::Not,
             ExprKind::Is { .. } | ExprKind::IsDistinct { .. } => Level::Is,
-            ExprKind::Quantified { op, .. } | ExprKind::Binary(op, ..) => Level::of_operator(op),
+            ExprKind::Quantified { op, .. } | ExprKind::AnyOf { op, .. } | ExprKind::Binary(op, ..) => {
+                Level::of_operator(op)
+            }
             ExprKind::Between { .. } | ExprKind::InList { .. } | ExprKind::InQuery { .. } => Level::Membership,
             ExprKind::Unary(op, _) if is_sign(op) => Level::Sign,
             ExprKind::Unary(..) => Level::Operator,
@@ -145,6 +147,10 @@ impl Display for ExprKind {
                 let quantifier = if *all { "ALL" } else { "ANY" };
                 write!(f, "{} {} {quantifier} ({query})", At(expr, Level::Operator), spelling(op))
             }
+            ExprKind::AnyOf { expr, op, all, array } => {
+                let quantifier = if *all { "ALL" } else { "ANY" };
+                write!(f, "{} {} {quantifier} ({array})", At(expr, Level::Operator), spelling(op))
+            }
             ExprKind::Exists(query) => write!(f, "EXISTS ({query})"),
             ExprKind::Subquery(query) => write!(f, "({query})"),
             ExprKind::Call(call) => call.fmt(f),
@@ -152,6 +158,15 @@ impl Display for ExprKind {
             ExprKind::Cast(operand, ty) => write!(f, "{}::{ty}", At(operand, Level::Cast)),
             ExprKind::Row(fields) => write!(f, "ROW({})", commas(fields)),
             ExprKind::Field(operand, field) => write!(f, "({operand}).{field}"),
+            ExprKind::Array(elements) => write!(f, "ARRAY[{}]", commas(elements)),
+            ExprKind::ArrayQuery(query) => write!(f, "ARRAY({query})"),
+            ExprKind::Subscript(operand, subscripts) => {
+                match &operand.kind {
+                    ExprKind::Name(_) => write!(f, "{operand}")?,
+                    _ => write!(f, "({operand})")?,
+                }
+                subscripts.iter().try_for_each(|s| s.fmt(f))
+            }
         }
     }
 }
@@ -331,5 +346,20 @@ pub(super) struct Parenthesized<'a>(pub(super) &'a Query);
 impl Display for Parenthesized<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "({})", self.0)
+    }
+}
+
+impl Display for Subscript {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Subscript::At(at) => write!(f, "[{at}]"),
+            Subscript::Slice(from, to) => {
+                f.write_str("[")?;
+                from.iter().try_for_each(|e| e.fmt(f))?;
+                f.write_str(":")?;
+                to.iter().try_for_each(|e| e.fmt(f))?;
+                f.write_str("]")
+            }
+        }
     }
 }

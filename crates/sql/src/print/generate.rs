@@ -338,7 +338,7 @@ fn assignment(u: U, depth: usize) -> Result<Assignment> {
         true => Expr { kind: ExprKind::Default, span: here() },
         false => expr(u, depth)?,
     };
-    Ok(Assignment { column: ident(u)?, value })
+    Ok(Assignment { column: ident(u)?, subscripts: Vec::new(), value })
 }
 
 fn on_conflict(u: U, depth: usize) -> Result<OnConflict> {

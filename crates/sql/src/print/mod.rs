@@ -21,6 +21,7 @@ mod statement;
 #[cfg(test)]
 mod tests;
 mod trigger;
+mod types;
 
 use std::fmt::{self, Display, Formatter};
 

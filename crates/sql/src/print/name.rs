@@ -82,6 +82,7 @@ impl Display for TypeName {
             TypeName::Reference { path, row, .. } => {
                 write!(f, "{}%{}", Path(path), if *row { "ROWTYPE" } else { "TYPE" })
             }
+            TypeName::Array(element, _) => write!(f, "{element}[]"),
             TypeName::Named(name) => name.fmt(f),
         }
     }

@@ -40,6 +40,9 @@ pub(super) fn statement(f: &mut Formatter<'_>, kind: &StatementKind, into: Optio
         StatementKind::Fetch(fetch) => fetch.fmt(f)?,
         StatementKind::CloseCursor(Some(name)) => write!(f, "CLOSE {name}")?,
         StatementKind::CloseCursor(None) => write!(f, "CLOSE ALL")?,
+        StatementKind::CreateType(create) => create.fmt(f)?,
+        StatementKind::CreateDomain(create) => create.fmt(f)?,
+        StatementKind::AlterType(alter) => alter.fmt(f)?,
         StatementKind::AlterTableAdd { table, constraint } => write!(f, "ALTER TABLE {table} ADD {constraint}")?,
         StatementKind::Drop(drop) => drop.fmt(f)?,
         StatementKind::Truncate(tables) => write!(f, "TRUNCATE {}", commas(tables))?,
@@ -149,7 +152,9 @@ impl Display for OnConflict {
 
 impl Display for Assignment {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{} = {}", self.column, self.value)
+        write!(f, "{}", self.column)?;
+        self.subscripts.iter().try_for_each(|s| write!(f, "{s}"))?;
+        write!(f, " = {}", self.value)
     }
 }
 

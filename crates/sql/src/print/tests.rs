@@ -133,8 +133,7 @@ fn expressions() {
             SELECT current_timestamp, current_date, now(), pg_catalog.now(), f(a, b => 1), string_agg(a, ',' ORDER BY b DESC)
             SELECT overlay(a, b, 2, 3), (a BETWEEN 1 AND 2) OR b = 3, a = 3 OR b BETWEEN 1 AND 2
             SELECT a IS DISTINCT FROM b, a IS NOT DISTINCT FROM b + 1, $1 + $2
-            SELECT a between b and c or not d, overlay(a placing b from 2), a at time zone 'UTC'
-              AT TIME ZONE is not supported by the embedded engine
+            SELECT (a BETWEEN b AND c) OR NOT d, overlay(a, b, 2), timezone('UTC', a)
         "#]],
     );
 }

@@ -22,7 +22,7 @@ use crate::ast::{FetchDirection, JoinKind, LockStrength, LockWait, SetOperator, 
 use crate::builtin::{Aggregate, Builtin, SetFunction};
 use crate::catalog::{Index, RoutineId, Sequence, Table, TableConstraintDef, TableId};
 use crate::error::Span;
-use crate::types::Type;
+use crate::types::{Type, UserType};
 use crate::value::Value;
 
 /// A bound statement.
@@ -161,6 +161,14 @@ pub enum Define {
     DropIndex(TableId, Arc<str>),
     DropSequence(Vec<Arc<str>>),
     DropRoutine(Vec<RoutineId>),
+    /// CREATE TYPE or CREATE DOMAIN
+    Type(UserType),
+    /// ALTER TYPE: the new definition of the type with this name.
+    AlterType(Arc<str>, UserType),
+    DropType {
+        names: Vec<Arc<str>>,
+        domain: bool,
+    },
     Nothing,
 }
 
@@ -445,6 +453,21 @@ pub enum ExprKind {
     Exists(Box<Query>),
     /// `a op ANY/ALL (SELECT ...)`; `IN` is `= ANY`, `NOT IN` its negation.
     Quantified(Box<Quantified>),
+    /// `a op ANY/ALL (array)`
+    AnyOf(Box<AnyOf>),
+}
+
+/// `left op ANY (array)`
+#[derive(Clone, Debug)]
+pub struct AnyOf {
+    /// The operand.
+    pub left: Expr,
+    /// The boolean operator between it and an element.
+    pub op: &'static Builtin,
+    /// `ALL` rather than `ANY`.
+    pub all: bool,
+    /// The array.
+    pub array: Expr,
 }
 
 /// `left op ANY (query)`

@@ -38,6 +38,10 @@ macro_rules! traversals {
                     E::Call(_, list) | E::Routine(_, list) | E::And(list) | E::Or(list) => list.into_iter().for_each(f),
                     E::Coalesce(list) | E::Extreme(list, _) | E::Row(list) => list.into_iter().for_each(f),
                     E::Quantified(q) => (&$($m)? q.left).into_iter().for_each(f),
+                    E::AnyOf(any) => {
+                        f(&$($m)? any.left);
+                        f(&$($m)? any.array);
+                    }
                 }
             }
 

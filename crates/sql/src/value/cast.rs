@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use super::calendar::{self, DAY};
 use super::parse_time::{self, parse_interval};
-use super::{Value, display::text_of, numeric};
+use super::{TimeTz, Value, display::text_of, numeric};
 use crate::error::{SqlError, SqlState};
-use crate::types::Type;
+use crate::types::{Type, UserType};
 
 type Result<T = Value> = std::result::Result<T, SqlError>;
 
@@ -24,9 +24,12 @@ pub fn cast(value: &Value, from: Type, to: Type, explicit: bool) -> Result {
 
 fn convert(value: &Value, from: Type, to: Type) -> Result {
     use Value::*;
-    Ok(match (value, to.base()) {
+    Ok(match (value, to.underlying().base()) {
         (_, Type::Text | Type::Varchar(_)) => Text(text_of(value)),
-        (Text(text), _) => return parse(text, to),
+        (Bpchar(_), Type::Bpchar(_)) => value.clone(),
+        (_, Type::Bpchar(_)) => Bpchar(text_of(value)),
+        (Text(text), _) => return parse(text, to.underlying()),
+        (Bpchar(text), _) => return parse(text, to.underlying()),
         (Int(i), Type::Int2 | Type::Int4 | Type::Int8) => Int(to_width(Some(*i), to)?),
         (Int(i), Type::Numeric(_)) => Value::numeric(numeric::from_i64(*i)),
         (Int(i), Type::Float8) => Float(*i as f64),
@@ -36,6 +39,38 @@ fn convert(value: &Value, from: Type, to: Type) -> Result {
         (Numeric(n), Type::Float8) => Float(numeric_to_float(n)?),
         (Float(x), Type::Int2 | Type::Int4 | Type::Int8) => Int(to_width(float_to_int(*x), to)?),
         (Float(x), Type::Numeric(_)) => Value::numeric(numeric::from_f64(*x).ok_or_else(not_a_number)?),
+        (Int(i), Type::Float4) => Real(*i as f32),
+        (Numeric(n), Type::Float4) => Real(to_real(numeric_to_float(n)?, || numeric::to_text(n))?),
+        (Float(x), Type::Float4) => Real(narrowed(*x)?),
+        (Real(x), Type::Float8) => Float((*x).into()),
+        (Real(x), Type::Int2 | Type::Int4 | Type::Int8) => Int(to_width(float_to_int((*x).into()), to)?),
+        (Real(x), Type::Numeric(_)) => {
+            // Six digits are what a real is good for.
+            let rounded = format!("{x:.5e}").parse::<f64>().unwrap_or((*x).into());
+            Value::numeric(numeric::from_f64(rounded).ok_or_else(not_a_number)?)
+        }
+        (Timestamp(t) | Timestamptz(t), Type::Time) => match *t {
+            i64::MAX | i64::MIN => Null,
+            t => Time(calendar::split(t).1),
+        },
+        (Timestamptz(t), Type::Timetz) => match *t {
+            i64::MAX | i64::MIN => Null,
+            t => Timetz(TimeTz { micros: calendar::split(t).1, east: 0 }),
+        },
+        (Time(t), Type::Interval) => Interval(super::Interval::new(0, 0, *t)),
+        (Time(t), Type::Timetz) => Timetz(TimeTz { micros: *t, east: 0 }),
+        (Timetz(t), Type::Time) => Time(t.micros),
+        (Interval(i), Type::Time) => Time(i.micros.rem_euclid(DAY)),
+        (Json(text), Type::Jsonb) => Value::jsonb(super::Json::parse(text)?),
+        (Jsonb(json), Type::Json) => Json(json.to_string().into()),
+        (Jsonb(json), other) if !matches!(other, Type::Jsonb) => return from_jsonb(json, other, to),
+        (Array(array), Type::Array(element)) => {
+            let from = from.underlying().element().unwrap_or(Type::Unknown);
+            let convert = |value: &Value| cast(value, from, *element, true);
+            Value::Array(Arc::new(array.map(convert)?))
+        }
+        (Record(fields), Type::Composite(ty)) => return to_composite(fields, ty),
+        (Enum(label), Type::Enum(ty)) => Value::Enum(enum_label(&label.label, ty)?),
         (Date(d), Type::Timestamp) => Timestamp(date_to_timestamp(*d)?),
         (Date(d), Type::Timestamptz) => Timestamptz(date_to_timestamp(*d)?),
         (Timestamp(t) | Timestamptz(t), Type::Date) => Date(timestamp_to_date(*t)),
@@ -47,6 +82,13 @@ fn convert(value: &Value, from: Type, to: Type) -> Result {
         | (Date(_), Type::Date)
         | (Interval(_), Type::Interval)
         | (Uuid(_), Type::Uuid)
+        | (Real(_), Type::Float4)
+        | (Bytea(_), Type::Bytea)
+        | (Time(_), Type::Time)
+        | (Timetz(_), Type::Timetz)
+        | (Json(_), Type::Json)
+        | (Jsonb(_), Type::Jsonb)
+        | (Range(_), Type::Range(_))
         | (Record(_), Type::Record)
         | (_, Type::Unknown) => value.clone(),
         _ => return Err(SqlError::new(CANNOT_COERCE, format!("cannot cast type {from} to {to}"))),
@@ -55,9 +97,96 @@ fn convert(value: &Value, from: Type, to: Type) -> Result {
 
 const CANNOT_COERCE: SqlState = SqlState(*b"42846");
 
+/// A number, boolean or null inside a `jsonb`, as that type.
+fn from_jsonb(json: &super::Json, kind: Type, to: Type) -> Result {
+    use super::Json;
+    let name = match kind {
+        Type::Bool => "boolean".to_owned(),
+        other => other.to_string(),
+    };
+    let wrong = |what: &str| {
+        let message = format!("cannot cast jsonb {what} to type {name}");
+        Err(SqlError::new(SqlState::INVALID_PARAMETER_VALUE, message))
+    };
+    match (json, kind) {
+        (Json::Bool(b), Type::Bool) => Ok(Value::Bool(*b)),
+        (Json::Number(n), kind) if kind.is_number() => {
+            cast(&Value::numeric(n.clone()), Type::Numeric(None), to.underlying(), true)
+        }
+        (Json::Null, _) => wrong("null"),
+        (Json::Bool(_), _) => wrong("boolean"),
+        (Json::String(_), _) => wrong("string"),
+        (Json::Number(_), _) => wrong("numeric"),
+        (Json::Array(_), _) => wrong("array"),
+        (Json::Object(_), _) => wrong("object"),
+    }
+}
+
+/// The label of an enum.
+fn enum_label(text: &str, ty: UserType) -> Result<Arc<super::EnumLabel>> {
+    ty.labels().iter().find(|l| &*l.label == text).cloned().ok_or_else(|| {
+        let message = format!("invalid input value for enum {}: \"{text}\"", ty.name());
+        SqlError::new(SqlState::INVALID_TEXT_REPRESENTATION, message)
+    })
+}
+
+/// A row of any type as one of a composite type, field by field.
+fn to_composite(fields: &[Value], ty: UserType) -> Result {
+    if fields.len() != ty.fields().len() {
+        return Err(SqlError::new(CANNOT_COERCE, format!("cannot cast type record to {}", ty.name())));
+    }
+    let cast = |(value, (_, ty)): (&Value, &(_, Type))| cast(value, kind_of(value), *ty, false);
+    fields.iter().zip(ty.fields()).map(cast).collect::<Result<Vec<_>>>().map(Value::record)
+}
+
+/// A type of which the value could be.
+fn kind_of(value: &Value) -> Type {
+    match value {
+        Value::Text(_) => Type::Text,
+        Value::Array(_) => Type::Text.array(),
+        _ => Type::Unknown,
+    }
+}
+
+/// A double as a real, if it has that range.
+fn narrowed(x: f64) -> Result<f32> {
+    let real = x as f32;
+    let out_of_range =
+        |what: &str| Err(SqlError::new(SqlState::NUMERIC_OUT_OF_RANGE, format!("value out of range: {what}")));
+    if real.is_infinite() && x.is_finite() {
+        return out_of_range("overflow");
+    }
+    if real == 0.0 && x != 0.0 { out_of_range("underflow") } else { Ok(real) }
+}
+
+fn to_real(x: f64, text: impl FnOnce() -> String) -> Result<f32> {
+    let real = x as f32;
+    if real.is_infinite() && x.is_finite() || real == 0.0 && x != 0.0 {
+        let message = format!("\"{}\" is out of range for type real", text());
+        return Err(SqlError::new(SqlState::NUMERIC_OUT_OF_RANGE, message));
+    }
+    Ok(real)
+}
+
 /// Applies the length or precision of a type.
 fn limit(value: Value, to: Type, explicit: bool) -> Result {
-    match (&value, to) {
+    match (&value, to.underlying()) {
+        (Value::Bpchar(text), Type::Bpchar(Some(limit))) => {
+            let (length, limit) = (text.chars().count(), limit as usize);
+            if length < limit {
+                return Ok(Value::Bpchar(format!("{text}{}", " ".repeat(limit - length)).into()));
+            }
+            match text.char_indices().nth(limit) {
+                None => Ok(value),
+                Some((end, _)) if explicit || text[end..].bytes().all(|b| b == b' ') => {
+                    Ok(Value::Bpchar(text[..end].into()))
+                }
+                Some(_) => {
+                    let message = format!("value too long for type character({limit})");
+                    Err(SqlError::new(SqlState::STRING_TOO_LONG, message))
+                }
+            }
+        }
         (Value::Numeric(n), Type::Numeric(Some((precision, scale)))) => {
             numeric::to_precision(n, precision, scale).map(Value::numeric)
         }
@@ -91,6 +220,22 @@ fn parse(text: &Arc<str>, to: Type) -> Result {
         Type::Record => {
             Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, "input of anonymous composite types is not implemented"))
         }
+        Type::Float4 => parse_real(text).map(Value::Real),
+        Type::Bytea => super::bytea::parse(text).map(Value::bytea),
+        Type::Time => parse_time::parse_time(text).map(Value::Time),
+        Type::Timetz => parse_time::parse_timetz(text).map(Value::Timetz),
+        Type::Json => super::json::check(text).map(|()| Value::Json(text.clone())),
+        Type::Jsonb => super::Json::parse(text).map(Value::jsonb),
+        Type::Array(_) => {
+            let element = to.element().unwrap_or(Type::Text);
+            let read = |text: &str| cast(&Value::text(text), Type::Text, element, false);
+            Ok(Value::Array(Arc::new(super::Array::parse(text, &read)?)))
+        }
+        Type::Range(bounds) => super::Range::parse(text, *bounds).map(|r| Value::Range(Arc::new(r))),
+        Type::Enum(ty) => enum_label(text, ty).map(Value::Enum),
+        Type::Composite(ty) => super::parse_record::parse_record(text, ty),
+        Type::Domain(_) => parse(text, to.underlying()),
+        Type::Bpchar(_) => Ok(Value::Bpchar(text.clone())),
         Type::Text | Type::Varchar(_) | Type::Void | Type::Unknown => Ok(Value::Text(text.clone())),
     }
 }
@@ -151,6 +296,18 @@ fn parse_float(text: &str) -> Result<f64> {
         return Err(out_of_float_range(word));
     }
     Ok(x)
+}
+
+fn parse_real(text: &str) -> Result<f32> {
+    let word = trim(text);
+    match parse_float(text) {
+        Ok(x) => to_real(x, || word.to_owned()),
+        Err(e) if e.state == SqlState::NUMERIC_OUT_OF_RANGE => {
+            let message = format!("\"{word}\" is out of range for type real");
+            Err(SqlError::new(SqlState::NUMERIC_OUT_OF_RANGE, message))
+        }
+        Err(_) => Err(invalid("real", text)),
+    }
 }
 
 fn special_float(word: &str) -> Option<f64> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bigdecimal::BigDecimal;
 
-use super::calendar::{write_date, write_timestamp};
+use super::calendar::{write_clock, write_date, write_timestamp};
 use super::{Value, numeric};
 
 impl fmt::Display for Value {
@@ -24,6 +24,15 @@ impl fmt::Display for Value {
             Value::Interval(i) => write!(f, "{i}"),
             Value::Uuid(u) => write!(f, "{}", uuid::Uuid::from_u128(*u)),
             Value::Record(fields) => write_record(f, fields),
+            Value::Real(x) => f.write_str(&real_text(*x)),
+            Value::Bpchar(t) | Value::Json(t) => f.write_str(t),
+            Value::Bytea(bytes) => super::bytea::write_hex(f, bytes),
+            Value::Time(t) => write_clock(f, t.unsigned_abs()),
+            Value::Timetz(t) => write!(f, "{t}"),
+            Value::Jsonb(json) => write!(f, "{json}"),
+            Value::Array(array) => write!(f, "{array}"),
+            Value::Range(range) => write!(f, "{range}"),
+            Value::Enum(label) => f.write_str(&label.label),
         }
     }
 }
@@ -34,6 +43,8 @@ pub(crate) fn text_of(value: &Value) -> Arc<str> {
         Value::Text(t) => t.clone(),
         Value::Bool(true) => "true".into(),
         Value::Bool(false) => "false".into(),
+        // The blanks mean nothing, so they are not taken along.
+        Value::Bpchar(t) => super::order::unpadded(t).into(),
         other => other.to_string().into(),
     }
 }
@@ -50,6 +61,21 @@ fn float_text(x: f64) -> String {
     let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
     if (-4..15).contains(&exponent) {
+        let decimals = (digit_count(digits) as i32 - 1 - exponent).max(0) as usize;
+        return format!("{x:.decimals$}");
+    }
+    format!("{digits}e{exponent:+03}")
+}
+
+/// The fewest digits that read back the same; with an exponent below 1e-4 and from 1e6.
+fn real_text(x: f32) -> String {
+    if !x.is_finite() {
+        return float_text(x.into());
+    }
+    let scientific = format!("{x:e}");
+    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    if (-4..6).contains(&exponent) {
         let decimals = (digit_count(digits) as i32 - 1 - exponent).max(0) as usize;
         return format!("{x:.decimals$}");
     }
@@ -81,7 +107,7 @@ fn is_half_way(decimal: &str, x: f64) -> bool {
 }
 
 /// `(1,,"two words","say ""hi""")`
-fn write_record(f: &mut fmt::Formatter<'_>, fields: &[Value]) -> fmt::Result {
+pub(super) fn write_record(f: &mut fmt::Formatter<'_>, fields: &[Value]) -> fmt::Result {
     f.write_char('(')?;
     for (i, field) in fields.iter().enumerate() {
         if i > 0 {

@@ -9,24 +9,34 @@
 //!
 //! `Display` is PostgreSQL's text output. The clock zone is UTC, the date style ISO, the interval style `postgres`.
 
+pub mod array;
+mod bytea;
 pub mod calendar;
 mod cast;
+mod clock;
 mod display;
 mod interval;
+pub mod json;
 pub mod numeric;
 mod order;
 mod parse_interval;
+mod parse_record;
 mod parse_time;
+pub mod range;
 pub mod transcendental;
 
 use std::sync::Arc;
 
 use bigdecimal::BigDecimal;
 
+pub use array::Array;
 pub use cast::cast;
 pub(crate) use cast::date_to_timestamp;
+pub use clock::{TimeTz, write_offset};
 pub(crate) use display::text_of;
 pub use interval::Interval;
+pub use json::Json;
+pub use range::Range;
 
 /// A SQL value.
 #[derive(Clone, Debug)]
@@ -39,20 +49,40 @@ pub enum Value {
     Int(i64),
     /// `double precision`
     Float(f64),
+    /// `real`
+    Real(f32),
     /// `numeric`; the scale is significant for printing (`1.50`), not for comparing.
     Numeric(Arc<BigDecimal>),
     /// `text`, `varchar`
     Text(Arc<str>),
+    /// `character(n)`, with its blanks; they do not count in comparisons
+    Bpchar(Arc<str>),
+    /// `bytea`
+    Bytea(Arc<[u8]>),
     /// `date`: days since 2000-01-01; the extremes are `-infinity` and `infinity`
     Date(i32),
     /// `timestamp`: microseconds since 2000-01-01; the extremes are `-infinity` and `infinity`
     Timestamp(i64),
     /// `timestamptz`: microseconds since 2000-01-01 UTC; the extremes are `-infinity` and `infinity`
     Timestamptz(i64),
+    /// `time`: microseconds since midnight
+    Time(i64),
+    /// `timetz`
+    Timetz(TimeTz),
     /// `interval`
     Interval(Interval),
     /// `uuid`
     Uuid(u128),
+    /// `json`, as written
+    Json(Arc<str>),
+    /// `jsonb`
+    Jsonb(Arc<Json>),
+    /// An array.
+    Array(Arc<Array>),
+    /// A range.
+    Range(Arc<Range>),
+    /// A label of an enum.
+    Enum(Arc<EnumLabel>),
     /// A row value.
     Record(Row),
 }
@@ -60,7 +90,31 @@ pub enum Value {
 /// The values of a row; shared, because rows travel between table, result and footprint unchanged.
 pub type Row = Arc<[Value]>;
 
+/// A label of an enum. Labels are ordered by position, which leaves room for one more between any two.
+#[derive(Clone, Debug)]
+pub struct EnumLabel {
+    /// Where it stands among the others.
+    pub position: f64,
+    /// What it is called.
+    pub label: Arc<str>,
+}
+
 impl Value {
+    /// An array of one dimension, counted from 1.
+    pub fn array(elements: Vec<Value>) -> Value {
+        Value::Array(Arc::new(Array::of(elements)))
+    }
+
+    /// A `jsonb`.
+    pub fn jsonb(json: Json) -> Value {
+        Value::Jsonb(Arc::new(json))
+    }
+
+    /// A `bytea`.
+    pub fn bytea(bytes: impl Into<Arc<[u8]>>) -> Value {
+        Value::Bytea(bytes.into())
+    }
+
     /// A `text`.
     pub fn text(text: impl Into<Arc<str>>) -> Value {
         Value::Text(text.into())
@@ -105,7 +159,7 @@ impl Value {
     /// The text it is.
     pub fn as_text(&self) -> Option<&str> {
         match self {
-            Value::Text(t) => Some(t),
+            Value::Text(t) | Value::Bpchar(t) => Some(t),
             _ => None,
         }
     }

@@ -24,6 +24,16 @@ impl Ord for Value {
             (Interval(a), Interval(b)) => a.cmp(b),
             (Uuid(a), Uuid(b)) => a.cmp(b),
             (Record(a), Record(b)) => a.cmp(b),
+            (Real(a), Real(b)) => compare_floats((*a).into(), (*b).into()),
+            (Bpchar(a), Bpchar(b)) => unpadded(a).cmp(unpadded(b)),
+            (Bytea(a), Bytea(b)) => a.cmp(b),
+            (Time(a), Time(b)) => a.cmp(b),
+            (Timetz(a), Timetz(b)) => a.cmp(b),
+            (Json(a), Json(b)) => a.cmp(b),
+            (Jsonb(a), Jsonb(b)) => a.cmp(b),
+            (Array(a), Array(b)) => a.cmp(b),
+            (Range(a), Range(b)) => a.cmp(b),
+            (Enum(a), Enum(b)) => a.position.total_cmp(&b.position),
             _ => rank(self).cmp(&rank(other)),
         }
     }
@@ -61,6 +71,16 @@ impl Hash for Value {
             Value::Interval(i) => i.hash(state),
             Value::Uuid(u) => u.hash(state),
             Value::Record(fields) => fields.hash(state),
+            Value::Real(f) => float_bits((*f).into()).hash(state),
+            Value::Bpchar(t) => unpadded(t).hash(state),
+            Value::Bytea(b) => b.hash(state),
+            Value::Time(t) => t.hash(state),
+            Value::Timetz(t) => t.hash(state),
+            Value::Json(t) => t.hash(state),
+            Value::Jsonb(json) => json.hash(state),
+            Value::Array(array) => array.hash(state),
+            Value::Range(range) => range.hash(state),
+            Value::Enum(label) => label.position.to_bits().hash(state),
         }
     }
 }
@@ -79,8 +99,23 @@ pub(super) fn rank(value: &Value) -> u8 {
         Value::Interval(_) => 8,
         Value::Uuid(_) => 9,
         Value::Record(_) => 10,
-        Value::Null => 11,
+        Value::Real(_) => 11,
+        Value::Bpchar(_) => 12,
+        Value::Bytea(_) => 13,
+        Value::Time(_) => 14,
+        Value::Timetz(_) => 15,
+        Value::Json(_) => 16,
+        Value::Jsonb(_) => 17,
+        Value::Array(_) => 18,
+        Value::Range(_) => 19,
+        Value::Enum(_) => 20,
+        Value::Null => 21,
     }
+}
+
+/// A `character(n)` without the blanks at its end.
+pub(super) fn unpadded(text: &str) -> &str {
+    text.trim_end_matches(' ')
 }
 
 /// NaN equals itself and is above everything.

@@ -5,6 +5,7 @@
 //! with a time of day, AM or PM, an offset from UTC, BC, `epoch` and `infinity`. What depends on the clock (`'today'`) or
 //! on a time zone other than UTC is refused, as this crate has neither.
 
+use super::TimeTz;
 use super::calendar::{self, Civil, DAY, HOUR, MINUTE, SECOND, UNIX_EPOCH_DAYS};
 use crate::error::{SqlError, SqlState};
 
@@ -75,6 +76,38 @@ pub(super) fn parse_timestamp(text: &str, ty: &str, with_zone: bool) -> Result<i
             })
         }
     }
+}
+
+/// A `time`; a date before it and a zone behind it are read and forgotten.
+pub(super) fn parse_time(text: &str) -> Result<i64, SqlError> {
+    read_clock(text).map(|(time, _)| time).map_err(|p| p.error("time", text))
+}
+
+/// A `timetz`, whose zone is UTC if it does not say.
+pub(super) fn parse_timetz(text: &str) -> Result<TimeTz, SqlError> {
+    let (micros, zone) = read_clock(text).map_err(|p| p.error("time with time zone", text))?;
+    Ok(TimeTz { micros, east: (zone / SECOND) as i32 })
+}
+
+/// The time of day and the offset in a text.
+fn read_clock(text: &str) -> Result<(i64, i64), Problem> {
+    let lower = text.trim().to_ascii_lowercase();
+    if matches!(lower.as_str(), "now" | "allballs") {
+        return Err(Problem::Unsupported);
+    }
+    let mut reader = Reader::default();
+    for word in lower.split_ascii_whitespace() {
+        match word.len() {
+            // Bare digits are a time here, not a date.
+            4 | 6 if word.bytes().all(|b| b.is_ascii_digit()) && reader.time.is_none() => {
+                let seconds = if word.len() == 6 { number(&word[4..])? } else { 0 };
+                reader.set_time(number(&word[..2])?, number(&word[2..4])?, seconds, 0)?;
+            }
+            _ => reader.word(word)?,
+        }
+    }
+    let time = reader.time.ok_or(Problem::Syntax)?;
+    Ok((time, reader.zone.unwrap_or(0)))
 }
 
 /// What was read; `zone` is east of UTC, in microseconds.

@@ -358,6 +358,10 @@ pub(crate) fn expr(e: &Expr) -> String {
         ExprKind::Row(l) => format!("row({})", list(l)),
         ExprKind::Scalar(q) => format!("({})", query(q)),
         ExprKind::Exists(q) => format!("exists ({})", query(q)),
+        ExprKind::AnyOf(any) => {
+            let kind = if any.all { "all" } else { "any" };
+            format!("{} {} {kind} ({})", expr(&any.left), any.op.name, expr(&any.array))
+        }
         ExprKind::Quantified(q) => {
             let ops: Vec<&str> = q.ops.iter().map(|o| o.name).collect();
             let kind = if q.all { "all" } else { "any" };

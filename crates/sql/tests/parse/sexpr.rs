@@ -20,6 +20,9 @@ pub(crate) fn statement(statement: &Statement) -> String {
         | StatementKind::DeclareCursor(_)
         | StatementKind::Fetch(_)
         | StatementKind::CloseCursor(_) => node("as-printed", [statement.kind.to_string()]),
+        StatementKind::CreateType(t) => node("create-type", [format!("{t:?}")]),
+        StatementKind::CreateDomain(t) => node("create-domain", [format!("{t:?}")]),
+        StatementKind::AlterType(t) => node("alter-type", [format!("{t:?}")]),
         StatementKind::AlterTableAdd { table, constraint } => {
             node("alter-table-add", [name(table), table_constraint(constraint)])
         }
@@ -224,8 +227,16 @@ fn alias(a: &Option<Ident>) -> String {
     a.as_ref().map_or(String::new(), |a| node("as", [a.name.to_string()]))
 }
 
+fn subscript(s: &Subscript) -> String {
+    let bound = |e: &Option<Expr>| e.as_ref().map_or(":".into(), expr);
+    match s {
+        Subscript::At(at) => expr(at),
+        Subscript::Slice(from, to) => node("slice", [bound(from), bound(to)]),
+    }
+}
+
 fn assignment(a: &Assignment) -> String {
-    node(":=", [a.column.name.to_string(), expr(&a.value)])
+    node(":=", [a.column.name.to_string(), list(&a.subscripts, subscript), expr(&a.value)])
 }
 
 fn update(u: &Update) -> String {
@@ -352,6 +363,7 @@ fn routine(r: &CreateRoutine) -> String {
 
 pub(crate) fn ty(t: &TypeName) -> String {
     match t {
+        TypeName::Array(element, _) => format!("{}[]", ty(element)),
         TypeName::Known(t, _) => format!("{t}").replace(' ', "-"),
         TypeName::Serial(bytes, _) => format!("serial{bytes}"),
         TypeName::Reference { path, row, .. } => {
@@ -395,6 +407,9 @@ pub(crate) fn expr(e: &Expr) -> String {
         ExprKind::Quantified { expr: a, op, all, query: q } => {
             node(&format!("{op}-{}", if *all { "all" } else { "any" }), [expr(a), query(q)])
         }
+        ExprKind::AnyOf { expr: a, op, all, array } => {
+            node(&format!("{op}-{}-of", if *all { "all" } else { "any" }), [expr(a), expr(array)])
+        }
         ExprKind::Exists(q) => node("exists", [query(q)]),
         ExprKind::Subquery(q) => node("subquery", [query(q)]),
         ExprKind::Call(c) => call(c),
@@ -409,6 +424,9 @@ pub(crate) fn expr(e: &Expr) -> String {
         ExprKind::Cast(a, t) => node("cast", [expr(a), ty(t)]),
         ExprKind::Row(list) => node("row", [self::list(list, expr)]),
         ExprKind::Field(a, field) => node("field", [expr(a), field.name.to_string()]),
+        ExprKind::Array(list) => node("array", [self::list(list, expr)]),
+        ExprKind::ArrayQuery(q) => node("array-query", [query(q)]),
+        ExprKind::Subscript(a, subscripts) => node("subscript", [expr(a), self::list(subscripts, subscript)]),
     }
 }
 

@@ -9,7 +9,7 @@ use crate::ast::{Call, Expr, ExprKind, Ident, QualifiedName};
 use crate::error::{Diagnostic, Span};
 
 /// A call with positional arguments only.
-pub(super) fn plain(name: Ident, args: Vec<Expr>) -> ExprKind {
+pub(crate) fn plain(name: Ident, args: Vec<Expr>) -> ExprKind {
     let name = QualifiedName { schema: None, name };
     ExprKind::Call(Box::new(Call {
         name,

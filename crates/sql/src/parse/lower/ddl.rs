@@ -63,6 +63,7 @@ impl Lower {
                 cst::ColumnClause::ColumnConstraint(constraint) => {
                     constraints.push(self.column_constraint(constraint)?)
                 }
+                cst::ColumnClause::Collate(collate) => self.collate(collate)?,
                 cst::ColumnClause::Storage(_) | cst::ColumnClause::CompressionMethod(_) => {}
                 other => return Err(self.unsupported(other, &words(other.syntax().kind()))),
             }
@@ -74,7 +75,13 @@ impl Lower {
         })
     }
 
-    fn column_constraint(&self, constraint: &cst::ColumnConstraint) -> Result<ColumnConstraint> {
+    /// `COLLATE "C"` says what holds anyway.
+    pub(super) fn collate(&self, collate: &cst::Collate) -> Result<()> {
+        let name = self.need(collate.collation_ref(), collate)?;
+        self.collation(&name.syntax().text().to_string(), self.span(name.syntax()))
+    }
+
+    pub(super) fn column_constraint(&self, constraint: &cst::ColumnConstraint) -> Result<ColumnConstraint> {
         use cst::ColumnConstraint as C;
         self.constraint_options(constraint)?;
         let kind = match constraint {

@@ -6,7 +6,7 @@ use squawk_syntax::ast::{self as cst, AstNode};
 use super::{Lower, Result, children, has};
 use crate::ast::{
     Assignment, ConflictTarget, ConflictUpdate, Cte, Delete, Expr, ExprKind, Ident, Insert, InsertSource, OnConflict,
-    QualifiedName, SelectItem, Update,
+    QualifiedName, SelectItem, Subscript, Update,
 };
 use crate::error::Diagnostic;
 
@@ -87,15 +87,32 @@ impl Lower {
         Ok(self.ident(&self.need(target.name(), target)?))
     }
 
+    /// `column`, `column[1]`, `column[1:2]`
+    fn subscripted_target(&self, target: &cst::ColumnTarget) -> Result<(Ident, Vec<Subscript>)> {
+        let column = self.ident(&self.need(target.name(), target)?);
+        let mut subscripts = Vec::new();
+        for accessor in children::<cst::Accessor>(target) {
+            match &accessor {
+                cst::Accessor::FieldAccessor(field) => {
+                    return Err(self.unsupported(field, "assigning to a field of a column"));
+                }
+                part => subscripts.push(self.subscript_of(part.syntax())?),
+            }
+        }
+        Ok((column, subscripts))
+    }
+
     fn set_clause(&self, clause: &cst::SetClause) -> Result<Vec<Assignment>> {
         let list = self.need(clause.set_column_list(), clause)?;
         let mut set = Vec::new();
         for column in children::<cst::SetColumn>(&list) {
             match &column {
-                cst::SetColumn::SetSingleColumn(single) => set.push(Assignment {
-                    column: self.target_column(&self.need(single.column_target(), single)?)?,
-                    value: self.set_value(&self.need(single.set_expr(), single)?)?,
-                }),
+                cst::SetColumn::SetSingleColumn(single) => {
+                    let target = self.need(single.column_target(), single)?;
+                    let (column, subscripts) = self.subscripted_target(&target)?;
+                    let value = self.set_value(&self.need(single.set_expr(), single)?)?;
+                    set.push(Assignment { column, subscripts, value });
+                }
                 cst::SetColumn::SetMultipleColumns(several) => self.set_several(several, &mut set)?,
             }
         }
@@ -113,7 +130,11 @@ impl Lower {
             let span = self.span(several.syntax());
             return Err(Diagnostic::syntax(span, "number of columns does not match number of values"));
         }
-        set.extend(columns.into_iter().zip(values).map(|(column, value)| Assignment { column, value }));
+        set.extend(columns.into_iter().zip(values).map(|(column, value)| Assignment {
+            column,
+            subscripts: Vec::new(),
+            value,
+        }));
         Ok(())
     }
 

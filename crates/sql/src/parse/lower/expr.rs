@@ -1,11 +1,11 @@
 //! Operands: everything in an expression that is not an operator.
 
 use squawk_syntax::ast::{self as cst, AstNode};
-use squawk_syntax::{SyntaxKind as K, SyntaxNode};
+use squawk_syntax::{SyntaxElement, SyntaxKind as K, SyntaxNode};
 
-use super::operators::runs;
+use super::operators::{Run, runs, runs_below};
 use super::{Lower, Result, child, children};
-use crate::ast::{Expr, ExprKind, Ident, Query, QueryBody, TypeName};
+use crate::ast::{Expr, ExprKind, Ident, Query, QueryBody, Subscript, TypeName};
 use crate::error::{Diagnostic, Span};
 
 /// Keywords that are function calls without parentheses.
@@ -40,10 +40,59 @@ impl Lower {
             cst::Expr::CaseExpr(case) => self.case(&case),
             cst::Expr::CallExpr(call) => self.call(&call),
             cst::Expr::CastExpr(cast) => self.cast_call(&cast),
-            cst::Expr::ArrayExpr(array) => Err(self.unsupported(&array, "an ARRAY constructor")),
-            cst::Expr::IndexExpr(index) => Err(self.unsupported(&index, "an array subscript")),
-            cst::Expr::SliceExpr(slice) => Err(self.unsupported(&slice, "an array slice")),
+            cst::Expr::ArrayExpr(array) => self.array(&array),
+            cst::Expr::IndexExpr(index) => self.subscripted(index.syntax()),
+            cst::Expr::SliceExpr(slice) => self.subscripted(slice.syntax()),
             composite => self.run(&vec![composite.syntax().clone()]),
+        }
+    }
+
+    /// `ARRAY[a, b]`, `ARRAY(SELECT ...)`, and `[a, b]` inside the former.
+    fn array(&self, array: &cst::ArrayExpr) -> Result<Expr> {
+        let span = self.span(array.syntax());
+        let kind = match array.select_variant() {
+            Some(query) => ExprKind::ArrayQuery(Box::new(self.query(&query)?)),
+            None => ExprKind::Array(self.exprs(array)?),
+        };
+        Ok(Expr { kind, span })
+    }
+
+    /// `a[1]`, `a[1:2]`, one behind the other.
+    fn subscripted(&self, node: &SyntaxNode) -> Result<Expr> {
+        let span = self.span(node);
+        let missing = || Diagnostic::syntax(span, "syntax error: an operand is missing");
+        let base = node.first_child().ok_or_else(missing)?;
+        let subscript = self.subscript_of(node)?;
+        let kind = match self.operand(&base)? {
+            // Parentheses make no difference between subscripts of one array.
+            Expr { kind: ExprKind::Subscript(array, mut subscripts), .. } if !is_paren(&base) => {
+                subscripts.push(subscript);
+                ExprKind::Subscript(array, subscripts)
+            }
+            array => ExprKind::Subscript(Box::new(array), vec![subscript]),
+        };
+        Ok(Expr { kind, span })
+    }
+
+    /// What stands in the last brackets of a node.
+    pub(super) fn subscript_of(&self, node: &SyntaxNode) -> Result<Subscript> {
+        let (mut parts, mut inside, mut colon) = ([Vec::new(), Vec::new()], false, false);
+        for element in node.children_with_tokens() {
+            match element.kind() {
+                K::L_BRACK => inside = true,
+                K::COLON if inside => colon = true,
+                _ => match element {
+                    SyntaxElement::Node(part) if inside => parts[usize::from(colon)].push(part),
+                    _ => {}
+                },
+            }
+        }
+        let bound = |run: &Run| if run.is_empty() { Ok(None) } else { self.run(run).map(Some) };
+        let [first, second] = &parts;
+        match (bound(first)?, bound(second)?, colon) {
+            (Some(at), _, false) => Ok(Subscript::At(at)),
+            (from, to, true) => Ok(Subscript::Slice(from, to)),
+            (None, _, false) => Err(Diagnostic::syntax(self.span(node), "syntax error at or near \"]\"")),
         }
     }
 
@@ -157,8 +206,8 @@ impl Lower {
         Ok(ExprKind::InList { expr, list, negated })
     }
 
-    /// `ANY (query)` and `ALL (query)`, if the operand is one.
-    pub(super) fn quantifier(&self, node: &SyntaxNode) -> Result<Option<(bool, Box<Query>)>> {
+    /// `ANY (query)` and `ALL (array)`, if the operand is one.
+    pub(super) fn quantifier(&self, node: &SyntaxNode) -> Result<Option<(bool, Quantifier)>> {
         let Some(call) = cst::CallExpr::cast(node.clone()) else { return Ok(None) };
         let (all, query, list) = if let Some(f) = call.all_fn() {
             (true, f.select_variant(), f.syntax().clone())
@@ -170,10 +219,12 @@ impl Lower {
             return Ok(None);
         };
         match query {
-            Some(query) => Ok(Some((all, Box::new(self.query(&query)?)))),
+            Some(query) => Ok(Some((all, Quantifier::Query(Box::new(self.query(&query)?))))),
             None => {
-                let name = if all { "ALL (array)" } else { "ANY (array)" };
-                Err(Diagnostic::unsupported(self.span(&list), name).hint("write IN (...), or ANY (SELECT ...)"))
+                let runs: Vec<Run> = runs_below(&list);
+                let span = self.span(&list);
+                let run = runs.first().ok_or_else(|| Diagnostic::syntax(span, "ANY and ALL need an array"))?;
+                Ok(Some((all, Quantifier::Array(Box::new(self.run(run)?)))))
             }
         }
     }
@@ -185,6 +236,16 @@ impl Lower {
             _ => Err(Diagnostic::unsupported(expr.span, what)),
         }
     }
+}
+
+/// What ANY and ALL range over.
+pub(super) enum Quantifier {
+    Query(Box<Query>),
+    Array(Box<Expr>),
+}
+
+fn is_paren(node: &SyntaxNode) -> bool {
+    cst::ParenExpr::can_cast(node.kind())
 }
 
 /// Whether the parentheses hold a query directly: `IN (SELECT ...)`, but not `IN ((SELECT ...) + 1)`.

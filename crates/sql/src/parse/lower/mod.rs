@@ -16,6 +16,7 @@ mod call;
 mod control;
 mod cursor;
 mod ddl;
+mod define_type;
 mod depth;
 mod dml;
 mod errors;
@@ -38,6 +39,8 @@ use super::Fragment;
 use crate::ast::{Expr, ExprKind, Ident, QualifiedName, Query, QueryBody, SelectItem, Statement, StatementKind};
 use crate::error::{Diagnostic, Span};
 
+pub(crate) use call::plain as plain_call;
+pub(crate) use query::bare as bare_query;
 pub(crate) use split::split;
 
 type Result<T> = std::result::Result<T, Diagnostic>;

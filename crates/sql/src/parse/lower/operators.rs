@@ -15,8 +15,9 @@ use squawk_lexer::TokenKind;
 use squawk_syntax::ast::{self as cst, AstNode};
 use squawk_syntax::{SyntaxElement, SyntaxKind as K, SyntaxNode};
 
+use super::expr::Quantifier;
 use super::{Lower, Result};
-use crate::ast::{Expr, ExprKind, IsTest};
+use crate::ast::{Expr, ExprKind, Ident, IsTest};
 use crate::error::{Diagnostic, Span};
 
 /// Sibling expressions with nothing between them: one expression, in pieces.
@@ -24,9 +25,14 @@ pub(super) type Run = Vec<SyntaxNode>;
 
 /// The expressions directly below a node.
 pub(super) fn runs(parent: &impl AstNode) -> Vec<Run> {
+    runs_below(parent.syntax())
+}
+
+/// The same below a node of any kind.
+pub(super) fn runs_below(parent: &SyntaxNode) -> Vec<Run> {
     let mut runs: Vec<Run> = Vec::new();
     let mut open = false;
-    for element in parent.syntax().children_with_tokens() {
+    for element in parent.children_with_tokens() {
         match element {
             SyntaxElement::Node(node) if is_expr(node.kind()) => match runs.last_mut() {
                 Some(run) if open => run.push(node),
@@ -64,6 +70,8 @@ enum Op {
     Between { symmetric: bool, negated: bool },
     In { negated: bool },
     Like { op: &'static str, negated: bool },
+    Escape,
+    AtTimeZone,
     Symbol(String),
 }
 
@@ -122,6 +130,8 @@ impl Lower {
                     None => self.operator_node(&node, items)?,
                 },
                 SyntaxElement::Token(token) if token.kind().is_trivia() => {}
+                // Its collation follows.
+                SyntaxElement::Token(token) if token.kind() == K::COLLATE_KW => {}
                 SyntaxElement::Token(token) => {
                     let span = self.token_span(&token);
                     items.push(Item::Op(token_operator(token.kind(), token.text(), span)?, span));
@@ -141,17 +151,32 @@ impl Lower {
             K::NOT_IN => Op::In { negated: true },
             K::NOT_LIKE => Op::Like { op: "~~", negated: true },
             K::NOT_ILIKE => Op::Like { op: "~~*", negated: true },
+            K::SIMILAR_TO => Op::Like { op: "similar to", negated: false },
+            K::NOT_SIMILAR_TO => Op::Like { op: "similar to", negated: true },
+            K::AT_TIME_ZONE => Op::AtTimeZone,
             K::CUSTOM_OP => symbol(&node.text().to_string(), span)?,
             K::OPERATOR_CALL => {
                 let text = node.text().to_string();
                 let inner = text.split_once('(').map_or("", |(_, rest)| rest.trim().trim_end_matches(')').trim());
                 symbol(inner.rsplit('.').next().unwrap_or(inner).trim(), span)?
             }
-            K::COLLATION_REF => return Err(Diagnostic::unsupported(span, "COLLATE")),
+            K::COLLATION_REF => return self.collation(&node.text().to_string(), span),
             kind => return Err(Diagnostic::unsupported(span, super::words(kind))),
         };
         items.push(Item::Op(op, span));
         Ok(())
+    }
+}
+
+impl Lower {
+    /// Text is compared by its bytes, which is what these collations say.
+    pub(super) fn collation(&self, name: &str, span: Span) -> Result<()> {
+        let bare = name.rsplit('.').next().unwrap_or(name).trim().trim_matches('"');
+        match bare {
+            "C" | "POSIX" | "default" | "ucs_basic" => Ok(()),
+            other => Err(Diagnostic::unsupported(span, format_args!("collation \"{other}\""))
+                .hint("text is ordered by its bytes: COLLATE \"C\"")),
+        }
     }
 }
 
@@ -201,9 +226,8 @@ fn token_operator(kind: K, text: &str, span: Span) -> Result<Op> {
         K::ILIKE_KW => Op::Like { op: "~~*", negated: false },
         K::ISNULL_KW => Op::Null { negated: false },
         K::NOTNULL_KW => Op::Null { negated: true },
-        K::ESCAPE_KW => return Err(Diagnostic::unsupported(span, "LIKE ... ESCAPE")),
-        K::OVERLAPS_KW => return Err(Diagnostic::unsupported(span, "OVERLAPS")),
-        K::COLLATE_KW => return Err(Diagnostic::unsupported(span, "COLLATE")),
+        K::ESCAPE_KW => Op::Escape,
+        K::OVERLAPS_KW => Op::Symbol("overlaps".to_owned()),
         _ => symbol(text, span)?,
     })
 }
@@ -235,10 +259,10 @@ pub(super) fn disguise_not(text: &str) -> Option<String> {
     (disguised != text).then_some(disguised)
 }
 
-/// Operators of types that we do not have: JSON, arrays, ranges, text search, geometry.
+/// Operators of types that we do not have: text search, geometry, networks.
 const FOREIGN_OPERATORS: &[&str] = &[
-    "->", "->>", "#>", "#>>", "#-", "@>", "<@", "?", "?|", "?&", "@?", "@@", "@@@", "&&", "-|-", "&<", "&>", "<->",
-    "##", "~=", "<<=", ">>=", "|>>", "<<|", "&<|", "|&>", "?#", "?-", "?||", "?-|", "<^", ">^", "@-@",
+    "@?", "@@", "@@@", "<->", "##", "~=", "<<=", ">>=", "|>>", "<<|", "&<|", "|&>", "?#", "?-", "?||", "?-|", "<^",
+    ">^", "@-@",
 ];
 
 fn symbol(text: &str, span: Span) -> Result<Op> {
@@ -264,6 +288,9 @@ impl Op {
             Op::Between { .. } => "BETWEEN",
             Op::In { .. } => "IN",
             Op::Like { op: "~~", .. } => "LIKE",
+            Op::Like { op: "similar to", .. } => "SIMILAR",
+            Op::Escape => "ESCAPE",
+            Op::AtTimeZone => "AT",
             Op::Like { .. } => "ILIKE",
             Op::Symbol(symbol) => symbol,
         }
@@ -277,6 +304,8 @@ impl Op {
             Op::Not => 3,
             Op::Is { .. } | Op::IsDistinct { .. } | Op::Null { .. } => 4,
             Op::Between { .. } | Op::In { .. } | Op::Like { .. } => 6,
+            Op::Escape => 7,
+            Op::AtTimeZone => 12,
             Op::Symbol(s) => match s.as_str() {
                 "<" | ">" | "=" | "<=" | ">=" | "<>" => 5,
                 "+" | "-" => 9,
@@ -396,7 +425,7 @@ impl Climb<'_> {
             }
             Op::In { negated } => self.membership(left, negated)?,
             Op::Like { op, negated } => {
-                let like = self.binary(left, op.to_owned(), level)?;
+                let like = self.like(left, op, level)?;
                 if negated {
                     let span = start.to(self.end);
                     ExprKind::Not(Box::new(Expr { kind: like, span }))
@@ -404,9 +433,41 @@ impl Climb<'_> {
                     like
                 }
             }
+            Op::Escape => return Err(self.lower.misplaced(&Item::Op(op, at))),
+            Op::AtTimeZone => {
+                let zone = self.expr(level + 1)?;
+                let name = Ident { name: "timezone".into(), span: at };
+                super::call::plain(name, vec![zone, *left])
+            }
             Op::Symbol(symbol) => self.binary(left, symbol, level)?,
         };
         Ok(Expr { span: start.to(self.end).to(last(&kind)), kind })
+    }
+
+    /// `left LIKE right [ESCAPE escape]`; SIMILAR TO becomes a regular expression.
+    fn like(&mut self, left: Box<Expr>, op: &str, level: u8) -> Result<ExprKind> {
+        let similar = op == "similar to";
+        let mut kind = self.binary(left, if similar { "~".to_owned() } else { op.to_owned() }, level)?;
+        let escape = match self.items.peek() {
+            Some(Item::Op(Op::Escape, _)) => {
+                let Some(Item::Op(_, at)) = self.items.next() else { return Ok(kind) };
+                Some((self.expr(8)?, at))
+            }
+            _ => None,
+        };
+        if let ExprKind::Binary(_, _, right) = &mut kind {
+            let (name, at) = match (&escape, similar) {
+                (Some((_, at)), true) => ("similar_to_escape", *at),
+                (None, true) => ("similar_to_escape", right.span),
+                (Some((_, at)), false) => ("like_escape", *at),
+                (None, false) => return Ok(kind),
+            };
+            let span = right.span;
+            let pattern = std::mem::replace(&mut **right, Expr { kind: ExprKind::Null, span });
+            let args = std::iter::once(pattern).chain(escape.map(|(e, _)| e)).collect();
+            **right = Expr { kind: super::call::plain(Ident { name: name.into(), span: at }, args), span };
+        }
+        Ok(kind)
     }
 
     fn junction(&mut self, left: Expr, and: bool, level: u8) -> Result<ExprKind> {
@@ -428,11 +489,14 @@ impl Climb<'_> {
     /// `left op right`, or `left op ANY (query)`.
     fn binary(&mut self, left: Box<Expr>, op: String, level: u8) -> Result<ExprKind> {
         if let Some(Item::Operand(node)) = self.items.peek()
-            && let Some((all, query)) = self.lower.quantifier(node)?
+            && let Some((all, quantifier)) = self.lower.quantifier(node)?
         {
             self.end = self.lower.span(node);
             self.items.next();
-            return Ok(ExprKind::Quantified { expr: left, op: op.into(), all, query });
+            return Ok(match quantifier {
+                Quantifier::Query(query) => ExprKind::Quantified { expr: left, op: op.into(), all, query },
+                Quantifier::Array(array) => ExprKind::AnyOf { expr: left, op: op.into(), all, array },
+            });
         }
         let right = Box::new(self.expr(level + 1)?);
         Ok(ExprKind::Binary(op.into(), left, right))
@@ -469,7 +533,7 @@ impl Climb<'_> {
 /// cannot.
 fn ends_in_operand(kind: &ExprKind) -> bool {
     use ExprKind::*;
-    !matches!(kind, Is { .. } | InList { .. } | InQuery { .. } | Quantified { .. })
+    !matches!(kind, Is { .. } | InList { .. } | InQuery { .. } | Quantified { .. } | AnyOf { .. })
 }
 
 /// `-5` is a literal, as PostgreSQL's parser has it; other operands keep their sign as an operator.
@@ -494,7 +558,7 @@ fn last(kind: &ExprKind) -> Span {
         | ExprKind::Not(right) => right.span,
         ExprKind::And(list) | ExprKind::Or(list) => list.last().map_or(Span::default(), |e| e.span),
         ExprKind::Is { expr, .. } | ExprKind::InList { expr, .. } | ExprKind::InQuery { expr, .. } => expr.span,
-        ExprKind::Quantified { expr, .. } => expr.span,
+        ExprKind::Quantified { expr, .. } | ExprKind::AnyOf { expr, .. } => expr.span,
         _ => Span::default(),
     }
 }

@@ -15,7 +15,7 @@ use crate::ast::{
 use crate::error::{Diagnostic, Span};
 
 /// A query that is only a body.
-pub(super) fn bare(body: QueryBody, span: Span) -> Query {
+pub(crate) fn bare(body: QueryBody, span: Span) -> Query {
     Query { with: Vec::new(), body, order_by: Vec::new(), limit: None, offset: None, locking: Vec::new(), span }
 }
 

@@ -20,6 +20,19 @@ const KNOWN: &[(&str, Type)] = &[
     ("bigint", Type::Int8),
     ("int8", Type::Int8),
     ("float8", Type::Float8),
+    ("float4", Type::Float4),
+    ("real", Type::Float4),
+    ("bytea", Type::Bytea),
+    ("json", Type::Json),
+    ("jsonb", Type::Jsonb),
+    ("time", Type::Time),
+    ("timetz", Type::Timetz),
+    ("int4range", Type::Range(&Type::Int4)),
+    ("int8range", Type::Range(&Type::Int8)),
+    ("numrange", Type::Range(&Type::Numeric(None))),
+    ("tsrange", Type::Range(&Type::Timestamp)),
+    ("tstzrange", Type::Range(&Type::Timestamptz)),
+    ("daterange", Type::Range(&Type::Date)),
     ("text", Type::Text),
     ("date", Type::Date),
     ("timestamp", Type::Timestamp),
@@ -36,14 +49,7 @@ const SERIALS: &[(&str, u8)] =
 
 /// Types of PostgreSQL's that we do not have; any other name may still be a table's row type.
 const FOREIGN: &[&str] = &[
-    "real",
-    "float4",
-    "json",
-    "jsonb",
-    "bytea",
     "money",
-    "time",
-    "timetz",
     "inet",
     "cidr",
     "macaddr",
@@ -62,15 +68,8 @@ const FOREIGN: &[&str] = &[
     "path",
     "polygon",
     "circle",
-    "bpchar",
     "char",
     "name",
-    "int4range",
-    "int8range",
-    "numrange",
-    "tsrange",
-    "tstzrange",
-    "daterange",
     "trigger",
     "event_trigger",
     "citext",
@@ -93,10 +92,10 @@ impl Lower {
         match ty {
             cst::FuncType::Type(ty) => self.element_type(ty),
             cst::FuncType::PercentType(percent) => {
-                self.refuse_token(percent.array_token(), "an array type")?;
-                self.refuse(percent.array_bounds().next(), "an array type")?;
-                let path = self.path(percent.syntax());
-                Ok(TypeName::Reference { path, row: false, span: self.span(percent.syntax()) })
+                let (path, span) = (self.path(percent.syntax()), self.span(percent.syntax()));
+                let element = TypeName::Reference { path, row: false, span };
+                let is_array = percent.array_token().is_some() || percent.array_bounds().next().is_some();
+                Ok(if is_array { TypeName::Array(Box::new(element), span) } else { element })
             }
         }
     }
@@ -127,14 +126,25 @@ impl Lower {
                 self.precision(interval.literal(), "interval")?;
                 Type::Interval
             }
-            cst::Type::ArrayType(_) => return Err(Diagnostic::unsupported(span, "an array type")),
-            cst::Type::CharacterType(_) => {
-                return Err(Diagnostic::unsupported(span, "type character(n)").hint("use text or varchar(n)"));
+            cst::Type::ArrayType(array) => {
+                let element = self.element_type(&self.need(array.ty(), array)?)?;
+                return Ok(match element {
+                    TypeName::Known(ty, _) => TypeName::Known(ty.array(), span),
+                    array @ TypeName::Array(..) => array,
+                    named => TypeName::Array(Box::new(named), span),
+                });
             }
+            cst::Type::CharacterType(character) => self.character(character.arg_list(), span)?,
             cst::Type::BitType(_) | cst::Type::BitVaryingType(_) => {
                 return Err(Diagnostic::unsupported(span, "type bit"));
             }
-            cst::Type::TimeType(_) => return Err(Diagnostic::unsupported(span, "type time")),
+            cst::Type::TimeType(time) => {
+                self.precision(time.literal(), "time")?;
+                match time.timezone() {
+                    Some(cst::Timezone::WithTimezone(_)) => Type::Timetz,
+                    Some(cst::Timezone::WithoutTimezone(_)) | None => Type::Time,
+                }
+            }
         };
         Ok(TypeName::Known(known, span))
     }
@@ -155,6 +165,8 @@ impl Lower {
         match &*name.name {
             "numeric" | "decimal" | "dec" => return Ok(TypeName::Known(self.numeric(args, span)?, span)),
             "varchar" => return Ok(TypeName::Known(self.varchar(args, span)?, span)),
+            "bpchar" if args.is_none() => return Ok(TypeName::Known(Type::Bpchar(None), span)),
+            "bpchar" => return Ok(TypeName::Known(self.character(args, span)?, span)),
             "float" => return self.float(args, span),
             "timestamp" | "timestamptz" => match self.modifiers(args, span)?.as_slice() {
                 [] | [6] => {}
@@ -189,6 +201,17 @@ impl Lower {
         }
     }
 
+    /// `char` is `char(1)`.
+    fn character(&self, args: Option<cst::ArgList>, span: Span) -> Result<Type> {
+        match self.modifiers(args, span)?.as_slice() {
+            [] => Ok(Type::Bpchar(Some(1))),
+            [n @ 1..=10_485_760] => Ok(Type::Bpchar(Some(*n as u32))),
+            [..=0] => Err(invalid(span, "length for type char must be at least 1")),
+            [_] => Err(invalid(span, "length for type char cannot exceed 10485760")),
+            _ => Err(invalid(span, "invalid type modifier")),
+        }
+    }
+
     fn numeric(&self, args: Option<cst::ArgList>, span: Span) -> Result<Type> {
         match self.modifiers(args, span)?.as_slice() {
             [] => Ok(Type::Numeric(None)),
@@ -202,11 +225,11 @@ impl Lower {
         }
     }
 
-    /// `float` and `float(25..53)` are double precision.
+    /// `float` and `float(25..53)` are double precision, `float(1..24)` is real.
     fn float(&self, args: Option<cst::ArgList>, span: Span) -> Result<TypeName> {
         match self.modifiers(args, span)?.as_slice() {
             [] | [25..=53] => Ok(TypeName::Known(Type::Float8, span)),
-            [1..=24] => Err(Diagnostic::unsupported(span, "type real")),
+            [1..=24] => Ok(TypeName::Known(Type::Float4, span)),
             [..=0] => Err(invalid(span, "precision for type float must be at least 1 bit")),
             _ => Err(invalid(span, "precision for type float must be less than 54 bits")),
         }
