@@ -23,7 +23,7 @@ pub(crate) enum CallResult {
 
 impl CallResult {
     /// As a value; of rows, the first column of the first.
-    pub(super) fn into_value(self) -> Value {
+    pub(crate) fn into_value(self) -> Value {
         match self {
             CallResult::Value(value) => value,
             CallResult::Rows(rows) => rows.first().and_then(|row| row.first()).cloned().unwrap_or(Value::Null),
@@ -54,7 +54,7 @@ impl Calls {
     }
 
     /// The result of the call now met, if it has been made.
-    pub(super) fn next(&mut self) -> Option<CallResult> {
+    pub(crate) fn next(&mut self) -> Option<CallResult> {
         let result = self.results.get(self.next).cloned();
         self.next += usize::from(result.is_some());
         result

@@ -34,8 +34,9 @@ use crate::prepare::{Plan, Prepared};
 use crate::query::Candidate;
 use crate::session::StatementFrame;
 use crate::transaction::Snapshot;
+use crate::trigger::{self, Triggered};
 
-use foreign_key::After;
+pub(crate) use foreign_key::After;
 
 /// How far a statement has come.
 #[derive(Clone, Debug)]
@@ -63,6 +64,10 @@ pub(crate) struct Running {
     pub(crate) count: u64,
     /// CALL: the arguments are evaluated and the procedure runs.
     pub(crate) entered: bool,
+    /// How far the triggers of its tables have come.
+    pub(crate) triggered: Option<Box<Triggered>>,
+    /// Rows that the routines it called have changed.
+    pub(crate) disturbed: Vec<RowRef>,
 }
 
 /// What the row phase goes through.
@@ -96,6 +101,8 @@ pub(crate) enum Stop {
     Wait(Target),
     /// It needs the result of a routine.
     Call(RoutineId, Vec<Value>),
+    /// It needs the answer of a trigger's function.
+    Trigger(Box<trigger::Call>),
     /// It needs the rows of a query inside it, which locks them.
     Query(Arc<Prepared>),
 }
@@ -133,6 +140,8 @@ impl Running {
             rows_max: None,
             count: 0,
             entered: false,
+            triggered: None,
+            disturbed: Vec::new(),
         }
     }
 
@@ -152,6 +161,14 @@ impl Running {
         self.next += 1;
         self.calls.clear();
         self.probing = None;
+        self.forget_row();
+    }
+
+    /// What triggers have made of the row at hand no longer matters.
+    fn forget_row(&mut self) {
+        if let Some(triggered) = &mut self.triggered {
+            (triggered.row, triggered.conflict, triggered.written) = (None, None, None);
+        }
     }
 }
 
@@ -180,13 +197,20 @@ impl Machine<'_> {
                 unreachable!("only queries and changes of rows are run as statements")
             }
         }
-        while run.after_next < run.after.len() {
-            self.after(run)?;
-            run.after_next += 1;
-        }
+        self.work_off(run)?;
         let (verb, columns) = prepared.plan.result();
         let rows = std::mem::take(&mut run.output);
         let count = if let Plan::Query(_) = prepared.plan { rows.len() as u64 } else { run.count };
         Ok(Produced { verb, columns, rows, count, rest: None })
+    }
+    /// What is to be seen to after the rows, in the order of the queue.
+    pub(crate) fn work_off(&mut self, run: &mut Running) -> Result<(), Stop> {
+        while run.after_next < run.after.len() {
+            self.after(run)?;
+            run.after_next += 1;
+            run.calls.clear();
+            run.forget_row();
+        }
+        Ok(())
     }
 }

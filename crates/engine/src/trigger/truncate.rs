@@ -1,0 +1,43 @@
+//! TRUNCATE of tables with triggers.
+
+use isolde_sql::Value;
+use isolde_sql::catalog::TableId;
+
+use super::Event;
+use crate::exec::{Produced, Running, Stop};
+use crate::footprint::ColumnSet;
+use crate::machine::Machine;
+
+impl Machine<'_> {
+    /// Whether TRUNCATE of these tables fires triggers.
+    pub(crate) fn truncate_fires(&self, tables: &[TableId]) -> bool {
+        let catalog = self.catalog();
+        tables.iter().any(|&table| catalog.table(table).triggers.iter().any(|t| t.truncate && t.enabled))
+    }
+
+    /// TRUNCATE with triggers, on from where it stands.
+    pub(crate) fn truncate_firing(
+        &mut self,
+        tables: &[TableId],
+        _params: &[Value],
+        run: &mut Running,
+    ) -> Result<Produced, Stop> {
+        run.calls.rewind();
+        for &table in tables {
+            if let Some(triggers) = self.triggers_of(table) {
+                self.before_statement(&triggers, Event::Truncate, ColumnSet::NONE, run)?;
+            }
+        }
+        if !run.triggered().ended {
+            self.truncate(tables)?;
+            for &table in tables {
+                if let Some(triggers) = self.triggers_of(table) {
+                    self.after_statement(&triggers, Event::Truncate, ColumnSet::NONE, run)?;
+                }
+            }
+            run.triggered().ended = true;
+        }
+        self.work_off(run)?;
+        Ok(Produced::nothing("TRUNCATE TABLE"))
+    }
+}
