@@ -19,6 +19,7 @@ use crate::session::{
     Step, WaitsFor,
 };
 use crate::storage::{TableData, Tables};
+use crate::trigger::TableTriggers;
 
 /// A database with its sessions, as a value. See the crate's documentation for the idea.
 #[derive(Clone, Debug)]
@@ -49,6 +50,8 @@ pub struct Database {
 pub(crate) struct Schema {
     pub(crate) catalog: Catalog,
     routines: Vec<OnceLock<Result<Arc<Code>, SqlError>>>,
+    /// By table; of those that have triggers.
+    triggers: Vec<OnceLock<Arc<TableTriggers>>>,
 }
 
 /// Ways to break the engine, to prove that tests notice. Nothing outside of tests sets them.
@@ -372,7 +375,15 @@ fn commit_text() -> Arc<str> {
 impl Schema {
     pub(crate) fn new(catalog: Catalog) -> Self {
         let routines = (0..catalog.routine_count()).map(|_| OnceLock::new()).collect();
-        Schema { catalog, routines }
+        let triggers = (0..catalog.table_count()).map(|_| OnceLock::new()).collect();
+        Schema { catalog, routines, triggers }
+    }
+
+    /// The triggers of a table, if it has any.
+    pub(crate) fn triggers(&self, id: TableId) -> Option<Arc<TableTriggers>> {
+        let table = self.catalog.table(id);
+        let compile = || Arc::new(TableTriggers::new(&self.catalog, table));
+        (!table.triggers.is_empty()).then(|| self.triggers[id.0 as usize].get_or_init(compile).clone())
     }
 
     /// A routine's code, compiled when first asked for.

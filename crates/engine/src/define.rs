@@ -74,10 +74,6 @@ impl Machine<'_> {
                 catalog.add_routine((**routine).clone());
                 Ok(verb)
             }
-            Define::Trigger { .. } if !crate::trigger::FIRES => {
-                let message = "CREATE TRIGGER is not supported by the embedded engine";
-                Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message))
-            }
             Define::Trigger { table, trigger } => {
                 catalog.alter_table(*table, |t| {
                     t.triggers.retain(|other| other.name != trigger.name);

@@ -170,6 +170,9 @@ impl<'a> Machine<'a> {
             }
             StatementKind::Transaction(control) => self.control(control),
             StatementKind::Define(define) => self.statement_done(|machine| machine.define(define)),
+            StatementKind::Truncate(tables) if self.truncate_fires(tables) => {
+                self.run_rows(&prepared, &params, begun, fetch)
+            }
             StatementKind::Truncate(tables) => self.statement_done(|machine| machine.truncate(tables)),
             StatementKind::LockTable { .. } => self.statement_done(|_| Ok("LOCK TABLE")),
             StatementKind::Set { local, name, value } => {
@@ -265,6 +268,10 @@ impl<'a> Machine<'a> {
                 self.mark_entered(*run);
                 self.enter_routine(routine, args)
             }
+            Err(Stop::Trigger(call)) => {
+                self.mark_entered(*run);
+                self.enter_trigger(*call)
+            }
             Err(Stop::Query(query)) => self.enter_query(query, params, *run),
         }
     }
@@ -330,7 +337,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    fn enter(&mut self, code: Arc<Code>, args: Vec<Value>) -> Ran {
+    pub(crate) fn enter(&mut self, code: Arc<Code>, args: Vec<Value>) -> Ran {
         const FRAMES_MAX: usize = 200;
         if self.session.frames.len() >= FRAMES_MAX {
             let message = "stack depth limit exceeded";
@@ -392,7 +399,8 @@ impl<'a> Machine<'a> {
     fn end_inner_statement(&mut self, prepared: &Prepared) {
         let inner = self.session.frames.iter().any(|f| matches!(f, Frame::Routine(_)));
         let implicit = self.session.transaction.as_ref().is_some_and(|t| !t.explicit);
-        if self.session.options.autocommit && inner && implicit && prepared.visible {
+        let of_statement = self.session.frames.iter().flat_map(Frame::running).any(|run| run.triggered.is_some());
+        if self.session.options.autocommit && inner && implicit && prepared.visible && !of_statement {
             self.commit();
         }
     }

@@ -105,6 +105,19 @@ pub(crate) struct CheckPlan {
     pub(crate) expr: Expr,
 }
 
+impl InsertPlan {
+    /// Whether it says ON CONFLICT DO UPDATE.
+    pub(crate) fn updates_conflicts(&self) -> bool {
+        self.conflict.as_ref().is_some_and(|c| c.update.is_some())
+    }
+
+    /// The columns that ON CONFLICT DO UPDATE sets.
+    pub(crate) fn conflict_columns(&self) -> ColumnSet {
+        let update = self.conflict.as_ref().and_then(|c| c.update.as_ref());
+        update.map_or(ColumnSet::NONE, |u| u.set.iter().map(|(column, _)| *column).collect())
+    }
+}
+
 impl Prepared {
     /// Binds and plans a client's statement. `source` is the text its spans refer to.
     pub(crate) fn new(

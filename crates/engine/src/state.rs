@@ -8,11 +8,12 @@
 use std::hash::{Hash, Hasher};
 
 use crate::database::{Database, row_digest};
-use crate::exec::{Input, Running};
+use crate::exec::{After, Input, Running};
 use crate::lock::{RowRef, Target};
 use crate::routine::RoutineFrame;
 use crate::session::{Frame, Session, StatementFrame};
 use crate::transaction::{Snapshot, Transaction};
+use crate::trigger::Triggered;
 use isolde_digest::Digester;
 
 impl Database {
@@ -160,6 +161,10 @@ impl Database {
         run.calls.iter().for_each(|result| result.hash(h));
         (run.next, run.after_next, run.after.len(), run.count, run.entered).hash(h);
         run.output.hash(h);
+        run.after.iter().skip(run.after_next).for_each(|after| hash_after(after, h));
+        if let Some(triggered) = &run.triggered {
+            hash_triggered(triggered, h);
+        }
         if let Some((row, next)) = run.probing {
             (self.content(row), next).hash(h);
         }
@@ -192,4 +197,24 @@ fn hash_routine(frame: &RoutineFrame, h: &mut Digester) {
         (error.state, &error.message).hash(h);
     }
     h.write_u8(2);
+}
+
+/// Of what is to be seen to after the rows, triggers: the rest follows from what was written.
+fn hash_after(after: &After, h: &mut Digester) {
+    match after {
+        After::Fire(fire) => (1u8, fire.triggers.table.id, fire.at, fire.event, &fire.old, &fire.new).hash(h),
+        After::Begin(triggers, event, _) => (2u8, triggers.table.id, event).hash(h),
+        After::End(triggers, event, _) => (3u8, triggers.table.id, event).hash(h),
+        _ => {}
+    }
+}
+
+fn hash_triggered(triggered: &Triggered, h: &mut Digester) {
+    (&triggered.begun, triggered.firing, triggered.ended, &triggered.written).hash(h);
+    for stage in triggered.row.iter().chain(&triggered.conflict) {
+        (4u8, stage.fired, &stage.old, &stage.new).hash(h);
+    }
+    for rows in &triggered.transitions {
+        (5u8, rows.table, rows.event, &rows.old, &rows.new).hash(h);
+    }
 }

@@ -332,6 +332,11 @@ impl Catalog {
     /// Drops a routine.
     pub fn drop_routine(&mut self, id: RoutineId) {
         self.routines[id.0 as usize] = None;
+        for table in self.tables.iter_mut().flatten() {
+            if table.triggers.iter().any(|trigger| trigger.function == id) {
+                Arc::make_mut(table).triggers.retain(|trigger| trigger.function != id);
+            }
+        }
     }
 
     /// The user's type with this name.

@@ -2,7 +2,7 @@
 //!
 //! A file holds several programs in the format of [`crate::program`], each opened by a line `=== title`. Comments and
 //! blank lines stay where they are. What is below a step is never written by hand: run the tests against the server
-//! with `UPDATE_GOLDENFILES=1`, and review the diff.
+//! with `UPDATE_GOLDENFILES=1`, and review the diff. `SCRIPTS=name` takes only the files with that in their name.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -34,6 +34,9 @@ fn scripts(directory: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(directory).unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "script"));
+    if let Ok(only) = std::env::var("SCRIPTS") {
+        paths.retain(|path| path.to_string_lossy().contains(&only));
+    }
     paths.sort();
     paths
 }

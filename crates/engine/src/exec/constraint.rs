@@ -17,7 +17,7 @@ use crate::storage::RowId;
 
 impl Machine<'_> {
     /// NOT NULL and CHECK.
-    pub(super) fn check_row(&self, table: TableId, values: &Row, checks: &[CheckPlan]) -> Result<(), SqlError> {
+    pub(crate) fn check_row(&self, table: TableId, values: &Row, checks: &[CheckPlan]) -> Result<(), SqlError> {
         let table = self.catalog().table(table);
         for (column, value) in table.columns.iter().zip(values.iter()) {
             if column.not_null && matches!(value, Value::Null) {

@@ -4,6 +4,8 @@
 //! the child's transaction ends. A parent that goes, or changes its key, looks for children with the *newest* state,
 //! whatever the snapshot: they are refused (NO ACTION, RESTRICT), deleted, or changed. What a cascade does queues checks of its own.
 
+use std::sync::Arc;
+
 use isolde_sql::ast::{LockStrength, LockWait, ReferentialAction, TableLockMode};
 use isolde_sql::catalog::{ForeignKey, Table, TableId};
 use isolde_sql::{Row, SqlError, SqlState, Value};
@@ -16,6 +18,7 @@ use crate::footprint::{ColumnSet, Probe};
 use crate::lock::RowRef;
 use crate::machine::Machine;
 use crate::storage::{RowId, Tuple};
+use crate::trigger::{Event, Fire, RowStage, TableTriggers};
 
 /// One thing to see to after the rows.
 #[derive(Clone, Debug)]
@@ -28,6 +31,12 @@ pub(crate) enum After {
     CascadeDelete { found: Found, key: usize },
     /// A child follows its parent's key, or lets go of it.
     CascadeSet { found: Found, key: usize, set: Vec<(usize, Value)> },
+    /// A cascade begins to change a table with triggers.
+    Begin(Arc<TableTriggers>, Event, ColumnSet),
+    /// It has changed its rows.
+    End(Arc<TableTriggers>, Event, ColumnSet),
+    /// An AFTER trigger fires.
+    Fire(Fire),
 }
 
 /// A child, in the version that was found.
@@ -96,29 +105,61 @@ impl Machine<'_> {
                 self.lock_table(check.child, mode, false)?;
                 self.parent_check(run, catalog.table(check.parent), catalog.table(check.child), &check)
             }
+            After::Begin(triggers, event, set) => self.before_statement(&triggers, event, set, run),
+            After::End(triggers, event, set) => self.after_statement(&triggers, event, set, run),
+            After::Fire(fire) => self.fire_after(&fire, run),
             After::CascadeDelete { found, key } => {
                 let row = found.row;
-                let target = self.cascade_target(catalog.table(row.0), key, &found, Lock::delete())?;
-                let Some(current) = target else { return Ok(()) };
-                self.delete_version(run, row, &current.values);
+                let staged = run.staged().and_then(|stage| stage.old.clone());
+                let old = match staged {
+                    Some(old) => old,
+                    None => match self.cascade_target(catalog.table(row.0), key, &found, Lock::delete())? {
+                        Some(current) => current.values,
+                        None => return Ok(()),
+                    },
+                };
+                match self.triggers_of(row.0) {
+                    Some(triggers) => self.cascade_delete(&triggers, row, old, run)?,
+                    None => self.delete_version(run, row, &old),
+                }
                 Ok(())
             }
             After::CascadeSet { found, key, set } => {
                 let row = found.row;
                 let table = catalog.table(row.0);
-                if run.probing.is_none() {
+                let triggers = self.triggers_of(row.0);
+                let columns: ColumnSet = set.iter().map(|(c, _)| *c).collect();
+                if run.probing.is_none() && run.staged().is_none() {
                     let sets_key = set.iter().any(|(column, _)| table.is_key_column(*column));
                     let changes_key = set.iter().any(|(c, v)| table.is_key_column(*c) && found.old.values[*c] != *v);
                     let lock = Lock::update(changes_key, sets_key);
                     let Some(current) = self.cascade_target(table, key, &found, lock)? else { return Ok(()) };
                     let mut values = current.values.to_vec();
                     set.iter().for_each(|(column, value)| values[*column] = value.clone());
-                    let values: Row = values.into();
-                    self.check_row(row.0, &values, &crate::prepare::checks(catalog, row.0))?;
-                    self.update_version(run, row, current.values, values);
-                    run.probing = Some((row, 0));
+                    let (old, new) = (current.values, values.into());
+                    match &triggers {
+                        Some(_) => {
+                            let (old, new) = (Some(old), Some(new));
+                            run.set_stage(RowStage { row: Some(row), old, new, ..RowStage::default() }, false);
+                        }
+                        None => {
+                            self.check_row(row.0, &new, &crate::prepare::checks(catalog, row.0))?;
+                            self.update_version(run, row, old, new);
+                            run.probing = Some((row, 0));
+                        }
+                    }
                 }
-                self.probe_unique(run, set.iter().map(|(c, _)| *c).collect::<ColumnSet>())?;
+                if let Some(triggers) = triggers.as_ref().filter(|_| run.probing.is_none())
+                    && !self.cascade_update(triggers, columns, row, run)?
+                {
+                    return Ok(());
+                }
+                self.probe_unique(run, if triggers.is_some() { ColumnSet::ALL } else { columns })?;
+                if let Some(triggers) = &triggers
+                    && let Some(after) = self.written_triggers(triggers, columns, row, run)?
+                {
+                    self.queue_written(after, run);
+                }
                 run.probing = None;
                 Ok(())
             }
@@ -235,6 +276,14 @@ impl Machine<'_> {
         if check.action == ReferentialAction::SetDefault {
             // The default may be the very key that is gone.
             next.push(After::Parent(ParentCheck { action: ReferentialAction::NoAction, ..check.clone() }));
+        }
+        if let Some(triggers) = self.triggers_of(child.id) {
+            let (event, columns) = match set {
+                None => (Event::Delete, ColumnSet::NONE),
+                Some(_) => (Event::Update, fk.columns.iter().copied().collect()),
+            };
+            next.insert(0, After::Begin(triggers.clone(), event, columns));
+            next.push(After::End(triggers, event, columns));
         }
         let at = run.after_next + 1;
         run.after.splice(at..at, next);

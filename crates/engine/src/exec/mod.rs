@@ -24,7 +24,7 @@ mod version;
 use std::sync::Arc;
 
 use isolde_sql::catalog::RoutineId;
-use isolde_sql::typed::OutputColumn;
+use isolde_sql::typed::{OutputColumn, StatementKind};
 use isolde_sql::{Row, SqlError, Value};
 
 use crate::eval::{Calls, Interrupt};
@@ -37,6 +37,7 @@ use crate::transaction::Snapshot;
 use crate::trigger::{self, Triggered};
 
 pub(crate) use foreign_key::After;
+pub(crate) use version::Lock;
 
 /// How far a statement has come.
 #[derive(Clone, Debug)]
@@ -151,7 +152,7 @@ impl Running {
     }
 
     /// The row at hand is written: what came before is not evaluated again, what comes next starts with its unique keys.
-    fn written(&mut self, row: RowRef) {
+    pub(crate) fn written(&mut self, row: RowRef) {
         self.probing = Some((row, 0));
         self.calls.clear();
     }
@@ -181,6 +182,9 @@ impl Machine<'_> {
         run: &mut Running,
     ) -> Result<Produced, Stop> {
         run.calls.rewind();
+        if let StatementKind::Truncate(tables) = &prepared.statement.kind {
+            return self.truncate_firing(tables, run);
+        }
         match &prepared.plan {
             Plan::Query(plan) if plan.locking.is_empty() => {
                 let rows = self.with_context(&run.view.tables, params, &mut run.calls, |ctx| {

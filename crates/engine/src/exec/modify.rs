@@ -19,11 +19,17 @@ use crate::machine::Machine;
 use crate::plan::Expr;
 use crate::prepare::{ConflictPlan, ConflictUpdatePlan, DeletePlan, InsertPlan, UpdatePlan};
 use crate::query::{self, Candidate};
+use crate::session::Frame;
 use crate::storage::{RowId, Tuple};
+use crate::trigger::{Event, RowStage, TableTriggers};
 
 impl Machine<'_> {
     /// INSERT.
     pub(super) fn insert(&mut self, plan: &InsertPlan, params: &[Value], run: &mut Running) -> Result<(), Stop> {
+        let triggers = self.triggers_of(plan.table);
+        if let Some(triggers) = &triggers {
+            self.before_insert(triggers, plan, run)?;
+        }
         if run.input.is_none() {
             let rows =
                 self.with_context(&run.view.tables, params, &mut run.calls, |ctx| eval::run_source(ctx, &plan.source))?;
@@ -33,19 +39,36 @@ impl Machine<'_> {
         let Some(Input::Rows(rows)) = run.input.clone() else { unreachable!("an INSERT goes through rows") };
         while run.goes_on(rows.len()) {
             run.calls.rewind();
-            self.insert_row(plan, params, run, &rows[run.next])?;
+            self.insert_row(plan, params, run, &rows[run.next], triggers.as_ref())?;
             run.row_done();
         }
-        Ok(())
+        match &triggers {
+            Some(triggers) => self.after_insert(triggers, plan, run),
+            None => Ok(()),
+        }
     }
 
-    fn insert_row(&mut self, plan: &InsertPlan, params: &[Value], run: &mut Running, source: &Row) -> Result<(), Stop> {
+    fn insert_row(
+        &mut self,
+        plan: &InsertPlan,
+        params: &[Value],
+        run: &mut Running,
+        source: &Row,
+        triggers: Option<&Arc<TableTriggers>>,
+    ) -> Result<(), Stop> {
         if run.probing.is_none() {
-            let source = [RelRow::new(source.clone())];
-            let values: Row = self.eval_all(&plan.values, &source, params, run)?.into();
+            let values: Row = match run.staged().is_some() {
+                true => Arc::default(),
+                false => self.eval_all(&plan.values, &[RelRow::new(source.clone())], params, run)?.into(),
+            };
+            let values = match triggers {
+                Some(triggers) => self.insert_triggered(triggers, values, run)?,
+                None => Some(values),
+            };
+            let Some(values) = values else { return Ok(()) };
             self.check_row(plan.table, &values, &plan.checks)?;
             if let Some(conflict) = &plan.conflict
-                && self.resolve_conflict(plan, conflict, params, run, &values)?
+                && self.resolve_conflict(plan, conflict, params, run, &values, triggers)?
             {
                 return Ok(());
             }
@@ -53,16 +76,34 @@ impl Machine<'_> {
             self.write_row(row, None, Some(values.clone()));
             self.queue_child_checks(run, row, None, &values);
             run.written(row);
+            if triggers.is_some() {
+                run.triggered().written = Some((Event::Insert, None));
+            }
         }
-        self.finish_insert(plan, params, run)
+        self.finish_insert(plan, params, run, triggers)
     }
 
     /// The row at hand is written: checks its unique keys and returns it.
-    fn finish_insert(&mut self, plan: &InsertPlan, params: &[Value], run: &mut Running) -> Result<(), Stop> {
+    fn finish_insert(
+        &mut self,
+        plan: &InsertPlan,
+        params: &[Value],
+        run: &mut Running,
+        triggers: Option<&Arc<TableTriggers>>,
+    ) -> Result<(), Stop> {
         self.probe_unique(run, ColumnSet::ALL)?;
-        if let Some((row, _)) = run.probing.filter(|_| !plan.returning.is_empty()) {
-            let written = self.own_version(row);
-            self.return_row(&plan.returning, &[written], params, run)?;
+        if let Some((row, _)) = run.probing {
+            let after = match triggers {
+                Some(triggers) => self.written_triggers(triggers, plan.conflict_columns(), row, run)?,
+                None => None,
+            };
+            if !plan.returning.is_empty() {
+                let written = self.own_version(row);
+                self.return_row(&plan.returning, &[written], params, run)?;
+            }
+            if let Some(after) = after {
+                self.queue_written(after, run);
+            }
         }
         run.count += 1;
         Ok(())
@@ -76,7 +117,11 @@ impl Machine<'_> {
         params: &[Value],
         run: &mut Running,
         values: &Row,
+        triggers: Option<&Arc<TableTriggers>>,
     ) -> Result<bool, Stop> {
+        if run.staged_conflict().is_some() {
+            return self.update_conflicting(plan, params, run, triggers);
+        }
         let Some(existing) = self.find_conflict(plan.table, &conflict.arbiters, values)? else { return Ok(false) };
         let row = (plan.table, existing);
         let Some(ConflictUpdatePlan { set, filter }) = &conflict.update else {
@@ -87,7 +132,9 @@ impl Machine<'_> {
         let strength = if key_changes { LockStrength::Update } else { LockStrength::NoKeyUpdate };
         self.lock_row(row, strength)?;
         self.refuse_unseen(row)?;
-        let Some(current) = self.newest(row) else { return self.resolve_conflict(plan, conflict, params, run, values) };
+        let Some(current) = self.newest(row) else {
+            return self.resolve_conflict(plan, conflict, params, run, values, triggers);
+        };
         if self.transaction().writes.contains_key(&row) && current.position >= run.start {
             let message = "ON CONFLICT DO UPDATE command cannot affect row a second time";
             return Err(SqlError::new(SqlState::CARDINALITY_VIOLATION, message)
@@ -101,22 +148,57 @@ impl Machine<'_> {
             return Ok(true);
         }
         let changed = self.apply_set(set, &current.values, &rows, params, run)?;
+        if triggers.is_some() {
+            let (old, new) = (Some(current.values), Some(changed));
+            run.set_stage(RowStage { row: Some(row), old, new, ..RowStage::default() }, true);
+            return self.update_conflicting(plan, params, run, triggers);
+        }
         self.check_row(plan.table, &changed, &plan.checks)?;
         self.update_version(run, row, current.values, changed);
         run.written(row);
-        self.finish_insert(plan, params, run)?;
+        self.finish_insert(plan, params, run, triggers)?;
+        Ok(true)
+    }
+
+    /// ON CONFLICT DO UPDATE of a table with triggers: the row is locked, and what it shall be is staged.
+    fn update_conflicting(
+        &mut self,
+        plan: &InsertPlan,
+        params: &[Value],
+        run: &mut Running,
+        triggers: Option<&Arc<TableTriggers>>,
+    ) -> Result<bool, Stop> {
+        let Some(RowStage { row: Some(row), old: Some(old), .. }) = run.staged_conflict().cloned() else {
+            return Ok(true);
+        };
+        let Some(fires) = triggers else { return Ok(true) };
+        let changed = self.before_row(fires, Event::Update, plan.conflict_columns(), run, true)?;
+        let Some(changed) = changed else { return Ok(true) };
+        self.undisturbed(run, row, "updated")?;
+        self.check_row(plan.table, &changed, &plan.checks)?;
+        self.update_version(run, row, old.clone(), changed);
+        run.written(row);
+        run.triggered().written = Some((Event::Update, Some(old)));
+        self.finish_insert(plan, params, run, triggers)?;
         Ok(true)
     }
 
     /// UPDATE.
     pub(super) fn update(&mut self, plan: &UpdatePlan, params: &[Value], run: &mut Running) -> Result<(), Stop> {
+        let triggers = self.triggers_of(plan.table);
+        if let Some(triggers) = &triggers {
+            self.before_statement(triggers, Event::Update, plan.set_columns, run)?;
+        }
         let candidates = self.scan(&plan.select, params, run)?;
         while run.goes_on(candidates.len()) {
             run.calls.rewind();
-            self.update_row(plan, params, run, &candidates[run.next])?;
+            self.update_row(plan, params, run, &candidates[run.next], triggers.as_ref())?;
             run.row_done();
         }
-        Ok(())
+        match &triggers {
+            Some(triggers) => self.end_statement(triggers, Event::Update, plan.set_columns, run),
+            None => Ok(()),
+        }
     }
 
     fn update_row(
@@ -125,18 +207,24 @@ impl Machine<'_> {
         params: &[Value],
         run: &mut Running,
         seen: &Candidate,
+        triggers: Option<&Arc<TableTriggers>>,
     ) -> Result<(), Stop> {
         let Some(id) = seen.rows[0].id else { return Ok(()) };
         let row = (plan.table, id);
-        if run.probing.is_none() {
-            if self.is_own_command(row, seen.rows[0].position, run.start) {
+        let before = triggers.filter(|t| t.fires_before_row(Event::Update, plan.set_columns));
+        if let Some(triggers) = before.filter(|_| run.probing.is_none()) {
+            if !self.update_triggered(triggers, plan, params, run, seen)? {
                 return Ok(());
+            }
+        } else if run.probing.is_none() {
+            if self.is_own_command(row, seen.rows[0].position, run.start) {
+                return Ok(self.refuse_triggered_change(run, row, "updated")?);
             }
             let wanted = self.apply_set(&plan.set, &seen.rows[0].values, &seen.rows, params, run)?;
             // Constraints come before the lock: a row that could not be stored is refused without waiting.
             self.check_row(plan.table, &wanted, &plan.checks)?;
             let lock = self.update_lock(plan, &seen.rows[0].values, &wanted);
-            let Some(candidate) = self.lock_target(&plan.select, row, lock, params, run, seen)? else {
+            let Some(candidate) = self.lock_target(&plan.select, row, lock, params, run, seen, "updated")? else {
                 return Ok(());
             };
             let old = &candidate.rows[0];
@@ -148,14 +236,24 @@ impl Machine<'_> {
                 values
             };
             let old = old.values.clone();
+            if triggers.is_some() {
+                run.triggered().written = Some((Event::Update, Some(old.clone())));
+            }
             self.update_version(run, row, old, values);
             run.written(row);
         }
-        self.probe_unique(run, plan.set_columns)?;
+        self.probe_unique(run, if before.is_some() { ColumnSet::ALL } else { plan.set_columns })?;
+        let after = match triggers {
+            Some(triggers) => self.written_triggers(triggers, plan.set_columns, row, run)?,
+            None => None,
+        };
         if !plan.returning.is_empty() {
             let mut rows = seen.rows.clone();
             rows[0] = self.own_version(row);
             self.return_row(&plan.returning, &rows, params, run)?;
+        }
+        if let Some(after) = after {
+            self.queue_written(after, run);
         }
         run.count += 1;
         Ok(())
@@ -163,7 +261,7 @@ impl Machine<'_> {
 
     /// A changed key needs the strongest lock, any other update the one below it. A newer version is locked before it is known
     /// what it is changed to, so there the columns that are set decide.
-    fn update_lock(&self, plan: &UpdatePlan, old: &Row, new: &Row) -> Lock {
+    pub(crate) fn update_lock(&self, plan: &UpdatePlan, old: &Row, new: &Row) -> Lock {
         let table = self.catalog().table(plan.table);
         let sets_key = plan.set.iter().any(|(column, _)| table.is_key_column(*column));
         let changes_key = !self.same_keys(plan.table, old, new);
@@ -172,21 +270,62 @@ impl Machine<'_> {
 
     /// DELETE.
     pub(super) fn delete(&mut self, plan: &DeletePlan, params: &[Value], run: &mut Running) -> Result<(), Stop> {
+        let triggers = self.triggers_of(plan.table);
+        if let Some(triggers) = &triggers {
+            self.before_statement(triggers, Event::Delete, ColumnSet::NONE, run)?;
+        }
         let candidates = self.scan(&plan.select, params, run)?;
+        // To find a row for a trigger is, to PostgreSQL, the same as to update it.
+        let fires = triggers.as_ref().is_some_and(|t| t.fires_before_row(Event::Delete, ColumnSet::NONE));
+        let done = if fires { "updated" } else { "deleted" };
         let lock = Lock::delete();
         while run.goes_on(candidates.len()) {
             run.calls.rewind();
             let seen = &candidates[run.next];
             if let Some(id) = seen.rows[0].id {
                 let row = (plan.table, id);
-                if let Some(found) = self.lock_target(&plan.select, row, lock, params, run, seen)? {
-                    self.return_row(&plan.returning, &found.rows, params, run)?;
-                    self.delete_version(run, row, &found.rows[0].values);
-                    run.count += 1;
+                let found = match run.staged() {
+                    Some(stage) => stage.candidate.clone(),
+                    None => self.lock_target(&plan.select, row, lock, params, run, seen, done)?,
+                };
+                if let Some(found) = found {
+                    self.delete_row(plan, params, run, row, &found, triggers.as_ref())?;
                 }
             }
             run.row_done();
         }
+        match &triggers {
+            Some(triggers) => self.end_statement(triggers, Event::Delete, ColumnSet::NONE, run),
+            None => Ok(()),
+        }
+    }
+
+    /// Deletes a row that is locked, unless a trigger says no.
+    fn delete_row(
+        &mut self,
+        plan: &DeletePlan,
+        params: &[Value],
+        run: &mut Running,
+        row: RowRef,
+        found: &Candidate,
+        triggers: Option<&Arc<TableTriggers>>,
+    ) -> Result<(), Stop> {
+        let old = &found.rows[0].values;
+        if let Some(triggers) = triggers
+            && !self.delete_triggered(triggers, row, found, run)?
+        {
+            return Ok(());
+        }
+        let after = match triggers {
+            Some(triggers) => self.after_row(triggers, Event::Delete, ColumnSet::NONE, (Some(old), None), run)?,
+            None => Vec::new(),
+        };
+        self.return_row(&plan.returning, &found.rows, params, run)?;
+        self.delete_version(run, row, old);
+        if let Some(triggers) = triggers {
+            self.queue_after(triggers, Event::Delete, (Some(old), None), after, run);
+        }
+        run.count += 1;
         Ok(())
     }
 
@@ -211,7 +350,8 @@ impl Machine<'_> {
 
     /// Locks the row that is to be changed, and finds the version that the change applies to: the one seen, or at READ
     /// COMMITTED the newest if it still qualifies. `None`: the row is to be left alone.
-    fn lock_target(
+    #[allow(clippy::too_many_arguments)]
+    pub(crate) fn lock_target(
         &mut self,
         select: &crate::plan::SelectPlan,
         row: RowRef,
@@ -219,12 +359,17 @@ impl Machine<'_> {
         params: &[Value],
         run: &mut Running,
         seen: &Candidate,
+        done: &str,
     ) -> Result<Option<Candidate>, Stop> {
         let version = self.lock_version(row, seen.rows[0].position, run.start, lock)?;
         self.refuse_changed(row, &version)?;
         match version {
             Version::Same | Version::SameKey => Ok(Some(seen.clone())),
-            Version::OwnCommand | Version::Gone | Version::Skipped => Ok(None),
+            Version::OwnCommand => {
+                self.refuse_triggered_change(run, row, done)?;
+                Ok(None)
+            }
+            Version::Gone | Version::Skipped => Ok(None),
             Version::Newer(tuple) => {
                 let mut newest = seen.clone();
                 newest.rows[0].position = tuple.position;
@@ -239,7 +384,7 @@ impl Machine<'_> {
     }
 
     /// Writes a new version of a row that we have locked, and queues what its keys ask for.
-    pub(super) fn update_version(&mut self, run: &mut Running, row: RowRef, old: Row, new: Row) {
+    pub(crate) fn update_version(&mut self, run: &mut Running, row: RowRef, old: Row, new: Row) {
         let own = self.transaction().writes.contains_key(&row);
         self.write_row(row, Some(&old), Some(new.clone()));
         self.queue_parent_checks(run, row.0, &old, Some(new.clone()));
@@ -248,9 +393,21 @@ impl Machine<'_> {
     }
 
     /// Deletes a row that we have locked, and queues what that means for its children.
-    pub(super) fn delete_version(&mut self, run: &mut Running, row: RowRef, old: &Row) {
+    pub(crate) fn delete_version(&mut self, run: &mut Running, row: RowRef, old: &Row) {
         self.write_row(row, Some(old), None);
         self.queue_parent_checks(run, row.0, old, None);
+    }
+
+    /// The statements that wait for the routine which this change is made by remember it.
+    fn tell_callers(&mut self, row: RowRef) {
+        if self.session.frames.len() < 3 {
+            return;
+        }
+        for run in self.session.frames.iter_mut().flat_map(Frame::running_mut) {
+            if run.input.is_some() || run.triggered.is_some() {
+                run.disturbed.push(row);
+            }
+        }
     }
 
     /// Writes a version and notes it in the footprint.
@@ -258,6 +415,7 @@ impl Machine<'_> {
         let position = self.db.next_position;
         self.db.next_position += 1;
         self.footprint.writes.push(Write { table: row.0, row: row.1, before: before.cloned(), after: after.clone() });
+        self.tell_callers(row);
         let key_position = self.newest(row).map_or(position, |tuple| tuple.key_position);
         let schema = Arc::clone(&self.db.schema);
         let transaction = self.transaction_mut();
@@ -270,7 +428,7 @@ impl Machine<'_> {
         transaction.write(&schema.catalog, row, before, after);
     }
 
-    fn apply_set(
+    pub(crate) fn apply_set(
         &mut self,
         set: &[(usize, Expr)],
         old: &Row,

@@ -34,7 +34,7 @@ pub(super) enum Version {
 
 /// How a statement wants a row.
 #[derive(Clone, Copy)]
-pub(super) struct Lock {
+pub(crate) struct Lock {
     /// If what it saw is the newest version.
     pub(super) seen: LockStrength,
     /// If there is a newer one.
@@ -51,7 +51,7 @@ impl Lock {
     }
 
     /// As UPDATE takes it, which may know what becomes of the version it saw, but not what becomes of a newer one.
-    pub(super) fn update(changes_key: bool, sets_key: bool) -> Self {
+    pub(crate) fn update(changes_key: bool, sets_key: bool) -> Self {
         let strength = |key| if key { LockStrength::Update } else { LockStrength::NoKeyUpdate };
         Lock { seen: strength(changes_key), newer: strength(sets_key), wait: LockWait::Block, follows: false }
     }
@@ -134,7 +134,7 @@ impl Machine<'_> {
     }
 
     /// Whether this very statement has changed a row already.
-    pub(super) fn is_own_command(&self, row: RowRef, seen: u64, start: u64) -> bool {
+    pub(crate) fn is_own_command(&self, row: RowRef, seen: u64, start: u64) -> bool {
         matches!(self.version(row, seen, start), Version::OwnCommand)
     }
 
@@ -158,7 +158,7 @@ impl Machine<'_> {
     }
 
     /// The newest version that is committed or our own.
-    pub(super) fn newest(&self, row: RowRef) -> Option<Tuple> {
+    pub(crate) fn newest(&self, row: RowRef) -> Option<Tuple> {
         match self.transaction().writes.get(&row) {
             Some(change) => change.after.clone(),
             None => self.db.committed.version(row).cloned(),
@@ -183,13 +183,13 @@ impl Machine<'_> {
     }
 
     /// Locks the newest version of a row, whatever was seen of it.
-    pub(super) fn lock_row(&mut self, row: RowRef, strength: LockStrength) -> Result<(), Stop> {
+    pub(crate) fn lock_row(&mut self, row: RowRef, strength: LockStrength) -> Result<(), Stop> {
         let version = self.newest(row).map_or(u64::MAX, |tuple| tuple.position);
         self.acquire(row, version, strength, true).map_err(|wants| Stop::Wait(Target::row(row, wants, None)))
     }
 
     /// Whether two versions agree in all columns of unique indexes.
-    pub(super) fn same_keys(&self, table: TableId, old: &Row, new: &Row) -> bool {
+    pub(crate) fn same_keys(&self, table: TableId, old: &Row, new: &Row) -> bool {
         let table = self.catalog().table(table);
         table.indexes.iter().filter(|i| i.unique).flat_map(|i| &i.columns).all(|&c| old[c] == new[c])
     }

@@ -39,10 +39,7 @@ impl TableTriggers {
             Event::Delete => t.delete,
             Event::Truncate => false,
         };
-        self.table
-            .triggers
-            .iter()
-            .any(|t| t.enabled && of_event(t) && (t.old_table.is_some() || t.new_table.is_some()))
+        self.table.triggers.iter().any(|t| t.enabled && of_event(t) && (t.old_table.is_some() || t.new_table.is_some()))
     }
 }
 

@@ -26,6 +26,8 @@ pub(crate) struct RowStage {
     pub(crate) candidate: Option<Candidate>,
     pub(crate) old: Option<Row>,
     pub(crate) new: Option<Row>,
+    /// How many rows had been changed behind the statement's back when it was staged.
+    pub(crate) disturbed: usize,
 }
 
 impl Running {
@@ -47,7 +49,8 @@ impl Running {
 
     /// The row at hand is ready for its BEFORE triggers.
     pub(crate) fn set_stage(&mut self, stage: RowStage, conflict: bool) {
-        *self.stage(conflict) = stage;
+        let disturbed = self.disturbed.len();
+        *self.stage(conflict) = RowStage { disturbed, ..stage };
         self.calls.clear();
     }
 }
@@ -107,11 +110,12 @@ impl Machine<'_> {
         }
     }
 
-    /// After its BEFORE triggers a row must still be as they found it.
+    /// A row must still be as its BEFORE triggers found it.
     pub(crate) fn undisturbed(&self, run: &Running, row: RowRef, done: &str) -> Result<(), SqlError> {
-        match run.disturbed.is_empty() {
-            true => Ok(()),
-            false => self.refuse_triggered_change(run, row, done),
+        let staged = run.staged_conflict().or(run.staged()).map_or(0, |stage| stage.disturbed);
+        match run.disturbed[staged..].contains(&row) {
+            true => self.refuse_triggered_change(run, row, done),
+            false => Ok(()),
         }
     }
 }

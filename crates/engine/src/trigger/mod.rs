@@ -14,6 +14,7 @@
 
 mod after;
 mod before;
+mod row;
 mod truncate;
 
 use std::sync::{Arc, OnceLock};
@@ -198,9 +199,8 @@ impl Machine<'_> {
         let Some(when) = &triggers.whens[at] else { return Ok(true) };
         let nothing = || triggers.table.columns.iter().map(|_| Value::Null).collect();
         let rows = [old, new].map(|row| RelRow::new(row.cloned().unwrap_or_else(nothing)));
-        let held = self.with_context(&run.view.tables, &[], &mut run.calls, |ctx| {
-            eval::is_true(ctx, &Env::new(&rows), when)
-        })?;
+        let held =
+            self.with_context(&run.view.tables, &[], &mut run.calls, |ctx| eval::is_true(ctx, &Env::new(&rows), when))?;
         Ok(held)
     }
 

@@ -1,6 +1,5 @@
 //! TRUNCATE of tables with triggers.
 
-use isolde_sql::Value;
 use isolde_sql::catalog::TableId;
 
 use super::Event;
@@ -16,13 +15,7 @@ impl Machine<'_> {
     }
 
     /// TRUNCATE with triggers, on from where it stands.
-    pub(crate) fn truncate_firing(
-        &mut self,
-        tables: &[TableId],
-        _params: &[Value],
-        run: &mut Running,
-    ) -> Result<Produced, Stop> {
-        run.calls.rewind();
+    pub(crate) fn truncate_firing(&mut self, tables: &[TableId], run: &mut Running) -> Result<Produced, Stop> {
         for &table in tables {
             if let Some(triggers) = self.triggers_of(table) {
                 self.before_statement(&triggers, Event::Truncate, ColumnSet::NONE, run)?;

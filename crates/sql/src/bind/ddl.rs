@@ -8,7 +8,7 @@ use super::scope::{Fields, shown_name};
 use super::{Binder, Result};
 use crate::ast::{self, ColumnConstraintKind as K, DropObject, TypeName};
 use crate::builtin;
-use crate::catalog::{Column, Index, Sequence, Table, TableConstraintDef};
+use crate::catalog::{Column, Index, RoutineId, Sequence, Table, TableConstraintDef};
 use crate::error::{Diagnostic, Span, SqlState};
 use crate::typed::{Define, Expr, ExprKind};
 use crate::types::{CastLevel, Type, TypeKind};
@@ -297,7 +297,23 @@ impl Binder<'_> {
                     .hint("Specify the argument list to select the function unambiguously."));
             }
         }
+        for &id in ids.iter().filter(|_| !drop.cascade) {
+            self.refuse_in_use(id, drop)?;
+        }
         Ok(if ids.is_empty() { Define::Nothing } else { Define::DropRoutine(ids) })
+    }
+
+    /// The function of a trigger cannot go before it.
+    fn refuse_in_use(&self, id: RoutineId, drop: &ast::Drop) -> Result<()> {
+        let used = |t: &&Arc<Table>| t.triggers.iter().any(|trigger| trigger.function == id);
+        let Some(table) = self.catalog.tables().find(used) else { return Ok(()) };
+        let def = self.catalog.routine(id);
+        let types: Vec<String> = def.input_types().map(|ty| ty.to_string()).collect();
+        let message =
+            format!("cannot drop function {}({}) because other objects depend on it", def.name, types.join(","));
+        let span = drop.names.first().map_or(Span::default(), |n| n.name.span);
+        Err(Diagnostic::new(span, SqlState(*b"2BP01"), message)
+            .hint(format!("a trigger on table {} depends on it; use DROP ... CASCADE to drop that too", table.name)))
     }
 
     /// A type as written; rows come with their fields.

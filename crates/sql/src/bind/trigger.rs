@@ -43,7 +43,7 @@ pub(super) fn bind(catalog: &Catalog, table: &Table, trigger: &Trigger) -> Resul
     let mut frame = Frame { late: true, ..Frame::default() };
     let mut names = Namespace { label: Some(def.name.clone()), ..Namespace::default() };
     for (name, ty) in TRIGGER_VARIABLES {
-        let is_row = matches!(name, "new" | "old") && trigger.each_row;
+        let is_row = matches!(name, "new" | "old");
         let slot = frame.add(name, ty, is_row.then(|| row_fields(table)));
         if !name.is_empty() {
             names.names.insert(name.into(), slot);
@@ -201,10 +201,8 @@ impl Binder<'_> {
             Err(_) if drop.if_exists => return Ok(Define::Nothing),
             Err(error) => return Err(error),
         };
-        let known = table.triggers.iter().any(|t| t.name == drop.name.name);
-        match known {
+        match drop.if_exists || table.triggers.iter().any(|t| t.name == drop.name.name) {
             true => Ok(Define::DropTrigger { table: table.id, name: drop.name.name.clone() }),
-            false if drop.if_exists => Ok(Define::Nothing),
             false => Err(no_trigger(table, &drop.name)),
         }
     }

@@ -70,7 +70,6 @@ const FOREIGN: &[&str] = &[
     "circle",
     "char",
     "name",
-    "trigger",
     "event_trigger",
     "citext",
     "hstore",
