@@ -208,7 +208,9 @@ impl<'a> Machine<'a> {
                 Ok(()) => {}
                 Err(Stop::Wait(target)) => return Err(self.begin_wait(target)),
                 Err(Stop::Error(error)) => return Err(self.fail(error)),
-                Err(Stop::Call(..) | Stop::Query(_)) => unreachable!("a table lock needs nothing else"),
+                Err(Stop::Call(..) | Stop::Trigger(_) | Stop::Query(_)) => {
+                    unreachable!("a table lock needs nothing else")
+                }
             }
         }
         Ok(())
