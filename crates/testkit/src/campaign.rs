@@ -56,7 +56,7 @@ pub struct Count {
     pub equal: u64,
     /// Not repeated by the server itself.
     pub unstable: u64,
-    /// Not supported by the engine, which said so.
+    /// Without a difference once the statements were left out that the engine says it does not support.
     pub refused: u64,
     /// Different.
     pub different: u64,
@@ -94,6 +94,14 @@ impl Tally {
     pub fn total(&self) -> Count {
         self.generators.values().fold(Count::default(), Count::plus)
     }
+
+    /// Counts one of a group; is it the first?
+    fn is_new(&mut self, signature: &str, example: (&'static str, u64)) -> bool {
+        let group = self.groups.entry(signature.to_string());
+        let group = group.or_insert_with(|| Group { count: 0, example, report: String::new() });
+        group.count += 1;
+        group.count == 1
+    }
 }
 
 impl Campaign {
@@ -122,18 +130,15 @@ impl Campaign {
         news: &(dyn Fn(&Tally, Option<&Group>) + Sync),
     ) {
         let generator = self.generator.unwrap_or_else(|| generate::chosen_by(seed));
-        let program = (generator.generate)(seed);
-        let outcome = comparison(&program, &mut worker.server, &mut worker.engine);
+        let (outcome, refusals) = worker.compare((generator.generate)(seed));
         let lock = || tally.lock().expect("no worker panics while it counts");
+        let example = (generator.name, seed);
         let mut new = None;
         if let Comparison::Different(difference) = &outcome {
             let signature = difference.signature();
-            let known = lock().groups.get_mut(&signature).map(|group| group.count += 1).is_some();
-            if !known {
-                // Taken before it is filled in, so that no other worker shrinks the same.
-                let empty = Group { count: 1, example: (generator.name, seed), report: String::new() };
-                lock().groups.insert(signature.clone(), empty);
-                let report = worker.report(difference, generator, seed);
+            // Counted before it is reported, so that no other worker shrinks the same.
+            if lock().is_new(&signature, example) {
+                let report = worker.report(difference, example);
                 let mut tally = lock();
                 let group = tally.groups.get_mut(&signature).expect("groups are never removed");
                 group.report = report;
@@ -143,10 +148,13 @@ impl Campaign {
         let mut tally = lock();
         let count = tally.generators.entry(generator.name).or_default();
         match outcome {
-            Comparison::Equal => count.equal += 1,
+            Comparison::Equal if refusals.is_empty() => count.equal += 1,
+            Comparison::Equal => count.refused += 1,
             Comparison::Unstable => count.unstable += 1,
-            Comparison::Different(difference) if difference.refusal().is_some() => count.refused += 1,
             Comparison::Different(_) => count.different += 1,
+        }
+        for refusal in refusals {
+            tally.is_new(&refusal, example);
         }
         news(&tally, new.as_ref());
     }
@@ -169,14 +177,21 @@ impl Worker {
         Worker { server, engine: Unbreakable(Engine::new()) }
     }
 
-    fn report(&mut self, difference: &Difference, generator: &Generator, seed: u64) -> String {
-        let title = format!("# --generator {} --seed {seed}\n# {}\n", generator.name, difference.signature());
-        let small = if difference.refusal().is_some() {
-            difference.clone()
-        } else {
-            difference.shrunk(&mut self.server, &mut self.engine)
-        };
-        format!("{title}{small}")
+    /// Compares on a program, or on what is left of it without the statements that the engine refuses; and the refusals.
+    fn compare(&mut self, mut program: Program) -> (Comparison, Vec<String>) {
+        let mut refusals = Vec::new();
+        loop {
+            let outcome = comparison(&program, &mut self.server, &mut self.engine);
+            let Comparison::Different(difference) = &outcome else { return (outcome, refusals) };
+            let Some(without) = difference.without_refused() else { return (outcome, refusals) };
+            refusals.push(difference.signature());
+            program = without;
+        }
+    }
+
+    fn report(&mut self, difference: &Difference, (generator, seed): (&str, u64)) -> String {
+        let title = format!("# --generator {generator} --seed {seed}\n# {}\n", difference.signature());
+        format!("{title}{}", difference.shrunk(&mut self.server, &mut self.engine))
     }
 }
 

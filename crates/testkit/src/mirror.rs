@@ -233,6 +233,20 @@ impl Difference {
         Some(line.trim().to_string())
     }
 
+    /// The program without the statement that the actual database refuses, if that is the difference.
+    pub fn without_refused(&self) -> Option<Program> {
+        self.refusal()?;
+        let mut program = self.program.clone();
+        match (&self.actual, self.first_index()) {
+            (Err(failure), _) => program.setup.retain(|statement| *statement != failure.statement),
+            (Ok(_), Some(index)) => {
+                program.steps.remove(index);
+            }
+            (Ok(_), None) => return None,
+        }
+        Some(program)
+    }
+
     /// The statement where the two first differ, with what was observed there: expected, actual.
     fn first(&self) -> Option<(String, String)> {
         let (expected, actual) = match (&self.expected, &self.actual) {

@@ -6,7 +6,7 @@ use std::path::Path;
 use isolde_testkit::{Observation, Outcome, Program, Response, Runner, Server, examples, generate, mirror};
 
 /// Codes that would mean that the generator writes statements that make no sense.
-const NONSENSE: &[&str] = &["42601", "42703", "42P01", "42804", "42883", "42725", "42702", "42803", "0A000", "42P10"];
+const NONSENSE: &[&str] = &["42601", "42703", "42P01", "42804", "42883", "42725", "42702", "42803", "42P10"];
 
 #[test]
 fn waiting_is_seen_and_ends() {
@@ -56,16 +56,26 @@ s{second}> UPDATE t SET n = n + 1 WHERE id = 0
 
 #[test]
 fn generated_programs_make_sense() {
+    const SEEDS: u64 = 60;
     let mut server = Server::new();
-    let programs = (0..60).map(generate::single).chain((0..60).map(generate::concurrent));
-    for program in programs {
-        let observations = server.run(&program);
-        for (observation, (_, statement)) in observations.iter().zip(&program.steps) {
-            let text = observation.to_string();
-            let nonsense = NONSENSE.iter().find(|code| text.contains(&format!("ERROR {code}")));
-            assert_eq!(nonsense, None, "{statement}\n{text}");
+    let mut found = Vec::new();
+    for (generator, seed) in
+        generate::GENERATORS.iter().flat_map(|generator| (0..SEEDS).map(move |seed| (generator, seed)))
+    {
+        let program = (generator.generate)(seed);
+        match server.try_run(&program) {
+            Err(failure) => found.push(format!("{} {seed}: {failure}", generator.name)),
+            Ok(observations) => {
+                for (observation, (_, statement)) in observations.iter().zip(&program.steps) {
+                    let text = observation.to_string();
+                    if NONSENSE.iter().any(|code| text.contains(&format!("ERROR {code}"))) {
+                        found.push(format!("{} {seed}: {statement}\n{text}", generator.name));
+                    }
+                }
+            }
         }
     }
+    assert!(found.is_empty(), "{} of them:\n{}", found.len(), found[..found.len().min(12)].join("\n"));
 }
 
 /// Whatever the order of their statements, corrected examples end without an error and their checks hold; threads

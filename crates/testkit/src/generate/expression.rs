@@ -39,6 +39,17 @@ impl Scope {
         self.columns.iter().map(|(name, _)| name.clone()).collect()
     }
 
+    /// The kinds of the columns, each once.
+    pub(super) fn kinds(&self) -> Vec<Kind> {
+        let mut kinds = Vec::new();
+        for (_, kind) in &self.columns {
+            if !kinds.contains(kind) {
+                kinds.push(*kind);
+            }
+        }
+        kinds
+    }
+
     pub(super) fn column(&self, dice: &mut Dice, kind: Kind) -> Option<String> {
         let fitting: Vec<&String> =
             self.columns.iter().filter(|(_, other)| *other == kind).map(|(name, _)| name).collect();
@@ -53,6 +64,7 @@ pub(super) fn expression(dice: &mut Dice, scope: &Scope, kind: Kind, depth: usiz
         Kind::Text => text(dice, scope, depth),
         Kind::Bool => condition(dice, scope, depth),
         Kind::Numeric => numeric(dice, scope, depth),
+        Kind::Date | Kind::Mood | Kind::Ints | Kind::Jsonb => structured(dice, scope, kind, depth),
     }
 }
 
@@ -63,6 +75,12 @@ pub(super) fn literal(dice: &mut Dice, kind: Kind) -> String {
         Kind::Text => &["'a'", "'b'", "'ann'", "'x'", "''", "NULL::text"],
         Kind::Bool => &["true", "false", "true", "false", "NULL::boolean"],
         Kind::Numeric => &["1.5", "0.25", "2.00", "7", "(-0.5)", "NULL::numeric"],
+        Kind::Date => &["DATE '2024-02-29'", "'2024-01-31'::date", "DATE '1999-12-31'", "NULL::date"],
+        Kind::Mood => &["'low'::mood", "'mid'::mood", "'high'::mood", "NULL::mood"],
+        Kind::Ints => &["ARRAY[1, 2]", "'{}'::int[]", "'{3,NULL,1}'::int[]", "ARRAY[5]", "NULL::int[]"],
+        Kind::Jsonb => {
+            &["'{\"k\": 1}'::jsonb", "'[1, \"a\", null]'::jsonb", "'{}'::jsonb", "'3'::jsonb", "NULL::jsonb"]
+        }
     };
     dice.pick(choices).to_string()
 }
@@ -75,6 +93,11 @@ fn leaf(dice: &mut Dice, scope: &Scope, kind: Kind) -> String {
 fn int(dice: &mut Dice, scope: &Scope, depth: usize) -> String {
     if depth == 0 || dice.one_in(2) {
         return leaf(dice, scope, Kind::Int);
+    }
+    if dice.one_in(6) {
+        if let Some(measure) = int_of_structure(dice, scope) {
+            return measure;
+        }
     }
     let a = int(dice, scope, depth - 1);
     match dice.below(10) {
@@ -117,6 +140,37 @@ fn numeric(dice: &mut Dice, scope: &Scope, depth: usize) -> String {
     }
 }
 
+/// Values that are more than a number or a text, by the operations that never fail on them.
+fn structured(dice: &mut Dice, scope: &Scope, kind: Kind, depth: usize) -> String {
+    let a = leaf(dice, scope, kind);
+    if depth == 0 || dice.one_in(2) {
+        return a;
+    }
+    let b = leaf(dice, scope, kind);
+    match (dice.below(4), kind) {
+        (0, _) => format!("COALESCE({a}, {b})"),
+        (1, _) => format!("CASE WHEN {} THEN {a} ELSE {b} END", condition(dice, scope, 0)),
+        (_, Kind::Date) => format!("({a} {} {})", dice.pick(&["+", "-"]), dice.pick(&["1", "30", "366"])),
+        (2, Kind::Ints) => format!("({a} || {})", int(dice, scope, 0)),
+        (_, Kind::Ints) => format!("array_remove({a}, {})", int(dice, scope, 0)),
+        (2, Kind::Jsonb) => format!("jsonb_build_object('k', {}, 'w', {a})", int(dice, scope, 0)),
+        (_, Kind::Jsonb) => format!("({a} -> 'k')"),
+        _ => format!("{}({a}, {b})", dice.pick(&["GREATEST", "LEAST"])),
+    }
+}
+
+/// A number that says something about a date, an array or a document, if one is in scope.
+fn int_of_structure(dice: &mut Dice, scope: &Scope) -> Option<String> {
+    let kind = *dice.pick(&[Kind::Date, Kind::Ints, Kind::Jsonb]);
+    let column = scope.column(dice, kind)?;
+    Some(match kind {
+        Kind::Date => format!("({column} - DATE '2024-01-01')"),
+        Kind::Ints if dice.one_in(2) => format!("cardinality({column})"),
+        Kind::Ints => format!("{column}[{}]", 1 + dice.below(2)),
+        _ => format!("length({column} ->> 'k')"),
+    })
+}
+
 /// A condition, three-valued like all conditions.
 pub(super) fn condition(dice: &mut Dice, scope: &Scope, depth: usize) -> String {
     if depth > 0 {
@@ -133,8 +187,12 @@ pub(super) fn condition(dice: &mut Dice, scope: &Scope, depth: usize) -> String 
 }
 
 fn comparison(dice: &mut Dice, scope: &Scope, depth: usize) -> String {
-    let kind = *dice.pick(&[Kind::Int, Kind::Int, Kind::Text, Kind::Numeric]);
-    let kind = if kind == Kind::Numeric && scope.column(dice, kind).is_none() { Kind::Int } else { kind };
+    let kind = match dice.below(4) {
+        0 | 1 => Kind::Int,
+        2 => Kind::Text,
+        _ => *dice.pick(&scope.kinds()),
+    };
+    let kind = if kind == Kind::Bool { Kind::Int } else { kind };
     let a = expression(dice, scope, kind, depth);
     let operators = ["=", "=", "<>", "<", "<=", ">", ">="];
     match dice.below(12) {

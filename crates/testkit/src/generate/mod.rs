@@ -5,6 +5,7 @@
 //!
 //! - [`single`]: one session. Exercises the meaning of SQL: expressions, joins, aggregates, constraints.
 //! - [`concurrent`]: two or three sessions with open transactions. Exercises waiting, re-checking, isolation, deadlocks.
+//! - [`world`] and [`concurrent_world`]: the same on generated schemas, with every kind of statement.
 //! - [`procedures`]: routines in PL/pgSQL, called by one session or two.
 //!
 //! The same seed gives the same program on every machine. What PostgreSQL leaves open is not generated: `LIMIT` comes
@@ -17,6 +18,9 @@ mod procedure;
 mod query;
 pub mod schema;
 mod statement;
+mod surface;
+mod trigger;
+mod world;
 
 pub use dice::Dice;
 
@@ -24,6 +28,7 @@ use crate::program::Program;
 use procedure::{Routine, Style};
 use schema::{SCHEMAS, Schema};
 use statement::Statements;
+use world::World;
 
 /// Makes a program from a seed.
 #[derive(Debug)]
@@ -41,6 +46,8 @@ pub const GENERATORS: &[Generator] = &[
     Generator { name: "single", weight: 10, generate: single },
     Generator { name: "concurrent", weight: 20, generate: concurrent },
     Generator { name: "procedures", weight: 10, generate: procedures },
+    Generator { name: "world", weight: 20, generate: world },
+    Generator { name: "worlds", weight: 40, generate: concurrent_world },
 ];
 
 /// The generator that this seed chooses, by weight.
@@ -77,14 +84,82 @@ pub fn concurrent(seed: u64) -> Program {
     let schema = dice.pick(SCHEMAS);
     let sessions = if dice.one_in(4) { 3 } else { 2 };
     let mut statements = Statements::among_others(schema);
-    let mut queues: Vec<std::vec::IntoIter<String>> =
-        (0..sessions).map(|_| session(&mut dice, &mut statements).into_iter()).collect();
+    let queues = (0..sessions).map(|_| session(&mut dice, &mut statements).into_iter()).collect();
+    let steps = interleave(&mut dice, queues);
+    finish(schema, sessions, steps)
+}
+
+/// A program of one session on a generated schema.
+pub fn world(seed: u64) -> Program {
+    let mut dice = Dice::new(seed);
+    let world = world::world(dice.below(world::WORLDS));
+    let mut statements = Statements::in_world(world, false);
+    let mut steps = Vec::new();
+    while steps.len() < 14 {
+        let statements =
+            if dice.one_in(4) { transaction(&mut dice, &mut statements, 4) } else { vec![statements.any(&mut dice)] };
+        steps.extend(statements.into_iter().map(|statement| (0, statement)));
+    }
+    finish_world(world, 1, steps)
+}
+
+/// A program of two or three sessions on a generated schema.
+pub fn concurrent_world(seed: u64) -> Program {
+    let mut dice = Dice::new(seed);
+    let world = world::world(dice.below(world::WORLDS));
+    let sessions = if dice.one_in(3) { 3 } else { 2 };
+    let mut statements = Statements::in_world(world, true);
+    let prepares = dice.one_in(10);
+    let mut queues = Vec::new();
+    for number in 0..sessions {
+        let mut queue = session(&mut dice, &mut statements);
+        if prepares {
+            prepare_instead(&mut dice, &mut queue, number);
+        }
+        queues.push(queue.into_iter());
+    }
+    let mut steps = interleave(&mut dice, queues);
+    for number in 0..sessions {
+        if steps.iter().any(|(_, statement)| *statement == format!("PREPARE TRANSACTION 'p{number}'")) {
+            let position = steps.len() - dice.below(3.min(steps.len()));
+            let end = dice.pick(&["COMMIT", "COMMIT", "ROLLBACK"]);
+            steps.insert(position, (dice.below(sessions), format!("{end} PREPARED 'p{number}'")));
+            steps.push((dice.below(sessions), format!("ROLLBACK PREPARED 'p{number}'")));
+        }
+    }
+    finish_world(world, sessions, steps)
+}
+
+/// The last COMMIT of a session becomes the first phase of two.
+fn prepare_instead(dice: &mut Dice, queue: &mut [String], number: usize) {
+    let commit = queue.iter_mut().rev().find(|statement| *statement == "COMMIT");
+    if let (Some(commit), true) = (commit, dice.one_in(2)) {
+        *commit = format!("PREPARE TRANSACTION 'p{number}'");
+    }
+}
+
+/// Some order of the steps that keeps each session's own.
+fn interleave(dice: &mut Dice, mut queues: Vec<std::vec::IntoIter<String>>) -> Vec<(usize, String)> {
     let mut steps = Vec::new();
     while queues.iter().any(|queue| queue.len() > 0) {
-        let session = dice.below(sessions);
+        let session = dice.below(queues.len());
         steps.extend(queues[session].next().map(|statement| (session, statement)));
     }
-    finish(schema, sessions, steps)
+    steps
+}
+
+/// Ends all transactions and looks at everything.
+fn finish_world(world: &World, sessions: usize, mut steps: Vec<(usize, String)>) -> Program {
+    if steps.iter().any(|(_, statement)| statement.contains("advisory_lock")) {
+        for _ in 0..sessions {
+            steps.extend((0..sessions).map(|session| (session, "COMMIT".to_string())));
+            steps.extend((0..sessions).map(|session| (session, "SELECT pg_advisory_unlock_all()".to_string())));
+        }
+    }
+    let mut program = finish(&world.schema, sessions, steps);
+    let others = world.look.iter().filter(|name| world.schema.tables.iter().all(|table| table.name != **name));
+    program.steps.extend(others.map(|name| (0, format!("SELECT * FROM {name}"))));
+    program
 }
 
 /// A program of one session or two that call a few routines.

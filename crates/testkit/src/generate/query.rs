@@ -116,7 +116,7 @@ fn nested(dice: &mut Dice, tables: &'static [Table]) -> String {
 pub(super) fn select_list(dice: &mut Dice, scope: &Scope) -> String {
     let mut items = Vec::new();
     for position in 0..1 + dice.below(3) {
-        let kind = *dice.pick(KINDS);
+        let kind = if dice.one_in(4) { *dice.pick(&scope.kinds()) } else { *dice.pick(KINDS) };
         // A column: a constant divided by a constant fails even if there are no rows.
         let divisor = if dice.one_in(40) { scope.column(dice, Kind::Int) } else { None };
         let item = match divisor {

@@ -27,6 +27,15 @@ pub struct Column {
     pub name: &'static str,
     /// Its type.
     pub kind: Kind,
+    /// Whether statements may give it a value; a generated column computes its own.
+    pub writable: bool,
+}
+
+impl Table {
+    /// The columns that statements may give a value.
+    pub fn writable(&self) -> Vec<&Column> {
+        self.columns.iter().filter(|column| column.writable).collect()
+    }
 }
 
 /// The types that are generated.
@@ -37,10 +46,16 @@ pub enum Kind {
     Text,
     Bool,
     Numeric,
+    Date,
+    /// The enum `mood` of generated schemas.
+    Mood,
+    /// `int[]`
+    Ints,
+    Jsonb,
 }
 
 const fn column(name: &'static str, kind: Kind) -> Column {
-    Column { name, kind }
+    Column { name, kind, writable: true }
 }
 
 const ACCOUNT: Table = Table {

@@ -4,26 +4,39 @@ use super::dice::Dice;
 use super::expression::{Scope, condition, expression, literal};
 use super::query::{filter, query, select_list};
 use super::schema::{Column, Kind, Schema, Table};
+use super::surface;
+use super::world::World;
 
 /// Statements over one schema.
 #[derive(Debug)]
 pub(super) struct Statements {
     tables: &'static [Table],
+    /// The rest of a generated schema: what there is beside tables.
+    world: Option<&'static World>,
     /// Several sessions act: more writes and locks, and no conditions whose plan decides the order of locking.
     among_others: bool,
 }
 
 impl Statements {
     pub(super) fn alone(schema: &'static Schema) -> Statements {
-        Statements { tables: schema.tables, among_others: false }
+        Statements { tables: schema.tables, world: None, among_others: false }
     }
 
     pub(super) fn among_others(schema: &'static Schema) -> Statements {
-        Statements { tables: schema.tables, among_others: true }
+        Statements { tables: schema.tables, world: None, among_others: true }
+    }
+
+    pub(super) fn in_world(world: &'static World, among_others: bool) -> Statements {
+        Statements { tables: world.schema.tables, world: Some(world), among_others }
     }
 
     /// Any statement but transaction control.
     pub(super) fn any(&mut self, dice: &mut Dice) -> String {
+        if let Some(world) = self.world
+            && dice.one_in(3)
+        {
+            return surface::statement(dice, world, self.among_others);
+        }
         let queries_percent = if self.among_others { 15 } else { 55 };
         if dice.below(100) < queries_percent {
             return query(dice, self.tables);
@@ -45,17 +58,18 @@ impl Statements {
 
     /// Rows of the same table with other keys.
     fn rows_selected(&self, dice: &mut Dice, table: &Table) -> String {
-        let scope = Scope::of(table, "t");
-        let mut items: Vec<String> = scope.names();
+        let names: Vec<&str> = table.writable().iter().map(|column| column.name).collect();
+        let mut items: Vec<String> = names.iter().map(|name| format!("t.{name}")).collect();
         if table.columns[0].kind == Kind::Int {
             items[0] = format!("{} + {}", items[0], 1 + dice.below(4));
         }
-        format!("SELECT {} FROM {} AS t{}", items.join(", "), table.name, self.rows_chosen(dice, table, "t"))
+        let chosen = self.rows_chosen(dice, table, "t");
+        format!("({}) SELECT {} FROM {} AS t{chosen}", names.join(", "), items.join(", "), table.name)
     }
 
     fn update(&self, dice: &mut Dice) -> String {
         let table = dice.pick(self.tables);
-        if self.tables.len() == 2 && dice.one_in(8) {
+        if self.tables.len() >= 2 && dice.one_in(8) {
             return update_from(dice, &self.tables[0], &self.tables[1]);
         }
         let scope = Scope::of(table, table.name);
@@ -66,7 +80,7 @@ impl Statements {
 
     fn delete(&self, dice: &mut Dice) -> String {
         let table = dice.pick(self.tables);
-        if self.tables.len() == 2 && dice.one_in(8) {
+        if self.tables.len() >= 2 && dice.one_in(8) {
             let (name, other, key) = (table.name, dice.pick(self.tables), 1 + dice.below(4));
             let (column, other_column) = (table.columns[0].name, other.columns[0].name);
             let condition = format!("{name}.{column} = {key} AND o.{other_column} = {key}");
@@ -85,7 +99,7 @@ impl Statements {
         };
         let strength = dice.pick(&["UPDATE", "UPDATE", "NO KEY UPDATE", "SHARE", "KEY SHARE"]);
         let wait = dice.pick(&["", "", "", " NOWAIT", " SKIP LOCKED"]);
-        if self.tables.len() == 2 && dice.one_in(6) {
+        if self.tables.len() >= 2 && dice.one_in(6) {
             let (left, right, key) = (&self.tables[0], &self.tables[1], 1 + dice.below(4));
             let condition = format!("l.{} = {key} AND r.{} = {key}", left.columns[0].name, right.columns[0].name);
             let of = dice.pick(&["", " OF l", " OF r"]);
@@ -134,7 +148,7 @@ fn scalar_subquery(dice: &mut Dice, table: &Table, scope: &Scope) -> String {
     format!("{operand} <= (SELECT count(*) FROM {} AS q WHERE {})", table.name, condition(dice, &inner, 1))
 }
 
-fn rows_given(dice: &mut Dice, table: &Table) -> String {
+pub(super) fn rows_given(dice: &mut Dice, table: &Table) -> String {
     let row = |dice: &mut Dice| {
         let values: Vec<String> = table.columns.iter().map(|column| value(dice, table, column)).collect();
         format!("({})", values.join(", "))
@@ -149,7 +163,7 @@ fn value(dice: &mut Dice, table: &Table, column: &Column) -> String {
     if small && column.kind == Kind::Int && !dice.one_in(20) {
         return dice.pick(&["1", "2", "3", "4", "5", "5", "6", "6"]).to_string();
     }
-    if dice.one_in(8) { "DEFAULT".to_string() } else { literal(dice, column.kind) }
+    if !column.writable || dice.one_in(8) { "DEFAULT".to_string() } else { literal(dice, column.kind) }
 }
 
 fn on_conflict(dice: &mut Dice, table: &Table) -> String {
@@ -161,7 +175,7 @@ fn on_conflict(dice: &mut Dice, table: &Table) -> String {
         0 => " ON CONFLICT DO NOTHING".to_string(),
         1 => format!(" ON CONFLICT ({target}) DO NOTHING"),
         _ => {
-            let last = &table.columns[table.columns.len() - 1];
+            let last = last_writable(table);
             let scope = Scope::of(table, table.name).with(Scope::of(table, "excluded"));
             let new = expression(dice, &scope, last.kind, 1);
             let filter = if dice.one_in(3) { filter(dice, &scope) } else { String::new() };
@@ -170,13 +184,17 @@ fn on_conflict(dice: &mut Dice, table: &Table) -> String {
     }
 }
 
+pub(super) fn last_writable(table: &Table) -> &Column {
+    table.columns.iter().rfind(|column| column.writable).expect("every table has a column to write")
+}
+
 /// SET of a column or two; keys change rarely.
-fn assignments(dice: &mut Dice, table: &Table, scope: &Scope) -> String {
+pub(super) fn assignments(dice: &mut Dice, table: &Table, scope: &Scope) -> String {
     let first_plain = if dice.one_in(8) { 0 } else { 1 };
-    let position = first_plain + dice.below(table.columns.len() - first_plain);
-    let column = &table.columns[position];
+    let columns = table.writable();
+    let column = columns[first_plain + dice.below(columns.len() - first_plain)];
     let set = format!("{} = {}", column.name, expression(dice, scope, column.kind, 1));
-    let last = &table.columns[table.columns.len() - 1];
+    let last = last_writable(table);
     if last.name != column.name && dice.one_in(4) {
         return format!("{set}, {} = {}", last.name, expression(dice, scope, last.kind, 1));
     }
@@ -185,7 +203,7 @@ fn assignments(dice: &mut Dice, table: &Table, scope: &Scope) -> String {
 
 /// UPDATE ... FROM by the first columns: one row of the target meets at most one key of the other table.
 fn update_from(dice: &mut Dice, target: &Table, other: &Table) -> String {
-    let last = &target.columns[target.columns.len() - 1];
+    let last = last_writable(target);
     let key = 1 + dice.below(4);
     let scope = Scope::of(target, target.name);
     format!(
