@@ -94,6 +94,7 @@ impl Database {
         let mut timers = Vec::new();
         match wait.target {
             Target::Time(until) => timers.push((until, Timer::Sleep)),
+            Target::SafeSnapshot(_) => {}
             _ => {
                 timers.extend((!wait.checked).then_some((wait.began + deadlock, Timer::Deadlock)));
                 timers.extend((lock > 0).then_some((wait.began + lock, Timer::LockTimeout)));

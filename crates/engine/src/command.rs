@@ -6,7 +6,6 @@ use isolde_sql::ast::{Discard, Maintenance};
 use isolde_sql::typed::{OutputColumn, PreparedStatement, SessionCommand};
 use isolde_sql::{SqlError, SqlState, Type, Value, bind};
 
-use crate::control::check_level;
 use crate::eval::{self, Calls, Env, Interrupt};
 use crate::exec::Produced;
 use crate::host::SessionHost;
@@ -243,10 +242,6 @@ fn set(
 ) -> Result<String, SqlError> {
     let lower = name.to_lowercase();
     let wanted = || value.map(str::to_lowercase).and_then(|v| settings::level(&v));
-    match lower.as_str() {
-        "transaction_isolation" | "default_transaction_isolation" => check_level(wanted())?,
-        _ => {}
-    }
     let depth = session.transaction.as_ref().map_or(0, |t| t.savepoints.len());
     let options = session.options;
     let kept = Arc::make_mut(&mut session.kept);
@@ -260,6 +255,10 @@ fn set(
             }
             "transaction_read_only" => {
                 t.read_only = shown == "on";
+                return Ok(shown);
+            }
+            "transaction_deferrable" => {
+                t.deferrable = shown == "on";
                 return Ok(shown);
             }
             _ => {}

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use isolde_sql::ast::plpgsql::RaiseLevel;
-use isolde_sql::ast::{Isolation, TransactionModes};
+use isolde_sql::ast::TransactionModes;
 use isolde_sql::typed::Transaction as Control;
 use isolde_sql::{SqlError, SqlState};
 
@@ -20,9 +20,14 @@ const PUBLISHED: u64 = 0x50;
 impl Machine<'_> {
     /// Opens the transaction that a statement outside of any runs in.
     pub(crate) fn begin_implicit(&mut self) {
+        self.session.transaction = Some(self.new_transaction(false));
+    }
+
+    fn new_transaction(&self, explicit: bool) -> Transaction {
         let options = self.session.options;
-        self.session.transaction =
-            Some(Transaction::new(options.isolation, options.read_only, false).begun_at(self.db.clock));
+        Transaction::new(options.isolation, options.read_only, explicit)
+            .deferred(options.deferrable)
+            .begun_at(self.db.clock)
     }
 
     /// Runs a transaction command at the top of the stack.
@@ -62,9 +67,7 @@ impl Machine<'_> {
                     self.set_modes(*modes)?;
                     return Ok("BEGIN");
                 }
-                let options = self.session.options;
-                self.session.transaction =
-                    Some(Transaction::new(options.isolation, options.read_only, true).begun_at(self.db.clock));
+                self.session.transaction = Some(self.new_transaction(true));
                 self.set_modes(*modes)?;
                 Ok("BEGIN")
             }
@@ -74,7 +77,8 @@ impl Machine<'_> {
                     self.warn("there is no transaction in progress");
                     return Ok(if commits { "COMMIT" } else { "ROLLBACK" });
                 };
-                let (isolation, read_only, explicit) = (t.isolation, t.read_only, t.explicit);
+                let (isolation, read_only, deferrable) = (t.isolation, t.read_only, t.deferrable);
+                let explicit = t.explicit;
                 let verb = if commits && !t.failed { "COMMIT" } else { "ROLLBACK" };
                 if !explicit && *chain {
                     self.in_block(&format!("{verb} AND CHAIN"))?;
@@ -83,15 +87,15 @@ impl Machine<'_> {
                     self.warn("there is no transaction in progress");
                 }
                 if verb == "COMMIT" {
+                    self.commit()?;
                     self.outcome.get_or_insert(Outcome::Committed);
-                    self.commit();
                 } else {
                     self.outcome.get_or_insert(Outcome::RolledBack);
                     self.abort();
                 }
                 if *chain {
-                    self.session.transaction =
-                        Some(Transaction::new(isolation, read_only, true).begun_at(self.db.clock));
+                    let next = Transaction::new(isolation, read_only, true).deferred(deferrable);
+                    self.session.transaction = Some(next.begun_at(self.db.clock));
                 }
                 Ok(verb)
             }
@@ -123,9 +127,10 @@ impl Machine<'_> {
                 Ok("SET")
             }
             Control::SetSession(modes) => {
-                check_level(modes.isolation)?;
-                self.session.options.isolation = modes.isolation.unwrap_or(self.session.options.isolation);
-                self.session.options.read_only = modes.read_only.unwrap_or(self.session.options.read_only);
+                let options = &mut self.session.options;
+                options.isolation = modes.isolation.unwrap_or(options.isolation);
+                options.read_only = modes.read_only.unwrap_or(options.read_only);
+                options.deferrable = modes.deferrable.unwrap_or(options.deferrable);
                 Ok("SET")
             }
             Control::Prepare(id) => self.prepare_transaction(id),
@@ -159,8 +164,8 @@ impl Machine<'_> {
         }
         match commits {
             true => {
+                self.commit()?;
                 self.outcome.get_or_insert(Outcome::Committed);
-                self.commit();
             }
             false => {
                 self.outcome.get_or_insert(Outcome::RolledBack);
@@ -191,7 +196,6 @@ impl Machine<'_> {
     }
 
     pub(crate) fn set_modes(&mut self, modes: TransactionModes) -> Result<(), SqlError> {
-        check_level(modes.isolation)?;
         let Some(t) = &mut self.session.transaction else { return Ok(()) };
         if t.failed {
             return Err(in_failed_transaction());
@@ -200,8 +204,13 @@ impl Machine<'_> {
             let message = "SET TRANSACTION ISOLATION LEVEL must be called before any query";
             return Err(SqlError::new(SqlState::ACTIVE_TRANSACTION, message));
         }
+        if modes.deferrable.is_some() && t.queried {
+            let message = "SET TRANSACTION [NOT] DEFERRABLE must be called before any query";
+            return Err(SqlError::new(SqlState::ACTIVE_TRANSACTION, message));
+        }
         t.isolation = modes.isolation.unwrap_or(t.isolation);
         t.read_only = modes.read_only.unwrap_or(t.read_only);
+        t.deferrable = modes.deferrable.unwrap_or(t.deferrable);
         Ok(())
     }
 
@@ -209,8 +218,17 @@ impl Machine<'_> {
         self.notices.push(Notice { level: RaiseLevel::Warning, message: message.into() });
     }
 
-    /// Puts the transaction's writes into the committed tables and forgets its locks.
-    pub(crate) fn commit(&mut self) {
+    /// Puts the transaction's writes into the committed tables and forgets its locks. If it may not commit, it is rolled back.
+    pub(crate) fn commit(&mut self) -> Result<(), SqlError> {
+        if let Err(error) = self.prepare_serial(false) {
+            self.abort();
+            return Err(error);
+        }
+        self.publish();
+        Ok(())
+    }
+
+    fn publish(&mut self) {
         let Some(t) = self.session.transaction.take() else { return };
         let watched = self.others().any(|(_, session)| holds_snapshot(session));
         let mut published_sum: u128 = 0;
@@ -273,6 +291,8 @@ impl Machine<'_> {
         failed.before = t.before.clone();
         (failed.statements, failed.began) = (t.statements, t.began);
         failed.snapshot = t.snapshot.clone().filter(|_| !savepoints.is_empty());
+        failed.xid = t.xid.filter(|_| !savepoints.is_empty());
+        failed.serial = t.serial.filter(|_| !savepoints.is_empty());
         // What came before the oldest savepoint may still be saved by rolling back to it, so its locks are kept.
         if let Some(oldest) = savepoints.first() {
             failed.keep(oldest);
@@ -285,6 +305,9 @@ impl Machine<'_> {
         self.footprint.heavy.extend(heavy_released(&old.heavy, &self.transaction().heavy.clone()));
         if self.transaction().savepoints.is_empty() {
             self.footprint.ended = Some(false);
+            self.end_serial(&old, false);
+        } else {
+            self.unwrite();
         }
     }
 
@@ -295,6 +318,7 @@ impl Machine<'_> {
             self.footprint.locks.extend(rows);
             self.footprint.heavy.extend(heavy);
             self.rollback_kept(depth);
+            self.unwrite();
         }
     }
 
@@ -302,6 +326,7 @@ impl Machine<'_> {
         self.footprint.locks.extend(t.locks.iter().map(|(row, held)| released(*row, held.strength)));
         self.footprint.heavy.extend(heavy_released(&t.heavy, &imbl::OrdMap::new()));
         self.footprint.ended = Some(committed);
+        self.end_serial(t, committed);
     }
 
     /// Kept snapshots that show another version of a deleted row than the one that was deleted remember it.
@@ -342,12 +367,4 @@ fn holds_snapshot(session: &Session) -> bool {
 
 fn no_savepoint(name: &str) -> SqlError {
     SqlError::new(SqlState::INVALID_SAVEPOINT, format!("savepoint \"{name}\" does not exist"))
-}
-
-pub(crate) fn check_level(level: Option<Isolation>) -> Result<(), SqlError> {
-    if level == Some(Isolation::Serializable) {
-        let message = "SERIALIZABLE is not supported by the embedded engine yet";
-        return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message).hint("use REPEATABLE READ"));
-    }
-    Ok(())
 }

@@ -18,6 +18,7 @@ use crate::session::{
     Activity, Blocked, Frame, Notice, Outcome, Part, Pending, PendingKind, Reply, Session, SessionId, SessionOptions,
     Step, WaitsFor,
 };
+use crate::ssi::{Ssi, Statistics};
 use crate::storage::{TableData, Tables};
 use crate::trigger::TableTriggers;
 
@@ -33,6 +34,11 @@ pub struct Database {
     pub(crate) epoch: u64,
     pub(crate) next_position: u64,
     pub(crate) next_ticket: u64,
+    /// The next transaction number. A transaction gets one when it first writes or locks.
+    pub(crate) next_xid: u64,
+    /// What serializable transactions share, while there are any.
+    pub(crate) ssi: Option<Arc<Ssi>>,
+    pub(crate) statistics: Arc<Statistics>,
     pub(crate) sequences: Sequences,
     /// Who waits for tables and advisory keys, in order.
     pub(crate) queues: Queues,
@@ -82,6 +88,9 @@ impl Database {
             epoch: 0,
             next_position: 1,
             next_ticket: 1,
+            next_xid: 1,
+            ssi: None,
+            statistics: Arc::default(),
             sequences: Sequences::default(),
             queues: Queues::default(),
             tracks_table_locks: false,
@@ -218,6 +227,7 @@ impl Database {
             }
             Target::Heavy { key, mode, .. } => WaitsFor::Lock { key: *key, mode: *mode },
             Target::Time(until) => WaitsFor::Time(*until),
+            Target::SafeSnapshot(_) => WaitsFor::SafeSnapshot,
         };
         Activity::Blocked(Blocked { pending, waits_for, on: lock::blockers(self, session, wait).to_vec() })
     }

@@ -146,6 +146,10 @@ impl Machine<'_> {
             }
         }
         data.add_index(index);
+        if !data.is_empty() {
+            // Building it has counted the rows.
+            Arc::make_mut(&mut self.db.statistics).known.insert(table);
+        }
         catalog.alter_table(table, |t| t.indexes.push(index.clone()));
         Ok(())
     }
@@ -228,9 +232,10 @@ impl Machine<'_> {
         let (committed, digest, epoch) = (self.db.committed.clone(), self.db.committed_digest, self.db.epoch);
         let view = self.transaction_mut().begin_statement(&schema.catalog, &committed, digest, epoch).clone();
         for &table in tables {
+            self.check_truncate(table)?;
             for (row, tuple) in view.table(table).iter() {
                 self.transaction_mut().lock((table, row), LockStrength::Update, tuple.position);
-                self.write_row((table, row), Some(&tuple.values), None);
+                self.write_row((table, row), Some(&tuple.values), None)?;
             }
         }
         Ok("TRUNCATE TABLE")

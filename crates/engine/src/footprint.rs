@@ -35,6 +35,8 @@ pub struct Footprint {
     pub sequences: Vec<(Arc<str>, i64)>,
     /// Rows its commit made visible to all.
     pub published: Vec<Write>,
+    /// It read or changed what all serializable transactions share: no two such steps of different sessions commute.
+    pub serializable: bool,
     /// It ended its transaction: committed (true) or rolled back.
     pub ended: Option<bool>,
 }

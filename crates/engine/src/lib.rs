@@ -50,6 +50,7 @@ mod query;
 mod routine;
 mod session;
 mod settings;
+mod ssi;
 mod state;
 mod storage;
 mod transaction;

@@ -26,6 +26,7 @@ use crate::lock::{self, RowRef, Wants};
 use crate::prepare::{Plan, Prepared};
 use crate::routine::{Code, RoutineFrame, Shape};
 use crate::session::{Frame, Notice, Outcome, Part, Reply, Session, SessionId, StatementFrame, StatementResult};
+use crate::ssi::Reader;
 use crate::storage::Tables;
 use crate::transaction::{Snapshot, Transaction};
 
@@ -87,9 +88,9 @@ impl<'a> Machine<'a> {
     pub(crate) fn step(&mut self) -> Answer {
         self.end_wait();
         if let Some(result) = self.session.committing.take() {
-            self.outcome = Some(Outcome::Committed);
-            self.commit();
-            return Some(Ok(result));
+            let committed = self.commit();
+            self.outcome = Some(committed.as_ref().map_or_else(|e| Outcome::Error(e.clone()), |()| Outcome::Committed));
+            return Some(committed.map(|()| result));
         }
         match self.run_statement_frame() {
             Ran::Blocked => None,
@@ -185,10 +186,17 @@ impl<'a> Machine<'a> {
     /// Before a statement begins, it has its tables: it waits for them if need be.
     fn enter_statement(&mut self) -> Result<(), Ran> {
         let Some(Frame::Statement(frame)) = self.session.frames.last() else { return Ok(()) };
-        if frame.running.is_some() || frame.prepared.locks.is_empty() {
+        if frame.running.is_some() {
             return Ok(());
         }
+        let reads = !matches!(frame.prepared.plan, Plan::Call(_) | Plan::Do(_) | Plan::Other);
         let prepared = frame.prepared.clone();
+        if reads && let Err(target) = self.take_serial_snapshot() {
+            return Err(self.begin_wait(target));
+        }
+        if prepared.locks.is_empty() {
+            return Ok(());
+        }
         let nowait = match prepared.statement.kind {
             StatementKind::LockTable { nowait, .. } => {
                 let inside = self.session.frames.len() > 1;
@@ -258,8 +266,10 @@ impl<'a> Machine<'a> {
                 {
                     produced.rest = Some(Box::new(StatementFrame { running: Some(run), between: true, ..frame }));
                 }
-                self.end_inner_statement(prepared);
-                self.deliver(produced)
+                match self.end_inner_statement(prepared) {
+                    Ok(()) => self.deliver(produced),
+                    Err(error) => self.fail_late(error),
+                }
             }
             Err(Stop::Error(error)) => self.fail(error),
             Err(Stop::Wait(target)) => {
@@ -398,13 +408,14 @@ impl<'a> Machine<'a> {
     }
 
     /// In autocommit, a statement of a routine is a transaction of its own.
-    fn end_inner_statement(&mut self, prepared: &Prepared) {
+    fn end_inner_statement(&mut self, prepared: &Prepared) -> Result<(), SqlError> {
         let inner = self.session.frames.iter().any(|f| matches!(f, Frame::Routine(_)));
         let implicit = self.session.transaction.as_ref().is_some_and(|t| !t.explicit);
         let of_statement = self.session.frames.iter().flat_map(Frame::running).any(|run| run.triggered.is_some());
         if self.session.options.autocommit && inner && implicit && prepared.visible && !of_statement {
-            self.commit();
+            return self.commit();
         }
+        Ok(())
     }
 
     /// A statement is done: its result goes to the routine that ran it, or to the client.
@@ -456,8 +467,10 @@ impl<'a> Machine<'a> {
             Some(t) if !t.explicit && self.session.part == Part::More => Ran::Answered(Ok(result)),
             Some(t) if !t.explicit => {
                 if t.is_quiet() || t.statements <= 1 {
-                    self.commit();
-                    Ran::Answered(Ok(result))
+                    match self.commit() {
+                        Ok(()) => Ran::Answered(Ok(result)),
+                        Err(error) => self.fail_late(error),
+                    }
                 } else {
                     self.session.committing = Some(result);
                     Ran::On
@@ -465,6 +478,12 @@ impl<'a> Machine<'a> {
             }
             _ => Ran::Answered(Ok(result)),
         }
+    }
+
+    /// A statement was done, but its transaction could not be committed: its result is not.
+    fn fail_late(&mut self, error: SqlError) -> Ran {
+        self.outcome = None;
+        self.fail(error)
     }
 
     /// An error: to the nearest handler that takes it, else to the client.
@@ -528,6 +547,9 @@ impl<'a> Machine<'a> {
         act: impl FnOnce(&mut Context<'_>) -> R,
     ) -> R {
         let schema = Arc::clone(&self.db.schema);
+        let serial = self.session.transaction.as_ref().and_then(|t| t.serial);
+        let mut ssi = serial.and_then(|_| self.db.ssi.take());
+        let statistics = ssi.is_some().then(|| self.db.statistics.clone()).unwrap_or_default();
         let mut host = SessionHost {
             catalog: &schema.catalog,
             db: &mut *self.db,
@@ -539,7 +561,18 @@ impl<'a> Machine<'a> {
             shapes,
         };
         let reads = &mut self.footprint.reads;
-        act(&mut Context { view, params, host: &mut host, calls, reads })
+        let reader = serial.zip(ssi.as_mut()).map(|(me, ssi)| Reader {
+            ssi: Arc::make_mut(ssi),
+            me,
+            catalog: &schema.catalog,
+            statistics: &statistics,
+            noted: &mut self.footprint.serializable,
+        });
+        let result = act(&mut Context { view, params, host: &mut host, calls, reads, reader });
+        if let Some(ssi) = ssi.filter(|ssi| !ssi.is_idle()) {
+            self.db.ssi = Some(ssi);
+        }
+        result
     }
 
     /// Locks a row as seen in a version, or says what to wait for. A request that meets no conflicting holder overtakes those who wait.
@@ -561,8 +594,19 @@ impl<'a> Machine<'a> {
             return Err(if held.is_some() { Wants::Upgrade(strength) } else { Wants::Lock(strength) });
         }
         self.footprint.locks.push(LockEvent { table: row.0, row: row.1, strength, kind: LockEventKind::Taken });
+        self.assign_xid();
         self.transaction_mut().lock(row, strength, version);
         Ok(())
+    }
+
+    /// A transaction that writes or locks has a number.
+    pub(crate) fn assign_xid(&mut self) {
+        let next = self.db.next_xid;
+        let transaction = self.transaction_mut();
+        if transaction.xid.is_none() {
+            transaction.xid = Some(next);
+            self.db.next_xid += 1;
+        }
     }
 
     /// Notes in the footprint that somebody else has a row.

@@ -34,10 +34,10 @@ pub struct SessionOptions {
     pub isolation: Isolation,
     /// Transactions may not write unless they say READ WRITE.
     pub read_only: bool,
+    /// READ ONLY transactions at SERIALIZABLE wait for a safe snapshot unless they say NOT DEFERRABLE.
+    pub deferrable: bool,
     /// Each statement inside a routine is a transaction of its own: the routine stands for application code that opens none.
     pub autocommit: bool,
-    /// Transactions are DEFERRABLE unless they say otherwise.
-    pub deferrable: bool,
     /// `lock_timeout` and its kin.
     pub timeouts: Timeouts,
 }
@@ -120,6 +120,8 @@ pub enum WaitsFor {
     },
     /// A time of the [clock](crate::Database::clock).
     Time(i64),
+    /// To know whether the snapshot of a READ ONLY DEFERRABLE transaction is safe.
+    SafeSnapshot,
 }
 
 /// What a step did.

@@ -30,6 +30,9 @@ impl Database {
         for (key, queue) in self.queues.iter() {
             (key, queue).hash(&mut h);
         }
+        if let Some(ssi) = &self.ssi {
+            self.hash_ssi(ssi, &mut h);
+        }
         h.digest()
     }
 
@@ -62,7 +65,8 @@ impl Database {
     }
 
     fn hash_transaction(&self, t: &Transaction, h: &mut Digester) {
-        (t.isolation, t.read_only, t.explicit, t.failed, t.queried).hash(h);
+        (t.isolation, t.read_only, t.deferrable, t.explicit, t.failed, t.queried).hash(h);
+        (t.xid.is_some(), t.serial.is_some()).hash(h);
         // Whether it has run one statement or more decides how it is committed, and whether modes may be set.
         t.statements.min(2).hash(h);
         if let Some(snapshot) = &t.snapshot {
@@ -131,6 +135,7 @@ impl Database {
                 }
                 Target::Heavy { key, mode, scope } => (id, key, mode, scope).hash(h),
                 Target::Time(until) => (id, until - self.clock).hash(h),
+                Target::SafeSnapshot(_) => id.hash(h),
             }
         }
     }

@@ -87,6 +87,8 @@ pub struct TableData {
     rows: OrdMap<RowId, Tuple>,
     /// One per index of the catalog's table, in its order.
     indexes: SmallVec<[OrdSet<Entry>; 2]>,
+    /// Whether it has ever had a row, so that there is a page to look at.
+    used: bool,
     /// Whether some row's position differs from its id, so that a scan must sort.
     moved: bool,
 }
@@ -94,7 +96,7 @@ pub struct TableData {
 impl TableData {
     /// An empty table with this many indexes.
     pub fn new(indexes: usize) -> Self {
-        TableData { rows: OrdMap::new(), indexes: (0..indexes).map(|_| OrdSet::new()).collect(), moved: false }
+        TableData { rows: OrdMap::new(), indexes: (0..indexes).map(|_| OrdSet::new()).collect(), used: false, moved: false }
     }
 
     /// The number of rows.
@@ -105,6 +107,11 @@ impl TableData {
     /// No rows.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
+    }
+
+    /// It has never had a row.
+    pub(crate) fn is_unused(&self) -> bool {
+        !self.used
     }
 
     /// The current version of a row.
@@ -191,6 +198,7 @@ impl TableData {
     /// Stores a version of a row, in place of the one before.
     pub fn put(&mut self, table: &Table, row: RowId, tuple: Tuple) {
         self.moved |= tuple.position != row.0;
+        self.used = true;
         let new = tuple.values.clone();
         let old = self.rows.insert(row, tuple);
         for (index, entries) in table.indexes.iter().zip(&mut self.indexes) {

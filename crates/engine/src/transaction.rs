@@ -14,6 +14,7 @@ use std::sync::Arc;
 use crate::define::Before;
 use crate::footprint;
 use crate::lock::{Held, LockKey, Modes, RowRef};
+use crate::ssi::XactId;
 use crate::storage::{Tables, Tuple};
 
 /// An open transaction.
@@ -21,6 +22,8 @@ use crate::storage::{Tables, Tuple};
 pub(crate) struct Transaction {
     pub(crate) isolation: Isolation,
     pub(crate) read_only: bool,
+    /// READ ONLY and SERIALIZABLE: it waits for a snapshot that nobody can hurt.
+    pub(crate) deferrable: bool,
     /// Opened by BEGIN, so that only COMMIT or ROLLBACK ends it.
     pub(crate) explicit: bool,
     /// A statement failed: nothing but ROLLBACK is heard any more.
@@ -45,6 +48,12 @@ pub(crate) struct Transaction {
     pub(crate) began: i64,
     /// SQL statements run so far: an implicit transaction of one statement commits with it.
     pub(crate) statements: u32,
+    /// Its number, once it has written or locked something.
+    pub(crate) xid: Option<u64>,
+    /// SERIALIZABLE: under what name it is watched, from its snapshot on.
+    pub(crate) serial: Option<XactId>,
+    /// How many versions it has written.
+    pub(crate) written: usize,
 }
 
 /// What a transaction did to a row.
@@ -124,6 +133,7 @@ pub(crate) struct Savepoint {
     writes: OrdMap<RowRef, Change>,
     locks: OrdMap<RowRef, Held>,
     heavy: OrdMap<LockKey, Modes>,
+    written: usize,
 }
 
 impl Transaction {
@@ -131,6 +141,7 @@ impl Transaction {
         Transaction {
             isolation,
             read_only,
+            deferrable: false,
             explicit,
             failed: false,
             snapshot: None,
@@ -144,6 +155,9 @@ impl Transaction {
             queried: false,
             began: 0,
             statements: 0,
+            xid: None,
+            serial: None,
+            written: 0,
         }
     }
 
@@ -152,9 +166,14 @@ impl Transaction {
         Transaction { began, ..self }
     }
 
+    /// The same, DEFERRABLE or not.
+    pub(crate) fn deferred(self, deferrable: bool) -> Self {
+        Transaction { deferrable, ..self }
+    }
+
     /// Whether nobody else could tell if it ended now.
     pub(crate) fn is_quiet(&self) -> bool {
-        self.writes.is_empty() && self.locks.is_empty() && self.heavy.is_empty()
+        self.writes.is_empty() && self.locks.is_empty() && self.heavy.is_empty() && self.serial.is_none()
     }
 
     /// Whether this level keeps one snapshot for the whole transaction.
@@ -185,14 +204,20 @@ impl Transaction {
     }
 
     fn rebase(&mut self, catalog: &Catalog, base: &Tables) {
-        self.view = base.clone();
+        self.view = self.on_top_of(catalog, base);
+    }
+
+    /// Some tables, with its own writes.
+    pub(crate) fn on_top_of(&self, catalog: &Catalog, base: &Tables) -> Tables {
+        let mut view = base.clone();
         for ((table, row), change) in &self.writes {
-            let data = self.view.table_mut(*table);
+            let data = view.table_mut(*table);
             match &change.after {
                 Some(tuple) => data.put(catalog.table(*table), *row, tuple.clone()),
                 None => data.remove(catalog.table(*table), *row),
             }
         }
+        view
     }
 
     /// What its statements read, own writes of this very moment included.
@@ -267,6 +292,7 @@ impl Transaction {
             writes: self.writes.clone(),
             locks: self.locks.clone(),
             heavy: self.heavy.clone(),
+            written: self.written,
         });
     }
 
@@ -285,6 +311,7 @@ impl Transaction {
         // A commit since then is not in the saved view; at REPEATABLE READ that is as it should be.
         self.view_epoch = savepoint.view_epoch;
         self.writes = savepoint.writes;
+        self.written = savepoint.written;
         self.failed = false;
         let lost = held.iter().filter(|&(row, held)| self.locks.get(row) != Some(held));
         let rows = lost.map(|(row, held)| released(*row, held.strength)).collect();
@@ -296,6 +323,7 @@ impl Transaction {
         self.locks = savepoint.locks.clone();
         self.heavy = savepoint.heavy.clone();
         self.writes = savepoint.writes.clone();
+        self.written = savepoint.written;
         self.view = savepoint.view.clone();
         self.view_epoch = savepoint.view_epoch;
     }

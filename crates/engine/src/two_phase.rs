@@ -26,7 +26,7 @@ impl Machine<'_> {
             self.abort();
             return Ok("ROLLBACK");
         }
-        if let Err(error) = self.may_prepare(id) {
+        if let Err(error) = self.may_prepare(id).and_then(|()| self.prepare_serial(true)) {
             // As with a COMMIT that fails, nothing is left of the transaction.
             self.abort();
             return Err(error);
@@ -71,8 +71,8 @@ impl Machine<'_> {
         let prepared = std::mem::replace(&mut self.db.sessions[place], Arc::new(vacant));
         self.session.transaction = Arc::unwrap_or_clone(prepared).transaction;
         if commits {
+            self.commit()?;
             self.outcome.get_or_insert(Outcome::Committed);
-            self.commit();
         } else {
             self.outcome.get_or_insert(Outcome::RolledBack);
             self.abort();

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use isolde_engine::{Activity, Database, Prepared, Reply, SessionId, StatementResult};
-use isolde_sql::ast::{self, Isolation, StatementKind as Ast};
+use isolde_sql::ast::{self, StatementKind as Ast};
 use isolde_sql::catalog::ReturnsDef;
 use isolde_sql::typed::{self, StatementKind};
 use isolde_sql::{Diagnostic, Span, SqlError, SqlState, Type, Value, bind, parse};
@@ -283,16 +283,10 @@ fn bind_thread(
     let session = database.open_session();
     let session_options = database.options_mut(session);
     session_options.isolation = section.isolation.or(options.isolation).unwrap_or_default();
-    refuse_serializable(session_options.isolation, section.span)?;
     session_options.autocommit = section.autocommit;
     let mut statements = Vec::new();
     for statement in &section.body {
         refuse_ddl(&statement.ast)?;
-        if let Ast::Begin(modes) | Ast::SetTransaction(modes) | Ast::SetSessionCharacteristics(modes) =
-            statement.ast.kind
-        {
-            refuse_serializable(modes.isolation.unwrap_or_default(), statement.ast.span)?;
-        }
         statements.push(bind_statement(database, statement, &mut variables, sources)?);
     }
     Ok(Thread {
@@ -320,16 +314,6 @@ fn refuse_ddl(statement: &ast::Statement) -> Result<(), Diagnostic> {
         | Ast::Drop(_) => Err(Diagnostic::unsupported(statement.span, "changing the schema inside a thread")
             .hint("move the statement to the set-up, above the first --@ line")),
         _ => Ok(()),
-    }
-}
-
-/// The engine would run it as REPEATABLE READ, and what "holds" there may fail here, or the other way round.
-fn refuse_serializable(level: Isolation, span: Span) -> Result<(), Diagnostic> {
-    match level {
-        Isolation::Serializable => {
-            Err(Diagnostic::unsupported(span, "isolation level SERIALIZABLE").hint("try REPEATABLE READ"))
-        }
-        Isolation::ReadCommitted | Isolation::RepeatableRead => Ok(()),
     }
 }
 

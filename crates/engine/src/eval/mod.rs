@@ -29,6 +29,7 @@ use crate::lock::Target;
 use crate::plan::expr::{AnyOf, DomainCast, Expr, IntegerOp, PureFn};
 use crate::plan::facts::is_stable;
 use crate::prepare::Prepared;
+use crate::ssi::Reader;
 use crate::storage::{RowId, Tables};
 
 /// What evaluation needs besides rows.
@@ -43,6 +44,8 @@ pub(crate) struct Context<'a> {
     pub(crate) calls: &'a mut Calls,
     /// The footprint.
     pub(crate) reads: &'a mut Vec<Read>,
+    /// At SERIALIZABLE: who remembers what is read.
+    pub(crate) reader: Option<Reader<'a>>,
 }
 
 /// What a session does for expressions.
@@ -449,7 +452,8 @@ fn nowhere<T>(
     evaluate: impl FnOnce(&mut Context<'_>) -> Result<T, Interrupt>,
 ) -> Result<T, SqlError> {
     let (mut host, mut calls, mut reads) = (NoHost, Calls::default(), Vec::new());
-    let mut ctx = Context { view: &NO_TABLES, params, host: &mut host, calls: &mut calls, reads: &mut reads };
+    let (host, calls, reads) = (&mut host, &mut calls, &mut reads);
+    let mut ctx = Context { view: &NO_TABLES, params, host, calls, reads, reader: None };
     evaluate(&mut ctx).map_err(|why| match why {
         Interrupt::Error(error) => error,
         Interrupt::Call(..) | Interrupt::Lock(_) | Interrupt::Wait(_) => {

@@ -53,10 +53,15 @@ impl Machine<'_> {
                 match self.find_key(row.0, next, &key, Some(row.1)) {
                     Found::Nobody => {}
                     Found::Row(_) => {
+                        // Somebody may have read that the key was free: that counts for more.
+                        self.check_entry(row, next, key.first())?;
                         return Err(duplicate_key(&schema.catalog.table(row.0).columns, index, &key).into());
                     }
                     Found::Pending(other) => return Err(Stop::Wait(Target::row((row.0, other), Wants::Outcome, None))),
                 }
+            }
+            if self.transaction().serial.is_some() {
+                self.check_entry(row, next, index.columns.first().map(|&c| &values[c]))?;
             }
             next += 1;
             run.probing = Some((row, next));

@@ -17,7 +17,7 @@ use crate::eval;
 use crate::footprint::{ColumnSet, Probe};
 use crate::lock::RowRef;
 use crate::machine::Machine;
-use crate::storage::{RowId, Tuple};
+use crate::storage::{RowId, Tables, Tuple};
 use crate::trigger::{Event, Fire, RowStage, TableTriggers};
 
 /// One thing to see to after the rows.
@@ -120,7 +120,7 @@ impl Machine<'_> {
                 };
                 match self.triggers_of(row.0) {
                     Some(triggers) => self.cascade_delete(&triggers, row, old, run)?,
-                    None => self.delete_version(run, row, &old),
+                    None => self.delete_version(run, row, &old)?,
                 }
                 Ok(())
             }
@@ -144,7 +144,7 @@ impl Machine<'_> {
                         }
                         None => {
                             self.check_row(row.0, &new, &crate::prepare::checks(catalog, row.0))?;
-                            self.update_version(run, row, old, new);
+                            self.update_version(run, row, old, new)?;
                             run.probing = Some((row, 0));
                         }
                     }
@@ -181,7 +181,10 @@ impl Machine<'_> {
         self.note_key(parent.id, &fk.parent_columns, &key);
         let candidate = match found {
             Some(found) => Some(found),
-            None => self.find_parent(parent, fk, &key),
+            None => {
+                self.watch_parent(parent, fk, &key, self.transaction().view().clone())?;
+                self.find_parent(parent, fk, &key)
+            }
         };
         let missing = || {
             let message =
@@ -201,6 +204,36 @@ impl Machine<'_> {
             Version::Newer(t) if fk.parent_columns.iter().zip(&key).all(|(&c, k)| t.values[c] == *k) => Ok(()),
             Version::Gone | Version::Newer(_) | Version::OwnCommand | Version::Skipped => Err(missing().into()),
         }
+    }
+
+    /// At SERIALIZABLE, remembers that a parent was looked for.
+    fn watch_parent(&mut self, parent: &Table, fk: &ForeignKey, key: &[Value], view: Tables) -> Result<(), SqlError> {
+        if self.transaction().serial.is_none() {
+            return Ok(());
+        }
+        let key: Vec<(usize, Value)> = fk.parent_columns.iter().copied().zip(key.iter().cloned()).collect();
+        self.look_up(&view, parent.id, Some(fk.parent_index), &key)
+    }
+
+    /// At SERIALIZABLE, remembers that children were looked for: in the newest state, as everybody does.
+    fn watch_children(
+        &mut self,
+        parent: &Table,
+        child: &Table,
+        check: &ParentCheck,
+        key: &[Value],
+    ) -> Result<(), SqlError> {
+        let fk = &child.foreign_keys[check.key];
+        let newest = self.transaction().on_top_of(self.catalog(), &self.db.committed);
+        if check.action == ReferentialAction::NoAction {
+            self.watch_parent(parent, fk, key, newest.clone())?;
+            if self.find_parent(parent, fk, key).is_some() {
+                return Ok(());
+            }
+        }
+        let served = child.indexes.iter().position(|i| fk.columns.contains(&i.columns[0]));
+        let key: Vec<(usize, Value)> = fk.columns.iter().copied().zip(key.iter().cloned()).collect();
+        self.look_up(&newest, child.id, served, &key)
     }
 
     /// The parent with a key: at READ COMMITTED the newest committed, else as the transaction's snapshot has it.
@@ -229,6 +262,9 @@ impl Machine<'_> {
         let fk = &child.foreign_keys[check.key];
         let old_key: Vec<Value> = fk.parent_columns.iter().map(|&c| check.old[c].clone()).collect();
         self.note_key(child.id, &fk.columns, &old_key);
+        if self.transaction().serial.is_some() && check.waits_for.is_none() {
+            self.watch_children(parent, child, check, &old_key)?;
+        }
         if check.action == ReferentialAction::NoAction && self.find_parent(parent, fk, &old_key).is_some() {
             return Ok(()); // Somebody else has the key by now: no child is left behind.
         }

@@ -73,7 +73,7 @@ impl Machine<'_> {
                 return Ok(());
             }
             let row = (plan.table, RowId(self.db.next_position));
-            self.write_row(row, None, Some(values.clone()));
+            self.write_row(row, None, Some(values.clone()))?;
             self.queue_child_checks(run, row, None, &values);
             run.written(row);
             if triggers.is_some() {
@@ -154,7 +154,7 @@ impl Machine<'_> {
             return self.update_conflicting(plan, params, run, triggers);
         }
         self.check_row(plan.table, &changed, &plan.checks)?;
-        self.update_version(run, row, current.values, changed);
+        self.update_version(run, row, current.values, changed)?;
         run.written(row);
         self.finish_insert(plan, params, run, triggers)?;
         Ok(true)
@@ -176,7 +176,7 @@ impl Machine<'_> {
         let Some(changed) = changed else { return Ok(true) };
         self.undisturbed(run, row, "updated")?;
         self.check_row(plan.table, &changed, &plan.checks)?;
-        self.update_version(run, row, old.clone(), changed);
+        self.update_version(run, row, old.clone(), changed)?;
         run.written(row);
         run.triggered().written = Some((Event::Update, Some(old)));
         self.finish_insert(plan, params, run, triggers)?;
@@ -239,7 +239,7 @@ impl Machine<'_> {
             if triggers.is_some() {
                 run.triggered().written = Some((Event::Update, Some(old.clone())));
             }
-            self.update_version(run, row, old, values);
+            self.update_version(run, row, old, values)?;
             run.written(row);
         }
         self.probe_unique(run, if before.is_some() { ColumnSet::ALL } else { plan.set_columns })?;
@@ -321,7 +321,7 @@ impl Machine<'_> {
             None => Vec::new(),
         };
         self.return_row(&plan.returning, &found.rows, params, run)?;
-        self.delete_version(run, row, old);
+        self.delete_version(run, row, old)?;
         if let Some(triggers) = triggers {
             self.queue_after(triggers, Event::Delete, (Some(old), None), after, run);
         }
@@ -384,18 +384,26 @@ impl Machine<'_> {
     }
 
     /// Writes a new version of a row that we have locked, and queues what its keys ask for.
-    pub(crate) fn update_version(&mut self, run: &mut Running, row: RowRef, old: Row, new: Row) {
+    pub(crate) fn update_version(
+        &mut self,
+        run: &mut Running,
+        row: RowRef,
+        old: Row,
+        new: Row,
+    ) -> Result<(), SqlError> {
         let own = self.transaction().writes.contains_key(&row);
-        self.write_row(row, Some(&old), Some(new.clone()));
+        self.write_row(row, Some(&old), Some(new.clone()))?;
         self.queue_parent_checks(run, row.0, &old, Some(new.clone()));
         // The check of what we wrote before counts for that version only, so ours is checked whatever has changed.
         self.queue_child_checks(run, row, Some(&old).filter(|_| !own), &new);
+        Ok(())
     }
 
     /// Deletes a row that we have locked, and queues what that means for its children.
-    pub(crate) fn delete_version(&mut self, run: &mut Running, row: RowRef, old: &Row) {
-        self.write_row(row, Some(old), None);
+    pub(crate) fn delete_version(&mut self, run: &mut Running, row: RowRef, old: &Row) -> Result<(), SqlError> {
+        self.write_row(row, Some(old), None)?;
         self.queue_parent_checks(run, row.0, old, None);
+        Ok(())
     }
 
     /// The statements that wait for the routine which this change is made by remember it.
@@ -410,15 +418,25 @@ impl Machine<'_> {
         }
     }
 
-    /// Writes a version and notes it in the footprint.
-    pub(crate) fn write_row(&mut self, row: RowRef, before: Option<&Row>, after: Option<Row>) {
+    /// Writes a version and notes it in the footprint. At SERIALIZABLE, somebody's having read the old one may forbid it.
+    pub(crate) fn write_row(&mut self, row: RowRef, before: Option<&Row>, after: Option<Row>) -> Result<(), SqlError> {
+        let replaced = self.newest(row);
+        let watched = self.transaction().serial.is_some();
+        if watched {
+            self.check_write(row, replaced.as_ref())?;
+        }
+        self.assign_xid();
         let position = self.db.next_position;
         self.db.next_position += 1;
         self.footprint.writes.push(Write { table: row.0, row: row.1, before: before.cloned(), after: after.clone() });
         self.tell_callers(row);
-        let key_position = self.newest(row).map_or(position, |tuple| tuple.key_position);
+        let key_position = replaced.as_ref().map_or(position, |tuple| tuple.key_position);
+        if watched {
+            self.note_version(row, replaced, after.clone().map(|values| (position, values)));
+        }
         let schema = Arc::clone(&self.db.schema);
         let transaction = self.transaction_mut();
+        transaction.written += 1;
         if before.is_none() || after.is_none() {
             // A new row is ours alone until it is committed; the lock says so to those who find it by its key.
             transaction.lock(row, LockStrength::Update, position);
@@ -426,6 +444,7 @@ impl Machine<'_> {
         let key_position = if transaction.holds_fully(row) { position } else { key_position };
         let after = after.map(|values| Tuple { position, key_position, values });
         transaction.write(&schema.catalog, row, before, after);
+        Ok(())
     }
 
     pub(crate) fn apply_set(

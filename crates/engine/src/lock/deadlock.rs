@@ -158,7 +158,7 @@ impl Walk<'_> {
                 }
                 false
             }
-            Target::Time(_) => false,
+            Target::Time(_) | Target::SafeSnapshot(_) => false,
         }
     }
 }

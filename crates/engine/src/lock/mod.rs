@@ -25,6 +25,7 @@ use isolde_sql::ast::TableLockMode;
 
 use crate::database::Database;
 use crate::session::SessionId;
+use crate::ssi::XactId;
 
 /// Sessions, by number.
 pub(crate) type SessionSet = SmallVec<[SessionId; 4]>;
@@ -52,6 +53,8 @@ pub(crate) enum Target {
     Heavy { key: LockKey, mode: TableLockMode, scope: Scope },
     /// A time of the clock.
     Time(i64),
+    /// To know whether a READ ONLY transaction's snapshot is safe: see [`crate::ssi`].
+    SafeSnapshot(XactId),
 }
 
 impl Target {
@@ -67,6 +70,7 @@ pub(crate) fn blockers(db: &Database, me: SessionId, wait: &Wait) -> SessionSet 
         Target::Row(target) => row::blockers(db.all_sessions(), &db.committed, me, target, wait.ticket),
         Target::Heavy { key, mode, .. } => heavy::blockers(db, me, *key, *mode),
         Target::Time(_) => SessionSet::new(),
+        Target::SafeSnapshot(id) => db.unsettled(*id),
     }
 }
 
@@ -74,6 +78,7 @@ pub(crate) fn blockers(db: &Database, me: SessionId, wait: &Wait) -> SessionSet 
 pub(crate) fn is_over(db: &Database, me: SessionId, wait: &Wait) -> bool {
     match wait.target {
         Target::Time(until) => db.clock >= until,
+        Target::SafeSnapshot(id) => db.is_settled(id),
         _ => blockers(db, me, wait).is_empty(),
     }
 }

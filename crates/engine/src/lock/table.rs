@@ -77,7 +77,7 @@ impl Machine<'_> {
                 }
             }
             Some(Target::Time(_)) => self.session.granted = Some(Granted::Slept),
-            Some(Target::Row(_)) | None => {}
+            Some(Target::Row(_) | Target::SafeSnapshot(_)) | None => {}
         }
     }
 

@@ -12,6 +12,7 @@ use isolde_sql::typed::{self, From, RelSource, Select};
 use super::expr::exprs;
 use super::facts::{self, Facts, RelSet, Used, facts};
 use super::path::{self, Path};
+use super::siread::{self, Siread};
 use super::{Access, Expr, Item, Nest, RelStep, Source, Step, Subquery, expr};
 
 /// A condition that must hold, with what it depends on.
@@ -30,7 +31,7 @@ enum Operand<'e> {
 
 /// Plans FROM and WHERE: the nest, and how many hash tables it uses.
 pub(super) fn nest(catalog: &Catalog, select: &Select, also_used: &[&typed::Expr]) -> (Nest, usize) {
-    let mut planner = Planner { catalog, select, used: Used::of_select(select, also_used), hashes: 0 };
+    let mut planner = Planner { catalog, select, used: Used::of_select(select, also_used), hashes: 0, single: RelSet::new() };
     let (mut operands, mut conditions) = (Vec::new(), Vec::new());
     if let Some(from) = &select.from {
         flatten(from, &mut operands, &mut conditions);
@@ -99,6 +100,8 @@ struct Planner<'p> {
     select: &'p Select,
     used: Used,
     hashes: usize,
+    /// Relations that have at most one row.
+    single: RelSet,
 }
 
 impl Planner<'_> {
@@ -189,6 +192,12 @@ impl Planner<'_> {
 
     fn rel(&mut self, rel: usize, conditions: &mut Vec<Condition<'_>>, bound: &RelSet, once: bool) -> RelStep {
         let path = self.path(rel, conditions, bound);
+        let siread = match self.select.rels[rel].source {
+            RelSource::Table(id) => {
+                siread::choose(self.catalog, self.catalog.table(id), rel, conditions, &self.single)
+            }
+            _ => Siread::Sequential,
+        };
         let mut position = 0;
         let (implied, rest): (Vec<_>, Vec<_>) = std::mem::take(conditions).into_iter().partition(|_| {
             position += 1;
@@ -199,6 +208,9 @@ impl Planner<'_> {
         let is_table = matches!(self.select.rels[rel].source, RelSource::Table(_));
         let filter = take(conditions, |f| is_table && f.local && f.rels == only_this);
         let access = path.access(self.catalog, &mut self.hashes);
+        if siread::is_single(&access, &implied, &self.single, rel) {
+            self.single.insert(rel);
+        }
         // What was found by a key is in the read's key; what any other path implies stays in its filter.
         let keyed = matches!(access, Access::Lookup { .. } | Access::Each { .. });
         let told = filter.iter().chain(implied.iter().filter(|c| !keyed && c.facts.local && c.facts.rels == only_this));
@@ -211,6 +223,7 @@ impl Planner<'_> {
             filter: self.compile(filter),
             implied: self.compile(implied),
             read,
+            siread,
         }
     }
 

@@ -20,6 +20,7 @@ mod heap;
 mod join;
 mod order;
 mod path;
+pub(crate) mod siread;
 
 use std::sync::Arc;
 
@@ -30,6 +31,7 @@ use isolde_sql::typed;
 use isolde_sql::{Row, Value};
 
 pub(crate) use expr::{Expr, Subquery, expr};
+use siread::Siread;
 
 use crate::footprint::{ColumnSet, Predicate};
 use expr::exprs;
@@ -112,6 +114,8 @@ pub(crate) struct RelStep {
     pub(crate) implied: Vec<Expr>,
     /// What a read of it says.
     pub(crate) read: ReadPlan,
+    /// The path that PostgreSQL would take, which is what is remembered at SERIALIZABLE.
+    pub(crate) siread: Siread,
 }
 
 /// What a relation is.
@@ -230,6 +234,7 @@ pub(crate) fn query(catalog: &Catalog, q: &typed::Query) -> QueryPlan {
     };
     name_outputs(&mut plan);
     order::by_index(catalog, &mut plan);
+    siread::for_order(catalog, &mut plan);
     heap::widen(catalog, &mut plan);
     plan
 }

@@ -47,7 +47,7 @@ fn extreme(grouping: &GroupingPlan) -> Option<((u16, u16), bool)> {
 }
 
 /// The columns sorted by, if they have one direction and NULLs where an index has them.
-fn sorted_columns(order_by: &[SortKey]) -> Option<(Vec<(u16, u16)>, bool)> {
+pub(super) fn sorted_columns(order_by: &[SortKey]) -> Option<(Vec<(u16, u16)>, bool)> {
     let descending = order_by.first()?.descending;
     let column = |key: &SortKey| match key.expr {
         Expr::Column { rel, col } if key.descending == descending && key.nulls_first == descending => Some((rel, col)),

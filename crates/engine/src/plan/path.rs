@@ -111,7 +111,7 @@ pub(super) fn without_index<'e>(rel: usize, conditions: &[Condition<'e>], bound:
     if pairs.is_empty() { Path::scan() } else { Path { way: Way::Hash(pairs), uses } }
 }
 
-fn by_index<'e>(
+pub(super) fn by_index<'e>(
     table: &Table,
     index: usize,
     rel: usize,
@@ -191,7 +191,7 @@ fn equal_to<'e>(c: &Condition<'e>, rel: usize, column: usize, bound: &RelSet) ->
 }
 
 /// A comparison of the column with something known: seen from the column.
-fn column_versus<'e>(
+pub(super) fn column_versus<'e>(
     c: &Condition<'e>,
     rel: usize,
     column: usize,
@@ -210,7 +210,7 @@ fn column_versus<'e>(
 }
 
 /// The column itself, possibly under a conversion that leaves it as it is.
-fn is_column(e: &typed::Expr, rel: usize, column: usize) -> bool {
+pub(super) fn is_column(e: &typed::Expr, rel: usize, column: usize) -> bool {
     match &e.kind {
         ExprKind::Column { depth: 0, rel: r, col } => (usize::from(*r), usize::from(*col)) == (rel, column),
         ExprKind::Cast { expr, .. } => changes_nothing(expr.ty, e.ty) && is_column(expr, rel, column),
@@ -219,7 +219,7 @@ fn is_column(e: &typed::Expr, rel: usize, column: usize) -> bool {
 }
 
 /// Whether the value is there before the row is, and stays what it is.
-fn is_known(e: &typed::Expr, bound: &RelSet) -> bool {
+pub(super) fn is_known(e: &typed::Expr, bound: &RelSet) -> bool {
     let facts = facts(e);
     !facts.volatile && facts.rels.is_subset(bound)
 }

@@ -10,6 +10,7 @@
 mod group;
 mod join;
 mod scan;
+mod siread;
 mod sort;
 
 #[cfg(test)]

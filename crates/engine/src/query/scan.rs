@@ -188,6 +188,9 @@ impl Run<'_> {
 
     /// The rows of a table, by the step's access path.
     fn table(&mut self, ctx: &mut Context<'_>, step: &RelStep, table: TableId, sink: &mut Sink<'_>) -> Flow {
+        if ctx.reader.is_some() {
+            self.siread(ctx, step, table)?;
+        }
         let view = ctx.view;
         let data = view.table(table);
         match &step.access {
@@ -236,11 +239,12 @@ impl Run<'_> {
         let (low, high) = (self.limit(ctx, along.low)?, self.limit(ctx, along.high)?);
         match (low, high) {
             (Some(Bound::Unbounded), Some(Bound::Unbounded)) => {
-                self.along(ctx, step, table, along, data.ordered(along.index), sink)
+                let range = (Bound::Unbounded, Bound::Unbounded);
+                self.along(ctx, step, table, (along, range), data.ordered(along.index), sink)
             }
             (Some(low), Some(high)) => {
                 let rows = data.range(along.index, low.as_ref(), high.as_ref());
-                self.along(ctx, step, table, along, rows, sink)
+                self.along(ctx, step, table, (along, (low.clone(), high.clone())), rows, sink)
             }
             _ => self.read(ctx, step, table, &[], &[], std::iter::empty(), sink),
         }
@@ -251,10 +255,18 @@ impl Run<'_> {
         ctx: &mut Context<'_>,
         step: &RelStep,
         table: TableId,
-        along: &Along<'_>,
+        (along, range): (&Along<'_>, (Bound<Value>, Bound<Value>)),
         rows: impl DoubleEndedIterator<Item = (RowId, &'t Tuple)>,
         sink: &mut Sink<'_>,
     ) -> Flow {
+        if ctx.reader.as_mut().is_some_and(|r| r.watches() && !r.skips_index(table, ctx.view)) {
+            return match along.descending {
+                true => {
+                    self.along_watched(ctx, step, table, (along, range), Runs::new(rows.rev(), along.columns), sink)
+                }
+                false => self.along_watched(ctx, step, table, (along, range), Runs::new(rows, along.columns), sink),
+            };
+        }
         if along.descending {
             self.read(ctx, step, table, &[], &[], Runs::new(rows.rev(), along.columns), sink)
         } else {
@@ -263,7 +275,7 @@ impl Run<'_> {
     }
 
     /// A bound of a range; `None` if it is NULL, so that nothing is inside.
-    fn limit(&self, ctx: &mut Context<'_>, limit: &Option<(Expr, bool)>) -> Result<Option<Bound<Value>>, Interrupt> {
+    pub(super) fn limit(&self, ctx: &mut Context<'_>, limit: &Option<(Expr, bool)>) -> Result<Option<Bound<Value>>, Interrupt> {
         let Some((expr, inside)) = limit else { return Ok(Some(Bound::Unbounded)) };
         Ok(match eval::eval(ctx, &self.env(), expr)? {
             Value::Null => None,
@@ -273,7 +285,7 @@ impl Run<'_> {
     }
 
     /// The values that a column may have, each once.
-    fn wanted(&self, ctx: &mut Context<'_>, values: &Values) -> Result<Vec<Value>, Interrupt> {
+    pub(super) fn wanted(&self, ctx: &mut Context<'_>, values: &Values) -> Result<Vec<Value>, Interrupt> {
         let mut wanted = match values {
             Values::List(list) => eval::values(ctx, &self.env(), list)?,
             Values::Query(query) => {
@@ -318,7 +330,7 @@ impl Run<'_> {
 
     /// Visits rows that were found by `key`, and leaves a read behind, also if something fails on the way.
     #[allow(clippy::too_many_arguments)]
-    fn read<'t>(
+    pub(super) fn read<'t>(
         &mut self,
         ctx: &mut Context<'_>,
         step: &RelStep,
@@ -377,16 +389,16 @@ impl Run<'_> {
 }
 
 /// The parts of [`Access::Ordered`].
-struct Along<'p> {
-    index: usize,
-    columns: &'p [usize],
-    descending: bool,
+pub(super) struct Along<'p> {
+    pub(super) index: usize,
+    pub(super) columns: &'p [usize],
+    pub(super) descending: bool,
     low: &'p Option<(Expr, bool)>,
     high: &'p Option<(Expr, bool)>,
 }
 
 /// Rows in the order of some columns, with those that are equal in all of them brought into heap order.
-struct Runs<'t, 'p, I: Iterator<Item = (RowId, &'t Tuple)>> {
+pub(super) struct Runs<'t, 'p, I: Iterator<Item = (RowId, &'t Tuple)>> {
     rows: std::iter::Peekable<I>,
     columns: &'p [usize],
     /// The rest of the present run, last row first.
@@ -417,7 +429,7 @@ impl<'t, I: Iterator<Item = (RowId, &'t Tuple)>> Iterator for Runs<'t, '_, I> {
 }
 
 /// The values of some expressions; `None` if one is NULL and so equal to nothing.
-fn key(ctx: &mut Context<'_>, env: &Env<'_>, list: &[Expr]) -> Result<Option<Key>, Interrupt> {
+pub(super) fn key(ctx: &mut Context<'_>, env: &Env<'_>, list: &[Expr]) -> Result<Option<Key>, Interrupt> {
     let mut key = Key::new();
     for e in list {
         match eval::eval(ctx, env, e)? {

@@ -132,7 +132,7 @@ impl Machine<'_> {
             self.lock_row(row, isolde_sql::ast::LockStrength::Update)?;
         }
         run.triggered().written = Some((Event::Update, Some(old.clone())));
-        self.update_version(run, row, old, new);
+        self.update_version(run, row, old, new)?;
         run.written(row);
         Ok(())
     }
@@ -178,7 +178,7 @@ impl Machine<'_> {
         self.undisturbed(run, row, "deleted")?;
         let both = (Some(&old), None);
         let queued = self.after_row(triggers, Event::Delete, ColumnSet::NONE, both, run)?;
-        self.delete_version(run, row, &old);
+        self.delete_version(run, row, &old)?;
         self.queue_after(triggers, Event::Delete, both, queued, run);
         Ok(())
     }

@@ -63,7 +63,7 @@ fn waits(run: &Run<'_>, thread: usize) -> Option<String> {
         }
         WaitsFor::Lock { key: LockKey::Advisory(key), .. } => format!("advisory lock {key}"),
         WaitsFor::Lock { key: LockKey::AdvisoryPair(a, b), .. } => format!("advisory lock ({a}, {b})"),
-        WaitsFor::Time(_) => return None,
+        WaitsFor::Time(_) | WaitsFor::SafeSnapshot => return None,
     };
     let holders: Vec<String> = on
         .iter()
@@ -103,6 +103,6 @@ fn events(step: &Step, what: WaitsFor) -> Vec<LockEventKind> {
             step.footprint.locks.iter().filter(|l| (l.table, l.row) == row).map(|l| l.kind).collect()
         }
         WaitsFor::Lock { key, .. } => step.footprint.heavy.iter().filter(|l| l.key == key).map(|l| l.kind).collect(),
-        WaitsFor::Time(_) => Vec::new(),
+        WaitsFor::Time(_) | WaitsFor::SafeSnapshot => Vec::new(),
     }
 }

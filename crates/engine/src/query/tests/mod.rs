@@ -104,6 +104,7 @@ impl Fixture {
             host: &mut self.host,
             calls: &mut self.calls,
             reads: &mut self.reads,
+            reader: None,
         })
     }
 

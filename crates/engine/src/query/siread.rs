@@ -1,0 +1,176 @@
+//! What a scan leaves behind at SERIALIZABLE.
+//!
+//! Rows are found by whatever path is quickest here; what is remembered is the path that PostgreSQL would have taken
+//! ([`Siread`]). So this is a pass of its own, before the rows are looked at, except where a scan follows an index and may stop early:
+//! then it is the rows that it came to.
+
+use std::cell::{Cell, RefCell};
+use std::ops::Bound;
+
+use isolde_sql::catalog::TableId;
+use isolde_sql::{Row, Value};
+
+use super::Flow;
+use super::join::{Run, Sink};
+use super::scan::{Along, Runs, key};
+use crate::eval::{Context, Interrupt, RelRow};
+use crate::plan::siread::{Search, Siread};
+use crate::plan::{Access, RelStep};
+use crate::storage::{RowId, TableData, Tuple};
+
+type Visited = Vec<(RowId, u64, Row)>;
+/// The bounds of a range.
+type Range = (Bound<Value>, Bound<Value>);
+
+impl Run<'_> {
+    /// Remembers that a table is scanned, and looks for what others have written on the way.
+    pub(super) fn siread(&mut self, ctx: &mut Context<'_>, step: &RelStep, table: TableId) -> Result<(), Interrupt> {
+        let view = ctx.view;
+        let Some(reader) = ctx.reader.as_mut() else { return Ok(()) };
+        if !reader.watches() {
+            return Ok(());
+        }
+        if reader.skips_index(table, view) {
+            return Ok(reader.scan(view, table)?);
+        }
+        match &step.siread {
+            _ if matches!(step.access, Access::Ordered { .. }) => Ok(()),
+            Siread::Sequential => Ok(reader.scan(view, table)?),
+            Siread::Index(searches) => searches.iter().try_for_each(|search| self.search(ctx, step, table, search)),
+        }
+    }
+
+    fn search(
+        &mut self,
+        ctx: &mut Context<'_>,
+        step: &RelStep,
+        table: TableId,
+        search: &Search,
+    ) -> Result<(), Interrupt> {
+        let view = ctx.view;
+        let Some((leading, found)) = self.found(ctx, view.table(table), search)? else { return Ok(()) };
+        let Some(reader) = ctx.reader.as_mut() else { return Ok(()) };
+        if leading.is_empty() {
+            reader.search(view, table, search.index, None);
+        }
+        leading.iter().for_each(|value| reader.search(view, table, search.index, Some(value)));
+        let unseen = reader.unseen(table);
+        for (row, position, values) in found {
+            self.slots[step.rel] = RelRow::of_table(row, position, values.clone());
+            if self.holds(ctx, &search.conditions)?
+                && let Some(reader) = ctx.reader.as_mut()
+            {
+                reader.fetch(view, &unseen, (table, row), position, &values)?;
+            }
+        }
+        for version in &unseen {
+            for values in version.on_the_way(view) {
+                self.slots[step.rel] = RelRow::new(values.clone());
+                if self.holds(ctx, &search.conditions)?
+                    && let Some(reader) = ctx.reader.as_mut()
+                {
+                    reader.pass(version)?;
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The values of the index's first column that are searched for, if they are known, and at least the rows that a search finds. `None`: a
+    /// value is NULL, so that nothing is searched at all.
+    fn found(
+        &self,
+        ctx: &mut Context<'_>,
+        data: &TableData,
+        search: &Search,
+    ) -> Result<Option<(Vec<Value>, Visited)>, Interrupt> {
+        let index = search.index;
+        let visited = |rows: &mut dyn Iterator<Item = (RowId, &Tuple)>| -> Visited {
+            rows.map(|(row, tuple)| (row, tuple.position, tuple.values.clone())).collect()
+        };
+        Ok(match &search.access {
+            Access::Lookup { keys, .. } => {
+                let Some(key) = key(ctx, &self.env(), keys)? else { return Ok(None) };
+                let rows = visited(&mut data.lookup(index, &key));
+                Some((key.into_iter().take(1).collect(), rows))
+            }
+            Access::Each { values, .. } => {
+                let wanted = self.wanted(ctx, values)?;
+                let rows = wanted.iter().flat_map(|v| visited(&mut data.lookup(index, std::slice::from_ref(v))));
+                let rows = rows.collect();
+                (!wanted.is_empty()).then_some((wanted, rows))
+            }
+            Access::Range { low, high, .. } => {
+                let (Some(low), Some(high)) = (self.limit(ctx, low)?, self.limit(ctx, high)?) else { return Ok(None) };
+                Some((Vec::new(), visited(&mut data.range(index, low.as_ref(), high.as_ref()))))
+            }
+            _ => Some((Vec::new(), visited(&mut data.iter()))),
+        })
+    }
+
+    /// A scan along an index, which remembers the rows it came to.
+    pub(super) fn along_watched<'t>(
+        &mut self,
+        ctx: &mut Context<'_>,
+        step: &RelStep,
+        table: TableId,
+        (along, range): (&Along<'_>, Range),
+        rows: Runs<'t, '_, impl Iterator<Item = (RowId, &'t Tuple)>>,
+        sink: &mut Sink<'_>,
+    ) -> Flow {
+        let visited = RefCell::new(Visited::new());
+        let exhausted = Cell::new(false);
+        let mut rows = rows;
+        let told = std::iter::from_fn(|| {
+            let next = rows.next();
+            match next {
+                Some((row, tuple)) => visited.borrow_mut().push((row, tuple.position, tuple.values.clone())),
+                None => exhausted.set(true),
+            }
+            next
+        });
+        let flow = self.read(ctx, step, table, &[], &[], told, sink)?;
+        let visited = visited.into_inner();
+        let view = ctx.view;
+        let nulls = !self.plan.grouping.as_ref().is_some_and(|g| g.first_only);
+        let Some(reader) = ctx.reader.as_mut() else { return Ok(flow) };
+        reader.search(view, table, along.index, None);
+        let unseen = reader.unseen(table);
+        let first = along.columns.first().copied().unwrap_or_default();
+        for (row, position, values) in visited.iter().filter(|(_, _, values)| nulls || !values[first].is_null()) {
+            reader.fetch(view, &unseen, (table, *row), *position, values)?;
+        }
+        let last = visited.last().filter(|_| !exhausted.get()).map(|(_, _, values)| values);
+        for version in &unseen {
+            let met = |values: &&Row| {
+                (nulls || !values[first].is_null())
+                    && inside(&values[first], &range)
+                    && last.is_none_or(|last| {
+                        let order = along.columns.iter().map(|&c| values[c].cmp(&last[c])).find(|o| o.is_ne());
+                        order.is_none_or(|o| if along.descending { o.is_gt() } else { o.is_lt() })
+                    })
+            };
+            if version.on_the_way(view).iter().any(met) {
+                reader.pass(version)?;
+            }
+        }
+        Ok(flow)
+    }
+}
+
+/// Whether a value lies in a range; NULL lies in none but the whole.
+fn inside(value: &Value, (low, high): &Range) -> bool {
+    let above = match low {
+        Bound::Unbounded => true,
+        Bound::Included(low) => value >= low,
+        Bound::Excluded(low) => value > low,
+    };
+    let below = match high {
+        Bound::Unbounded => true,
+        Bound::Included(high) => value <= high,
+        Bound::Excluded(high) => value < high,
+    };
+    let bounded = !matches!((low, high), (Bound::Unbounded, Bound::Unbounded));
+    above && below && !(bounded && value.is_null())
+}
