@@ -6,6 +6,7 @@
 //! - [`single`]: one session. Exercises the meaning of SQL: expressions, joins, aggregates, constraints.
 //! - [`concurrent`]: two or three sessions with open transactions. Exercises waiting, re-checking, isolation, deadlocks.
 //! - [`world`] and [`concurrent_world`]: the same on generated schemas, with every kind of statement.
+//! - [`serializable`]: two to four sessions at SERIALIZABLE. Exercises who fails for what others did.
 //! - [`procedures`]: routines in PL/pgSQL, called by one session or two.
 //!
 //! The same seed gives the same program on every machine. What PostgreSQL leaves open is not generated: `LIMIT` comes
@@ -17,12 +18,14 @@ mod expression;
 mod procedure;
 mod query;
 pub mod schema;
+mod serializable;
 mod statement;
 mod surface;
 mod trigger;
 mod world;
 
 pub use dice::Dice;
+pub use serializable::serializable;
 
 use crate::program::Program;
 use procedure::{Routine, Style};
@@ -48,6 +51,7 @@ pub const GENERATORS: &[Generator] = &[
     Generator { name: "procedures", weight: 10, generate: procedures },
     Generator { name: "world", weight: 20, generate: world },
     Generator { name: "worlds", weight: 40, generate: concurrent_world },
+    Generator { name: "serializable", weight: 10, generate: serializable },
 ];
 
 /// The generator that this seed chooses, by weight.

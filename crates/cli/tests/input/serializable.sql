@@ -1,4 +1,0 @@
-CREATE TABLE t (n int);
-
---@ thread a isolation serializable
-SELECT n FROM t;
