@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use isolde_sql::ast::plpgsql::RaiseLevel;
 use isolde_sql::ast::TransactionModes;
+use isolde_sql::ast::plpgsql::RaiseLevel;
 use isolde_sql::typed::Transaction as Control;
 use isolde_sql::{SqlError, SqlState};
 

@@ -15,7 +15,7 @@ use std::sync::{Arc, LazyLock};
 use isolde_sql::ast::LockStrength;
 use isolde_sql::catalog::{Catalog, RoutineId};
 use isolde_sql::typed::{StatementKind, Transaction as Control};
-use isolde_sql::{SqlError, SqlState, Value};
+use isolde_sql::{Row, SqlError, SqlState, Value};
 
 use crate::database::Database;
 use crate::eval::{self, CallResult, Calls, Context, Env, Interrupt};
@@ -157,7 +157,8 @@ impl<'a> Machine<'a> {
             StatementKind::Query(_)
             | StatementKind::Insert(_)
             | StatementKind::Update(_)
-            | StatementKind::Delete(_) => self.run_rows(&prepared, &params, begun, fetch),
+            | StatementKind::Delete(_)
+            | StatementKind::Merge(_) => self.run_rows(&prepared, &params, begun, fetch),
             StatementKind::Call(routine, _) => self.run_call(&prepared, *routine, &params, begun),
             StatementKind::Do(_) => {
                 let Plan::Do(code) = &prepared.plan else { unreachable!("DO has code") };
@@ -216,7 +217,7 @@ impl<'a> Machine<'a> {
                 Ok(()) => {}
                 Err(Stop::Wait(target)) => return Err(self.begin_wait(target)),
                 Err(Stop::Error(error)) => return Err(self.fail(error)),
-                Err(Stop::Call(..) | Stop::Trigger(_) | Stop::Query(_)) => {
+                Err(Stop::Call(..) | Stop::Trigger(_) | Stop::Query(_) | Stop::With(..)) => {
                     unreachable!("a table lock needs nothing else")
                 }
             }
@@ -262,6 +263,9 @@ impl<'a> Machine<'a> {
                     self.note_outcome(&produced);
                 }
                 let frame = self.session.frames.pop();
+                if let Some(slot) = run.slot {
+                    return self.keep_with(slot, produced.rows, *run);
+                }
                 if let Some(Frame::Statement(frame)) = frame.filter(|_| fetch.is_some_and(|n| produced.rows.len() >= n))
                 {
                     produced.rest = Some(Box::new(StatementFrame { running: Some(run), between: true, ..frame }));
@@ -285,6 +289,7 @@ impl<'a> Machine<'a> {
                 self.enter_trigger(*call)
             }
             Err(Stop::Query(query)) => self.enter_query(query, params, *run),
+            Err(Stop::With(slot, statement)) => self.enter_with(slot, statement, params, *run),
         }
     }
 
@@ -316,6 +321,7 @@ impl<'a> Machine<'a> {
                 self.mark_entered(*run);
                 return self.begin_wait(target);
             }
+            Err(Interrupt::With(slot, statement)) => return self.enter_with(slot, statement, params, *run),
             Err(Interrupt::Error(error)) => return self.fail(error),
         };
         self.mark_entered(*run);
@@ -332,6 +338,34 @@ impl<'a> Machine<'a> {
         self.mark_entered(run);
         let frame = StatementFrame { running: Some(Box::new(inner)), ..StatementFrame::new(query, params.into()) };
         self.session.frames.push(Frame::Statement(frame));
+        Ran::On
+    }
+
+    /// Runs a WITH statement of the statement at the top, with its snapshot.
+    fn enter_with(&mut self, slot: usize, statement: Arc<Prepared>, params: &[Value], run: Running) -> Ran {
+        let mut inner = Running::new(run.view.clone(), run.start);
+        inner.calls = Calls::knowing(run.calls.withs());
+        inner.slot = Some(slot);
+        inner.withs = statement.plan.withs();
+        self.mark_entered(run);
+        let frame = StatementFrame { running: Some(Box::new(inner)), ..StatementFrame::new(statement, params.into()) };
+        self.session.frames.push(Frame::Statement(frame));
+        Ran::On
+    }
+
+    /// A WITH statement is done: its rows, and what it leaves to do, go to the statement around it.
+    fn keep_with(&mut self, slot: usize, rows: Vec<Row>, inner: Running) -> Ran {
+        if let Some(Frame::Statement(frame)) = self.session.frames.last_mut()
+            && let Some(run) = &mut frame.running
+        {
+            for (other, known) in inner.calls.withs().iter().enumerate() {
+                if let Some(known) = known {
+                    run.calls.keep_with(other, known.clone());
+                }
+            }
+            run.calls.keep_with(slot, rows.into());
+            run.after.extend(inner.after);
+        }
         Ran::On
     }
 
@@ -378,14 +412,15 @@ impl<'a> Machine<'a> {
         if self.session.transaction.is_none() {
             self.begin_implicit();
         }
-        let changes = !matches!(&prepared.statement.kind, StatementKind::Query(q) if q.locking.is_empty());
+        let plain = matches!(&prepared.statement.kind, StatementKind::Query(q) if q.locking.is_empty());
+        let changes = !plain || prepared.plan.modifies_in_with();
         let transaction = self.session.transaction.as_mut().expect("a transaction was just begun");
         if transaction.failed {
             return Err(in_failed_transaction());
         }
         if transaction.read_only && changes {
             let verb = prepared.plan.result().0;
-            let verb = if verb == "SELECT" { "SELECT FOR UPDATE" } else { verb };
+            let verb = if verb == "SELECT" && !plain { "SELECT FOR UPDATE" } else { verb };
             return Err(read_only(verb));
         }
         transaction.queried = true;
@@ -404,7 +439,7 @@ impl<'a> Machine<'a> {
         let view =
             transaction.begin_statement(&schema.catalog, &self.db.committed, self.db.committed_digest, self.db.epoch);
         let snapshot = Snapshot::new(view.clone(), self.db.committed_digest, self.db.epoch);
-        Ok(Running::new(snapshot, self.db.next_position))
+        Ok(Running { withs: prepared.plan.withs(), ..Running::new(snapshot, self.db.next_position) })
     }
 
     /// In autocommit, a statement of a routine is a transaction of its own.
@@ -657,7 +692,7 @@ impl Produced {
     pub(crate) fn into_result(self) -> StatementResult {
         let tag: Arc<str> = match self.verb {
             "INSERT" => format!("INSERT 0 {}", self.count).into(),
-            "SELECT" | "UPDATE" | "DELETE" => format!("{} {}", self.verb, self.count).into(),
+            "SELECT" | "UPDATE" | "DELETE" | "MERGE" => format!("{} {}", self.verb, self.count).into(),
             verb => verb.into(),
         };
         StatementResult { tag, columns: self.columns, rows: self.rows }

@@ -9,7 +9,7 @@ use isolde_sql::typed::{self, OutputColumn, QueryBody, Rel, RelSource, RowLockin
 use isolde_sql::{Diagnostic, Type};
 
 use crate::footprint::ColumnSet;
-use crate::plan::{self, Expr, QueryPlan, SelectPlan, Subquery};
+use crate::plan::{self, Expr, QueryPlan, SelectPlan, Subquery, WithPlan};
 use crate::routine::Code;
 
 /// A statement, ready to run against the catalog it was prepared for.
@@ -35,6 +35,7 @@ pub(crate) enum Plan {
     Insert(InsertPlan),
     Update(UpdatePlan),
     Delete(DeletePlan),
+    Merge(MergePlan),
     /// The arguments.
     Call(Vec<Expr>),
     /// The block's code.
@@ -54,6 +55,7 @@ pub(crate) struct LockingPlan {
 
 #[derive(Debug)]
 pub(crate) struct InsertPlan {
+    pub(crate) withs: Option<Arc<[WithPlan]>>,
     pub(crate) table: TableId,
     pub(crate) source: Subquery,
     /// One per column of the table, over the source row.
@@ -80,6 +82,7 @@ pub(crate) struct ConflictUpdatePlan {
 
 #[derive(Debug)]
 pub(crate) struct UpdatePlan {
+    pub(crate) withs: Option<Arc<[WithPlan]>>,
     pub(crate) table: TableId,
     pub(crate) select: SelectPlan,
     pub(crate) set: Vec<(usize, Expr)>,
@@ -92,10 +95,36 @@ pub(crate) struct UpdatePlan {
 
 #[derive(Debug)]
 pub(crate) struct DeletePlan {
+    pub(crate) withs: Option<Arc<[WithPlan]>>,
     pub(crate) table: TableId,
     pub(crate) select: SelectPlan,
     pub(crate) returning: Vec<Expr>,
     pub(crate) columns: Arc<[OutputColumn]>,
+}
+
+#[derive(Debug)]
+pub(crate) struct MergePlan {
+    pub(crate) withs: Option<Arc<[WithPlan]>>,
+    pub(crate) table: TableId,
+    pub(crate) select: SelectPlan,
+    pub(crate) checks: Vec<CheckPlan>,
+    pub(crate) whens: Vec<MergeWhenPlan>,
+}
+
+#[derive(Debug)]
+pub(crate) struct MergeWhenPlan {
+    pub(crate) matched: bool,
+    pub(crate) condition: Option<Expr>,
+    pub(crate) action: MergeActionPlan,
+}
+
+/// What MERGE does, over the target (rel 0) and the source.
+#[derive(Debug)]
+pub(crate) enum MergeActionPlan {
+    Update(Vec<(usize, Expr)>, ColumnSet),
+    Delete,
+    Insert(Vec<Expr>),
+    Nothing,
 }
 
 /// A CHECK, compiled.
@@ -156,6 +185,7 @@ fn is_visible(statement: &StatementKind) -> bool {
             drawing || !query.locking.is_empty() || !query.tables().is_empty()
         }
         StatementKind::Insert(_) | StatementKind::Update(_) | StatementKind::Delete(_) => true,
+        StatementKind::Merge(_) => true,
         StatementKind::Define(_) | StatementKind::Truncate(_) | StatementKind::LockTable { .. } => true,
         StatementKind::Transaction(_) | StatementKind::Set { .. } => false,
         StatementKind::Session(command) => matches!(command, SessionCommand::Maintain { .. }),
@@ -176,6 +206,7 @@ impl Plan {
             StatementKind::Insert(insert) => {
                 let (returning, columns) = returning(catalog, insert.returning.as_ref());
                 Plan::Insert(InsertPlan {
+                    withs: withs(catalog, &insert.with),
                     table: insert.table,
                     source: Subquery::new(catalog, &insert.source),
                     values: compile(&insert.values),
@@ -196,6 +227,7 @@ impl Plan {
                 used.extend(update.returning.iter().flat_map(|r| &r.exprs));
                 let (returning, columns) = returning(catalog, update.returning.as_ref());
                 Plan::Update(UpdatePlan {
+                    withs: withs(catalog, &update.with),
                     table: update.table,
                     select: plan::select(catalog, &update.select, &used),
                     set: assignments(catalog, &update.set),
@@ -209,12 +241,37 @@ impl Plan {
                 let used: Vec<&typed::Expr> = delete.returning.iter().flat_map(|r| &r.exprs).collect();
                 let (returning, columns) = returning(catalog, delete.returning.as_ref());
                 let select = plan::select(catalog, &delete.select, &used);
-                Plan::Delete(DeletePlan { table: delete.table, select, returning, columns })
+                Plan::Delete(DeletePlan {
+                    withs: withs(catalog, &delete.with),
+                    table: delete.table,
+                    select,
+                    returning,
+                    columns,
+                })
             }
+            StatementKind::Merge(merge) => Plan::Merge(merge_plan(catalog, merge)),
             StatementKind::Call(_, args) => Plan::Call(compile(args)),
             StatementKind::Do(routine) => Plan::Do(Arc::new(Code::compile(catalog, routine))),
             _ => Plan::Other,
         }
+    }
+
+    /// The WITH queries of the statement, if it has any.
+    pub(crate) fn withs(&self) -> Option<Arc<[WithPlan]>> {
+        match self {
+            Plan::Query(plan) if plan.query.withs.is_empty() => None,
+            Plan::Query(plan) => Some(plan.query.withs.clone().into()),
+            Plan::Insert(plan) => plan.withs.clone(),
+            Plan::Update(plan) => plan.withs.clone(),
+            Plan::Delete(plan) => plan.withs.clone(),
+            Plan::Merge(plan) => plan.withs.clone(),
+            Plan::Call(_) | Plan::Do(_) | Plan::Other => None,
+        }
+    }
+
+    /// Whether a query changes rows after all.
+    pub(crate) fn modifies_in_with(&self) -> bool {
+        matches!(self, Plan::Query(plan) if plan.query.withs.iter().any(|w| matches!(w, WithPlan::Modify { .. })))
     }
 
     /// The verb of the command tag, and the columns of the result.
@@ -224,10 +281,49 @@ impl Plan {
             Plan::Insert(plan) => ("INSERT", plan.columns.clone()),
             Plan::Update(plan) => ("UPDATE", plan.columns.clone()),
             Plan::Delete(plan) => ("DELETE", plan.columns.clone()),
+            Plan::Merge(_) => ("MERGE", Arc::default()),
             Plan::Call(_) => ("CALL", Arc::default()),
             Plan::Do(_) => ("DO", Arc::default()),
             Plan::Other => ("", Arc::default()),
         }
+    }
+}
+
+fn withs(catalog: &Catalog, with: &[typed::With]) -> Option<Arc<[WithPlan]>> {
+    (!with.is_empty()).then(|| plan::withs(catalog, with).into())
+}
+
+fn merge_plan(catalog: &Catalog, merge: &typed::Merge) -> MergePlan {
+    let mut used: Vec<&typed::Expr> = Vec::new();
+    for when in &merge.whens {
+        used.extend(&when.condition);
+        match &when.action {
+            typed::MergeAction::Update(set) => used.extend(set.iter().map(|(_, e)| e)),
+            typed::MergeAction::Insert(values) => used.extend(values),
+            typed::MergeAction::Delete | typed::MergeAction::Nothing => {}
+        }
+    }
+    let action = |action: &typed::MergeAction| match action {
+        typed::MergeAction::Update(set) => {
+            MergeActionPlan::Update(assignments(catalog, set), set.iter().map(|(c, _)| *c).collect())
+        }
+        typed::MergeAction::Insert(values) => {
+            MergeActionPlan::Insert(values.iter().map(|e| plan::expr(catalog, e)).collect())
+        }
+        typed::MergeAction::Delete => MergeActionPlan::Delete,
+        typed::MergeAction::Nothing => MergeActionPlan::Nothing,
+    };
+    let when = |when: &typed::MergeWhen| MergeWhenPlan {
+        matched: when.matched,
+        condition: when.condition.as_ref().map(|e| plan::expr(catalog, e)),
+        action: action(&when.action),
+    };
+    MergePlan {
+        withs: withs(catalog, &merge.with),
+        table: merge.table,
+        select: plan::select(catalog, &merge.select, &used),
+        checks: checks(catalog, merge.table),
+        whens: merge.whens.iter().map(when).collect(),
     }
 }
 

@@ -164,6 +164,8 @@ impl Database {
     fn hash_running(&self, run: &Running, h: &mut Digester) {
         hash_snapshot(&run.view, h);
         run.calls.iter().for_each(|result| result.hash(h));
+        run.calls.withs().hash(h);
+        (run.slot, run.complete).hash(h);
         (run.next, run.after_next, run.after.len(), run.count, run.entered).hash(h);
         run.output.hash(h);
         run.after.iter().skip(run.after_next).for_each(|after| hash_after(after, h));

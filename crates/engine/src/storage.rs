@@ -96,7 +96,12 @@ pub struct TableData {
 impl TableData {
     /// An empty table with this many indexes.
     pub fn new(indexes: usize) -> Self {
-        TableData { rows: OrdMap::new(), indexes: (0..indexes).map(|_| OrdSet::new()).collect(), used: false, moved: false }
+        TableData {
+            rows: OrdMap::new(),
+            indexes: (0..indexes).map(|_| OrdSet::new()).collect(),
+            used: false,
+            moved: false,
+        }
     }
 
     /// The number of rows.

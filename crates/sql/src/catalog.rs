@@ -67,6 +67,8 @@ pub struct Column {
     pub sequence: Option<Arc<str>>,
     /// `GENERATED ALWAYS AS IDENTITY`
     pub identity_always: bool,
+    /// `GENERATED ... AS IDENTITY`, of either kind.
+    pub identity: bool,
 }
 
 /// An index.

@@ -1,5 +1,7 @@
 //! What user code has answered so far.
 
+use std::sync::Arc;
+
 use isolde_sql::catalog::RoutineId;
 use isolde_sql::{Row, Value};
 
@@ -10,6 +12,8 @@ use super::Interrupt;
 pub(crate) struct Calls {
     results: Vec<CallResult>,
     next: usize,
+    /// The rows of WITH statements that have run, by their slots. They stay for the whole statement.
+    withs: Vec<Option<Arc<[Row]>>>,
 }
 
 /// What a call gave.
@@ -51,6 +55,29 @@ impl Calls {
     /// All results: they are part of the state of a statement that waits.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &CallResult> {
         self.results.iter()
+    }
+
+    /// The rows of a WITH statement, if it has run.
+    pub(crate) fn with(&self, slot: usize) -> Option<Arc<[Row]>> {
+        self.withs.get(slot).cloned().flatten()
+    }
+
+    /// A WITH statement has run.
+    pub(crate) fn keep_with(&mut self, slot: usize, rows: Arc<[Row]>) {
+        if self.withs.len() <= slot {
+            self.withs.resize(slot + 1, None);
+        }
+        self.withs[slot] = Some(rows);
+    }
+
+    /// The WITH statements that have run, for a statement inside of the same.
+    pub(crate) fn withs(&self) -> &[Option<Arc<[Row]>>] {
+        &self.withs
+    }
+
+    /// Calls of a statement that knows what these WITH statements gave.
+    pub(crate) fn knowing(withs: &[Option<Arc<[Row]>>]) -> Self {
+        Calls { withs: withs.to_vec(), ..Calls::default() }
     }
 
     /// The result of the call now met, if it has been made.

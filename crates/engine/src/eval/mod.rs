@@ -11,6 +11,7 @@
 
 mod calls;
 mod subquery;
+mod with;
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -23,9 +24,11 @@ use smallvec::SmallVec;
 
 pub(crate) use calls::{CallResult, Calls};
 pub(crate) use subquery::{Cache, rows_of, run_source};
+pub(crate) use with::{each_with, working};
 
 use crate::footprint::Read;
 use crate::lock::Target;
+use crate::plan::WithPlan;
 use crate::plan::expr::{AnyOf, DomainCast, Expr, IntegerOp, PureFn};
 use crate::plan::facts::is_stable;
 use crate::prepare::Prepared;
@@ -71,6 +74,8 @@ pub(crate) enum Interrupt {
     Lock(Arc<Prepared>),
     /// It waits for this inside a function.
     Wait(Target),
+    /// It needs the rows of this statement of WITH, to be kept in this slot.
+    With(usize, Arc<Prepared>),
 }
 
 impl From<SqlError> for Interrupt {
@@ -113,6 +118,18 @@ pub(crate) struct Env<'a> {
     aggregates: &'a [Value],
     outputs: &'a [Value],
     cache: Option<&'a Cache>,
+    extra: Option<&'a Extra<'a>>,
+}
+
+/// What few queries have.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Extra<'a> {
+    /// The query's WITH queries.
+    pub(crate) withs: &'a [WithPlan],
+    /// The values of window functions.
+    pub(crate) windowed: &'a [Value],
+    /// The values of functions that yield rows.
+    pub(crate) expanded: &'a [Value],
 }
 
 /// The rows of one level.
@@ -127,7 +144,7 @@ enum Rows<'a> {
 impl<'a> Env<'a> {
     /// No row at all.
     pub(crate) const EMPTY: Env<'static> =
-        Env { rows: Rows::All(&[]), outer: None, groups: &[], aggregates: &[], outputs: &[], cache: None };
+        Env { rows: Rows::All(&[]), outer: None, groups: &[], aggregates: &[], outputs: &[], cache: None, extra: None };
 
     /// One row per relation.
     pub(crate) fn new(rows: &'a [RelRow]) -> Env<'a> {
@@ -155,13 +172,18 @@ impl<'a> Env<'a> {
         Env { groups, aggregates, ..self }
     }
 
+    /// The same with what few queries have.
+    pub(crate) fn extended(self, extra: Option<&'a Extra<'a>>) -> Env<'a> {
+        Env { extra, ..self }
+    }
+
     /// The same with a result row, for sort keys.
     pub(crate) fn with_outputs(self, outputs: &'a [Value]) -> Env<'a> {
         Env { outputs, ..self }
     }
 
     #[inline]
-    fn up(&self, depth: u16) -> &Env<'a> {
+    pub(crate) fn up(&self, depth: u16) -> &Env<'a> {
         let mut env = self;
         for _ in 0..depth {
             env = env.outer.expect("a reference leads no further out than its query stands");
@@ -283,6 +305,8 @@ pub(crate) fn eval(ctx: &mut Context<'_>, env: &Env<'_>, expr: &Expr) -> Result<
         }
         Expr::Group { depth, key } => env.up(*depth).groups[*key].clone(),
         Expr::Aggregated { depth, call } => env.up(*depth).aggregates[*call].clone(),
+        Expr::Windowed(n) => env.extra.map_or(Value::Null, |extra| extra.windowed[*n].clone()),
+        Expr::Expanded(n) => env.extra.map_or(Value::Null, |extra| extra.expanded[*n].clone()),
         Expr::Output(n) => env.outputs[*n].clone(),
         Expr::Integer(op, range, builtin, ab) => integer(ctx, env, (*op, range, builtin), &ab.0, &ab.1)?,
         Expr::Pure(builtin, function, args) => pure(ctx, env, builtin, *function, args)?,
@@ -297,6 +321,7 @@ pub(crate) fn eval(ctx: &mut Context<'_>, env: &Env<'_>, expr: &Expr) -> Result<
         Expr::Cast { expr, from, to, explicit } => value::cast(&*operand(ctx, env, expr)?, *from, *to, *explicit)?,
         Expr::Row(list) => Value::Record(values(ctx, env, list)?.into()),
         Expr::Scalar(query) => subquery::scalar(ctx, env, query)?,
+        Expr::ScalarRow(query) => subquery::scalar_row(ctx, env, query)?,
         Expr::Compare(..) | Expr::And(_) | Expr::Or(_) | Expr::Not(_) | Expr::IsNull(..) | Expr::IsTruth(..) => {
             truth_value(truth(ctx, env, expr)?)
         }
@@ -456,7 +481,7 @@ fn nowhere<T>(
     let mut ctx = Context { view: &NO_TABLES, params, host, calls, reads, reader: None };
     evaluate(&mut ctx).map_err(|why| match why {
         Interrupt::Error(error) => error,
-        Interrupt::Call(..) | Interrupt::Lock(_) | Interrupt::Wait(_) => {
+        Interrupt::Call(..) | Interrupt::Lock(_) | Interrupt::Wait(_) | Interrupt::With(..) => {
             SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, "this function needs a session")
         }
     })

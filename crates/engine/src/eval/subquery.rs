@@ -17,13 +17,15 @@ use crate::query;
 /// What one execution of a query remembers.
 #[derive(Default)]
 pub(crate) struct Cache {
-    results: RefCell<FxHashMap<usize, Cached>>,
+    pub(super) results: RefCell<FxHashMap<usize, Cached>>,
+    /// What the last rounds of recursive WITH queries found.
+    pub(super) working: RefCell<FxHashMap<usize, Rc<[Row]>>>,
     /// Probes already in the footprint: the step, and its key.
     probes: RefCell<FxHashSet<(usize, SmallVec<[Value; 1]>)>>,
 }
 
 #[derive(Clone)]
-enum Cached {
+pub(super) enum Cached {
     Value(Value),
     Exists(bool),
     Rows(Rc<[Row]>),
@@ -31,7 +33,7 @@ enum Cached {
 }
 
 /// The one column of a subquery, for IN.
-struct ValueSet {
+pub(super) struct ValueSet {
     values: FxHashSet<Value>,
     has_null: bool,
 }
@@ -56,7 +58,7 @@ impl<'a> Env<'a> {
     }
 
     /// The memory that lasts as long as the subquery's result.
-    fn cache_for(&self, query: &Subquery) -> Option<&'a Cache> {
+    pub(super) fn cache_for(&self, query: &Subquery) -> Option<&'a Cache> {
         match query.outward {
             None => self.outermost_cache(),
             Some(0 | 1) => None,
@@ -95,8 +97,24 @@ fn run(ctx: &mut Context<'_>, env: &Env<'_>, query: &Subquery, wanted: u64) -> R
 }
 
 /// The rows that a statement starts from.
-pub(crate) fn run_source(ctx: &mut Context<'_>, query: &Subquery) -> Result<Vec<Row>, Interrupt> {
-    run(ctx, &Env::EMPTY, query, u64::MAX)
+pub(crate) fn run_source(ctx: &mut Context<'_>, env: &Env<'_>, query: &Subquery) -> Result<Vec<Row>, Interrupt> {
+    run(ctx, env, query, u64::MAX)
+}
+
+/// `(SELECT a, b)` as a record.
+pub(super) fn scalar_row(ctx: &mut Context<'_>, env: &Env<'_>, query: &Subquery) -> Result<Value, Interrupt> {
+    let result = remember(ctx, env, query, |ctx| {
+        let rows = run(ctx, env, query, 2)?;
+        match rows.as_slice() {
+            [] => Ok(Cached::Value(Value::Null)),
+            [row] => Ok(Cached::Value(Value::Record(row.clone()))),
+            _ => Err(too_many().into()),
+        }
+    })?;
+    match result {
+        Cached::Value(value) => Ok(value),
+        _ => Ok(Value::Null),
+    }
 }
 
 /// `(SELECT ...)`

@@ -17,6 +17,7 @@
 
 mod constraint;
 mod foreign_key;
+mod merge;
 mod modify;
 mod select;
 mod version;
@@ -30,6 +31,7 @@ use isolde_sql::{Row, SqlError, Value};
 use crate::eval::{Calls, Interrupt};
 use crate::lock::{RowRef, Target};
 use crate::machine::Machine;
+use crate::plan::WithPlan;
 use crate::prepare::{Plan, Prepared};
 use crate::query::Candidate;
 use crate::session::StatementFrame;
@@ -69,6 +71,12 @@ pub(crate) struct Running {
     pub(crate) triggered: Option<Box<Triggered>>,
     /// Rows that the routines it called have changed.
     pub(crate) disturbed: Vec<RowRef>,
+    /// Its WITH queries.
+    pub(crate) withs: Option<Arc<[WithPlan]>>,
+    /// It is itself a WITH statement, whose rows go to this slot of the one around it.
+    pub(crate) slot: Option<usize>,
+    /// Its own rows are done; what remains are WITH statements that nobody has asked for, and foreign keys.
+    pub(crate) complete: bool,
 }
 
 /// What the row phase goes through.
@@ -106,6 +114,8 @@ pub(crate) enum Stop {
     Trigger(Box<trigger::Call>),
     /// It needs the rows of a query inside it, which locks them.
     Query(Arc<Prepared>),
+    /// It needs a statement of its WITH clause to run, whose rows go to a slot.
+    With(usize, Arc<Prepared>),
 }
 
 impl From<SqlError> for Stop {
@@ -121,6 +131,7 @@ impl From<Interrupt> for Stop {
             Interrupt::Call(routine, args) => Stop::Call(routine, args),
             Interrupt::Lock(query) => Stop::Query(query),
             Interrupt::Wait(target) => Stop::Wait(target),
+            Interrupt::With(slot, statement) => Stop::With(slot, statement),
         }
     }
 }
@@ -143,6 +154,9 @@ impl Running {
             entered: false,
             triggered: None,
             disturbed: Vec::new(),
+            withs: None,
+            slot: None,
+            complete: false,
         }
     }
 
@@ -185,21 +199,44 @@ impl Machine<'_> {
         if let StatementKind::Truncate(tables) = &prepared.statement.kind {
             return self.truncate_firing(tables, run);
         }
-        match &prepared.plan {
-            Plan::Query(plan) if plan.locking.is_empty() => {
-                let rows = self.with_context(&run.view.tables, params, &mut run.calls, |ctx| {
-                    crate::query::run(ctx, &plan.query, None)
-                })?;
-                let count = rows.len() as u64;
-                return Ok(Produced { verb: "SELECT", columns: plan.columns.clone(), rows, count, rest: None });
+        if !run.complete {
+            match &prepared.plan {
+                Plan::Query(plan) if plan.locking.is_empty() => {
+                    let rows = self.with_context(&run.view.tables, params, &mut run.calls, |ctx| {
+                        crate::query::run(ctx, &plan.query, None)
+                    })?;
+                    if plan.query.withs.is_empty() {
+                        let count = rows.len() as u64;
+                        return Ok(Produced { verb: "SELECT", columns: plan.columns.clone(), rows, count, rest: None });
+                    }
+                    run.output = rows;
+                }
+                Plan::Query(plan) => self.lock_rows(plan, params, run)?,
+                Plan::Insert(plan) => self.insert(plan, params, run)?,
+                Plan::Update(plan) => self.update(plan, params, run)?,
+                Plan::Delete(plan) => self.delete(plan, params, run)?,
+                Plan::Merge(plan) => self.merge(plan, params, run)?,
+                Plan::Call(_) | Plan::Do(_) | Plan::Other => {
+                    unreachable!("only queries and changes of rows are run as statements")
+                }
             }
-            Plan::Query(plan) => self.lock_rows(plan, params, run)?,
-            Plan::Insert(plan) => self.insert(plan, params, run)?,
-            Plan::Update(plan) => self.update(plan, params, run)?,
-            Plan::Delete(plan) => self.delete(plan, params, run)?,
-            Plan::Call(_) | Plan::Do(_) | Plan::Other => {
-                unreachable!("only queries and changes of rows are run as statements")
+            run.complete = run.withs.is_some();
+        }
+        if let Some(withs) = &run.withs {
+            // Changes are made whether or not anybody has asked for their rows.
+            for with in withs.iter() {
+                if let WithPlan::Modify { slot, statement } = with
+                    && run.calls.with(*slot).is_none()
+                {
+                    return Err(Stop::With(*slot, statement.clone()));
+                }
             }
+        }
+        if run.slot.is_some() {
+            // Its foreign keys are looked at when the whole statement is done.
+            let rows = std::mem::take(&mut run.output);
+            let (verb, columns) = prepared.plan.result();
+            return Ok(Produced { verb, columns, rows, count: run.count, rest: None });
         }
         self.work_off(run)?;
         let (verb, columns) = prepared.plan.result();
@@ -207,6 +244,7 @@ impl Machine<'_> {
         let count = if let Plan::Query(_) = prepared.plan { rows.len() as u64 } else { run.count };
         Ok(Produced { verb, columns, rows, count, rest: None })
     }
+
     /// What is to be seen to after the rows, in the order of the queue.
     pub(crate) fn work_off(&mut self, run: &mut Running) -> Result<(), Stop> {
         while run.after_next < run.after.len() {

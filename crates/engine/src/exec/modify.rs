@@ -12,7 +12,7 @@ use isolde_sql::{Row, SqlError, SqlState, Value};
 
 use super::version::{Lock, Version};
 use super::{Input, Running, Stop};
-use crate::eval::{self, Env, RelRow};
+use crate::eval::{self, Cache, Context, Env, Extra, Interrupt, RelRow};
 use crate::footprint::{ColumnSet, Write};
 use crate::lock::RowRef;
 use crate::machine::Machine;
@@ -31,8 +31,7 @@ impl Machine<'_> {
             self.before_insert(triggers, plan, run)?;
         }
         if run.input.is_none() {
-            let rows =
-                self.with_context(&run.view.tables, params, &mut run.calls, |ctx| eval::run_source(ctx, &plan.source))?;
+            let rows = self.evaluate(&[], params, run, |ctx, env| eval::run_source(ctx, env, &plan.source))?;
             run.calls.clear();
             run.input = Some(Input::Rows(rows.into()));
         }
@@ -329,15 +328,17 @@ impl Machine<'_> {
         Ok(())
     }
 
-    fn scan(
+    pub(super) fn scan(
         &mut self,
         select: &crate::plan::SelectPlan,
         params: &[Value],
         run: &mut Running,
     ) -> Result<Arc<[Candidate]>, Stop> {
         if run.input.is_none() {
-            let found =
-                self.with_context(&run.view.tables, params, &mut run.calls, |ctx| query::candidates(ctx, select))?;
+            let withs = run.withs.clone();
+            let found = self.with_context(&run.view.tables, params, &mut run.calls, |ctx| {
+                query::candidates(ctx, select, withs.as_deref().unwrap_or_default())
+            })?;
             self.footprint.reads.iter_mut().for_each(|r| r.current = true);
             run.calls.clear();
             run.input = Some(Input::Candidates(found.into()));
@@ -374,9 +375,10 @@ impl Machine<'_> {
                 let mut newest = seen.clone();
                 newest.rows[0].position = tuple.position;
                 newest.rows[0].values = tuple.values;
+                let withs = run.withs.clone();
                 let holds = !self.rechecks()
                     || self.with_context(&run.view.tables, params, &mut run.calls, |ctx| {
-                        query::recheck(ctx, select, &newest)
+                        query::recheck(ctx, select, withs.as_deref().unwrap_or_default(), &newest)
                     })?;
                 Ok(holds.then_some(newest))
             }
@@ -477,23 +479,39 @@ impl Machine<'_> {
     }
 
     fn eval_one(&mut self, expr: &Expr, rows: &[RelRow], params: &[Value], run: &mut Running) -> Result<Value, Stop> {
-        Ok(self.with_context(&run.view.tables, params, &mut run.calls, |ctx| eval::eval(ctx, &Env::new(rows), expr))?)
+        self.evaluate(rows, params, run, |ctx, env| eval::eval(ctx, env, expr))
     }
 
-    fn eval_all(
+    /// Evaluates over some rows, with the statement's WITH queries in sight.
+    fn evaluate<T>(
+        &mut self,
+        rows: &[RelRow],
+        params: &[Value],
+        run: &mut Running,
+        act: impl FnOnce(&mut Context<'_>, &Env<'_>) -> Result<T, Interrupt>,
+    ) -> Result<T, Stop> {
+        let env = Env::new(rows);
+        let Some(withs) = run.withs.clone() else {
+            return Ok(self.with_context(&run.view.tables, params, &mut run.calls, |ctx| act(ctx, &env))?);
+        };
+        let (cache, extra) = (Cache::default(), Extra { withs: &withs, ..Extra::default() });
+        let env = env.cached(&cache).extended(Some(&extra));
+        Ok(self.with_context(&run.view.tables, params, &mut run.calls, |ctx| act(ctx, &env))?)
+    }
+
+    pub(super) fn eval_all(
         &mut self,
         exprs: &[Expr],
         rows: &[RelRow],
         params: &[Value],
         run: &mut Running,
     ) -> Result<Vec<Value>, Stop> {
-        let env = Env::new(rows);
-        Ok(self.with_context(&run.view.tables, params, &mut run.calls, |ctx| {
-            exprs.iter().map(|e| eval::eval(ctx, &env, e)).collect::<Result<Vec<_>, _>>()
-        })?)
+        self.evaluate(rows, params, run, |ctx, env| {
+            exprs.iter().map(|e| eval::eval(ctx, env, e)).collect::<Result<Vec<_>, _>>()
+        })
     }
 
-    fn eval_condition(
+    pub(super) fn eval_condition(
         &mut self,
         expr: &Expr,
         rows: &[RelRow],

@@ -72,8 +72,9 @@ impl Machine<'_> {
         }
         if changed && self.rechecks() {
             let Some(select) = plan.query.select() else { return Ok(Some(newest)) };
-            let holds = self
-                .with_context(&run.view.tables, params, &mut run.calls, |ctx| query::recheck(ctx, select, &newest))?;
+            let holds = self.with_context(&run.view.tables, params, &mut run.calls, |ctx| {
+                query::recheck(ctx, select, &plan.query.withs, &newest)
+            })?;
             if !holds {
                 return Ok(None);
             }

@@ -2,14 +2,20 @@
 
 use isolde_sql::ast::{Maintenance, TableLockMode};
 use isolde_sql::catalog::{Catalog, TableConstraintDef, TableId};
-use isolde_sql::typed::{self, CursorCommand, Define, QueryBody, RelSource, SessionCommand, StatementKind};
+use isolde_sql::typed::{
+    self, CursorCommand, Define, MergeAction, QueryBody, RelSource, SessionCommand, StatementKind, With, WithBody,
+};
 
 /// The table locks that a statement takes before it begins. What foreign keys need is locked when they are looked at.
 pub(crate) fn table_locks(catalog: &Catalog, statement: &StatementKind) -> Box<[(TableId, TableLockMode)]> {
     let mut locks = Locks::default();
     match statement {
-        StatementKind::Query(query) => locks.query(query),
+        StatementKind::Query(query) => {
+            locks.withs(catalog, &query.with);
+            locks.query(query);
+        }
         StatementKind::Insert(insert) => {
+            locks.withs(catalog, &insert.with);
             locks.add(insert.table, TableLockMode::RowExclusive);
             locks.query(&insert.source);
             locks.exprs(&insert.values);
@@ -19,15 +25,30 @@ pub(crate) fn table_locks(catalog: &Catalog, statement: &StatementKind) -> Box<[
             locks.exprs(insert.returning.iter().flat_map(|r| &r.exprs));
         }
         StatementKind::Update(update) => {
+            locks.withs(catalog, &update.with);
             locks.add(update.table, TableLockMode::RowExclusive);
             locks.select(&update.select);
             locks.exprs(update.set.iter().map(|(_, e)| e));
             locks.exprs(update.returning.iter().flat_map(|r| &r.exprs));
         }
         StatementKind::Delete(delete) => {
+            locks.withs(catalog, &delete.with);
             locks.add(delete.table, TableLockMode::RowExclusive);
             locks.select(&delete.select);
             locks.exprs(delete.returning.iter().flat_map(|r| &r.exprs));
+        }
+        StatementKind::Merge(merge) => {
+            locks.withs(catalog, &merge.with);
+            locks.add(merge.table, TableLockMode::RowExclusive);
+            locks.select(&merge.select);
+            for when in &merge.whens {
+                locks.exprs(&when.condition);
+                match &when.action {
+                    MergeAction::Update(set) => locks.exprs(set.iter().map(|(_, e)| e)),
+                    MergeAction::Insert(values) => locks.exprs(values),
+                    MergeAction::Delete | MergeAction::Nothing => {}
+                }
+            }
         }
         StatementKind::Truncate(tables) => tables.iter().for_each(|t| locks.add(*t, TableLockMode::AccessExclusive)),
         StatementKind::LockTable { tables, mode, .. } => tables.iter().for_each(|t| locks.add(*t, *mode)),
@@ -62,6 +83,23 @@ impl Locks {
         let reads = mode == TableLockMode::AccessShare;
         if !self.0.iter().any(|(t, m)| *t == table && (reads || *m == mode)) {
             self.0.push((table, mode));
+        }
+    }
+
+    /// What the statements of WITH need; its queries are among those of the statement.
+    fn withs(&mut self, catalog: &Catalog, withs: &[With]) {
+        for with in withs {
+            match &with.body {
+                WithBody::Modify(statement) => {
+                    let needed = table_locks(catalog, &statement.kind);
+                    needed.iter().for_each(|(table, mode)| self.add(*table, *mode));
+                }
+                WithBody::Query(query) => self.query(query),
+                WithBody::Recursive { first, step, .. } => {
+                    self.query(first);
+                    self.query(step);
+                }
+            }
         }
     }
 

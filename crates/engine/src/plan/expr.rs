@@ -47,6 +47,8 @@ pub(crate) enum Expr {
         depth: u16,
         call: usize,
     },
+    Windowed(usize),
+    Expanded(usize),
     Output(usize),
     /// `=`, `<` and so on between values of one type, by the order of [`Value`].
     Compare(Comparison, Box<(Expr, Expr)>),
@@ -75,6 +77,7 @@ pub(crate) enum Expr {
     },
     Row(Box<[Expr]>),
     Scalar(Box<Subquery>),
+    ScalarRow(Box<Subquery>),
     Exists(Box<Subquery>),
     Quantified(Box<Quantified>),
     AnyOf(Box<AnyOf>),
@@ -177,6 +180,8 @@ pub(crate) fn expr(catalog: &Catalog, e: &typed::Expr) -> Expr {
         ExprKind::NamedField(slot, name) => Expr::NamedField(*slot, name.clone()),
         ExprKind::Group { depth, key } => Expr::Group { depth: *depth, key: *key },
         ExprKind::Aggregated { depth, call } => Expr::Aggregated { depth: *depth, call: *call },
+        ExprKind::Windowed(n) => Expr::Windowed(*n),
+        ExprKind::Expanded(n) => Expr::Expanded(*n),
         ExprKind::Output(n) => Expr::Output(*n),
         ExprKind::Call(builtin, args) => call(builtin, args, all(args)),
         ExprKind::Routine(id, args) => Expr::Routine(*id, all(args)),
@@ -199,6 +204,7 @@ pub(crate) fn expr(catalog: &Catalog, e: &typed::Expr) -> Expr {
         ExprKind::Cast { expr: inner, explicit } => cast(expr(catalog, inner), inner.ty, e.ty, *explicit),
         ExprKind::Row(list) => Expr::Row(all(list)),
         ExprKind::Scalar(query) => Expr::Scalar(Box::new(Subquery::of_rows(catalog, query, Some(2)))),
+        ExprKind::ScalarRow(query) => Expr::ScalarRow(Box::new(Subquery::of_rows(catalog, query, Some(2)))),
         ExprKind::Exists(query) => Expr::Exists(Box::new(Subquery::of_rows(catalog, &without_outputs(query), Some(1)))),
         ExprKind::AnyOf(any) => Expr::AnyOf(Box::new(AnyOf {
             left: expr(catalog, &any.left),
@@ -233,6 +239,10 @@ fn without_outputs(query: &typed::Query) -> typed::Query {
     if let QueryBody::Select(select) = &mut query.body
         && select.grouping.is_none()
         && !select.distinct
+        && select.windows.is_empty()
+        && select.expansions.is_empty()
+        && select.distinct_on == 0
+        && !query.with_ties
     {
         select.projection.clear();
         query.order_by.clear();

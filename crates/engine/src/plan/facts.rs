@@ -38,6 +38,7 @@ pub(super) fn facts(e: &Expr) -> Facts {
                 facts.local &= *depth == 0;
             }
             ExprKind::Group { .. } | ExprKind::Aggregated { .. } | ExprKind::Output(_) => facts.local = false,
+            ExprKind::Windowed(_) | ExprKind::Expanded(_) => facts.local = false,
             ExprKind::Param(_) => facts.params = true,
             ExprKind::NamedField(..) => {
                 facts.params = true;
@@ -81,6 +82,15 @@ pub(super) fn outward(query: &Query) -> Option<u16> {
             nearest = Some(nearest.map_or(depth - level, |n| n.min(depth - level)));
         }
     });
+    // A WITH query has the same rows for one execution of the query it belongs to, while that is in progress other ones each round.
+    query.sources(0, &mut |source, level| {
+        let depth = match source {
+            RelSource::With { depth, .. } if *depth > level => *depth - level + 1,
+            RelSource::Working { depth, .. } if *depth > level => *depth - level,
+            _ => return,
+        };
+        nearest = Some(nearest.map_or(depth, |n| n.min(depth)));
+    });
     nearest
 }
 
@@ -88,7 +98,8 @@ pub(super) fn outward(query: &Query) -> Option<u16> {
 pub(super) fn source_rels(source: &RelSource) -> RelSet {
     let mut rels = RelSet::new();
     match source {
-        RelSource::Table(_) => {}
+        RelSource::Table(_) | RelSource::With { .. } | RelSource::Working { .. } => {}
+        RelSource::RowsFrom { parts, .. } => parts.iter().for_each(|part| rels.extend(source_rels(&part.source))),
         RelSource::Query { query, .. } => rels = query_rels(query),
         RelSource::Function(_, args) | RelSource::Routine(_, args) => {
             args.iter().for_each(|arg| rels.extend(facts(arg).rels));

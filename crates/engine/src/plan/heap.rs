@@ -8,20 +8,22 @@ use isolde_sql::Type;
 use isolde_sql::builtin::AggregateKind;
 use isolde_sql::catalog::Catalog;
 
-use super::{Access, AggregatePlan, BodyPlan, Expr, Item, Nest, QueryPlan, RelStep, SortKey, Source};
+use super::{Access, AggregatePlan, BodyPlan, Expr, Item, Nest, QueryPlan, RelStep, SelectPlan, SortKey, Source};
 use crate::footprint::ColumnSet;
 
 /// Widens the reads of a query to all columns where the order of rows shows in its result.
 pub(super) fn widen(catalog: &Catalog, plan: &mut QueryPlan) {
+    let staged = |select: &SelectPlan| select.stages.is_some();
     let ordered = plan.limit.is_some() || plan.offset.is_some() || !plan.order_by.is_empty();
     let BodyPlan::Select(select) = &mut plan.body else { return };
     let shows = match &select.grouping {
         Some(grouping) => grouping.calls.iter().any(depends_on_order),
+        None if staged(select) => true,
         // What DISTINCT leaves is sorted by all its values.
         None => ordered && !select.distinct,
     };
     if shows {
-        let keys = if select.grouping.is_none() { plan.order_by.as_slice() } else { &[] };
+        let keys = if select.grouping.is_none() && !staged(select) { plan.order_by.as_slice() } else { &[] };
         each_step(&mut select.nest, &mut |step| {
             if !at_most_one(step) && !tells_apart(catalog, step, keys) {
                 step.read.columns = ColumnSet::ALL;
@@ -33,6 +35,7 @@ pub(super) fn widen(catalog: &Catalog, plan: &mut QueryPlan) {
 fn depends_on_order(call: &AggregatePlan) -> bool {
     match call.aggregate.kind {
         AggregateKind::StringAgg => !call.distinct,
+        AggregateKind::Mode => true,
         AggregateKind::Sum | AggregateKind::Avg => call.aggregate.args == [Type::Float8],
         _ => false,
     }

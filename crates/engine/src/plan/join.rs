@@ -31,7 +31,8 @@ enum Operand<'e> {
 
 /// Plans FROM and WHERE: the nest, and how many hash tables it uses.
 pub(super) fn nest(catalog: &Catalog, select: &Select, also_used: &[&typed::Expr]) -> (Nest, usize) {
-    let mut planner = Planner { catalog, select, used: Used::of_select(select, also_used), hashes: 0, single: RelSet::new() };
+    let mut planner =
+        Planner { catalog, select, used: Used::of_select(select, also_used), hashes: 0, single: RelSet::new() };
     let (mut operands, mut conditions) = (Vec::new(), Vec::new());
     if let Some(from) = &select.from {
         flatten(from, &mut operands, &mut conditions);
@@ -193,9 +194,7 @@ impl Planner<'_> {
     fn rel(&mut self, rel: usize, conditions: &mut Vec<Condition<'_>>, bound: &RelSet, once: bool) -> RelStep {
         let path = self.path(rel, conditions, bound);
         let siread = match self.select.rels[rel].source {
-            RelSource::Table(id) => {
-                siread::choose(self.catalog, self.catalog.table(id), rel, conditions, &self.single)
-            }
+            RelSource::Table(id) => siread::choose(self.catalog, self.catalog.table(id), rel, conditions, &self.single),
             _ => Siread::Sequential,
         };
         let mut position = 0;
@@ -228,7 +227,17 @@ impl Planner<'_> {
     }
 
     fn source(&self, rel: usize) -> Source {
-        match &self.select.rels[rel].source {
+        self.compile_source(&self.select.rels[rel].source)
+    }
+
+    fn compile_source(&self, source: &RelSource) -> Source {
+        match source {
+            RelSource::With { depth, index } => Source::With { depth: *depth, index: *index },
+            RelSource::Working { depth, index } => Source::Working { depth: *depth, index: *index },
+            RelSource::RowsFrom { parts, ordinality } => Source::RowsFrom {
+                parts: parts.iter().map(|part| (self.compile_source(&part.source), part.width)).collect(),
+                ordinality: *ordinality,
+            },
             RelSource::Table(id) => Source::Table(*id),
             RelSource::Query { query, .. } => Source::Query(Subquery::new(self.catalog, query)),
             RelSource::Function(f, args) => Source::Function(*f, exprs(self.catalog, args)),

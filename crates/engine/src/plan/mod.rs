@@ -21,6 +21,8 @@ mod join;
 mod order;
 mod path;
 pub(crate) mod siread;
+mod stages;
+mod with;
 
 use std::sync::Arc;
 
@@ -32,18 +34,24 @@ use isolde_sql::{Row, Value};
 
 pub(crate) use expr::{Expr, Subquery, expr};
 use siread::Siread;
+pub(crate) use stages::{BoundPlan, CallPlan, ExpansionPlan, FramePlan, Reach, StagesPlan, WindowPlan};
+pub(crate) use with::{WithPlan, withs};
 
 use crate::footprint::{ColumnSet, Predicate};
 use expr::exprs;
+use stages::stages;
 
 /// How to run a query.
 #[derive(Clone, Debug)]
 pub(crate) struct QueryPlan {
+    /// Its WITH queries.
+    pub(crate) withs: Vec<WithPlan>,
     pub(crate) body: BodyPlan,
     pub(crate) order_by: Vec<SortKey>,
     /// The rows come in that order by themselves.
     pub(crate) sorted: bool,
     pub(crate) limit: Option<Expr>,
+    pub(crate) with_ties: bool,
     pub(crate) offset: Option<Expr>,
     /// It locks its rows, so it must not be run as if it did not.
     pub(crate) locks: bool,
@@ -71,6 +79,8 @@ pub(crate) struct SelectPlan {
     /// The select list is all columns of this relation: the result is its row as it stands.
     pub(crate) whole: Option<usize>,
     pub(crate) distinct: bool,
+    /// Windows, functions that yield rows and DISTINCT ON, if it has any of them.
+    pub(crate) stages: Option<Box<StagesPlan>>,
     /// The select list has effects, so it is evaluated in the order of the result and for its rows alone.
     pub(crate) late: bool,
 }
@@ -123,7 +133,21 @@ pub(crate) struct RelStep {
 pub(crate) enum Source {
     Table(TableId),
     Query(Subquery),
+    /// A WITH query of the query `depth` levels outward.
+    With {
+        depth: u16,
+        index: usize,
+    },
+    /// What the last round of a recursive WITH query found.
+    Working {
+        depth: u16,
+        index: usize,
+    },
     Function(SetFunction, Vec<Expr>),
+    RowsFrom {
+        parts: Vec<(Source, usize)>,
+        ordinality: bool,
+    },
     /// `once`: the arguments are the same for all rows of the other relations, and so is the result.
     Routine {
         id: RoutineId,
@@ -177,6 +201,10 @@ pub(crate) struct ReadPlan {
 #[derive(Clone, Debug)]
 pub(crate) struct GroupingPlan {
     pub(crate) keys: Vec<Expr>,
+    /// GROUPING SETS; none is one of all keys.
+    pub(crate) sets: Vec<Vec<usize>>,
+    /// GROUPING(...): the keys that each asks about.
+    pub(crate) masks: Vec<Vec<usize>>,
     pub(crate) calls: Vec<AggregatePlan>,
     pub(crate) having: Option<Expr>,
     /// The first row that has a value for the only aggregate decides it.
@@ -225,10 +253,12 @@ pub(crate) fn query(catalog: &Catalog, q: &typed::Query) -> QueryPlan {
         },
     };
     let mut plan = QueryPlan {
+        withs: withs(catalog, &q.with),
         body,
         order_by: sort_keys(catalog, &q.order_by),
         sorted: false,
         limit: q.limit.as_ref().map(|e| expr(catalog, e)),
+        with_ties: q.with_ties,
         offset: q.offset.as_ref().map(|e| expr(catalog, e)),
         locks: !q.locking.is_empty(),
     };
@@ -255,7 +285,7 @@ fn name_outputs(plan: &mut QueryPlan) {
 pub(crate) fn select(catalog: &Catalog, s: &typed::Select, also_used: &[&typed::Expr]) -> SelectPlan {
     let (nest, hashes) = join::nest(catalog, s, also_used);
     let projection = exprs(catalog, &s.projection);
-    let whole = if s.grouping.is_none() { whole_row(s, &projection) } else { None };
+    let whole = if s.grouping.is_none() && s.expansions.is_empty() { whole_row(s, &projection) } else { None };
     let mut plan = SelectPlan {
         nulls: s.rels.iter().map(|rel| rel.columns.iter().map(|_| Value::Null).collect()).collect(),
         nest,
@@ -264,6 +294,7 @@ pub(crate) fn select(catalog: &Catalog, s: &typed::Select, also_used: &[&typed::
         projection,
         whole,
         distinct: s.distinct,
+        stages: stages(catalog, s),
         late: !s.distinct && s.projection.iter().any(has_effects),
     };
     order::for_extreme(catalog, &mut plan);
@@ -288,18 +319,23 @@ fn whole_row(s: &typed::Select, projection: &[Expr]) -> Option<usize> {
 }
 
 fn grouping(catalog: &Catalog, g: &typed::Grouping) -> GroupingPlan {
-    let call = |c: &typed::AggregateCall| AggregatePlan {
+    GroupingPlan {
+        keys: exprs(catalog, &g.keys),
+        sets: g.sets.clone(),
+        masks: g.masks.clone(),
+        calls: g.calls.iter().map(|c| aggregate(catalog, c)).collect(),
+        having: g.having.as_ref().map(|e| expr(catalog, e)),
+        first_only: false,
+    }
+}
+
+fn aggregate(catalog: &Catalog, c: &typed::AggregateCall) -> AggregatePlan {
+    AggregatePlan {
         aggregate: c.aggregate,
         args: exprs(catalog, &c.args),
         distinct: c.distinct,
         order_by: sort_keys(catalog, &c.order_by),
         filter: c.filter.as_ref().map(|e| expr(catalog, e)),
-    };
-    GroupingPlan {
-        keys: exprs(catalog, &g.keys),
-        calls: g.calls.iter().map(call).collect(),
-        having: g.having.as_ref().map(|e| expr(catalog, e)),
-        first_only: false,
     }
 }
 

@@ -17,6 +17,8 @@ pub(super) fn by_index(catalog: &Catalog, plan: &mut QueryPlan) {
     if let super::BodyPlan::Select(select) = &mut plan.body
         && select.grouping.is_none()
         && !select.distinct
+        && select.stages.is_none()
+        && !plan.with_ties
     {
         plan.sorted = follow(catalog, select, &columns, descending);
     }
@@ -25,6 +27,9 @@ pub(super) fn by_index(catalog: &Catalog, plan: &mut QueryPlan) {
 /// The same for a lone `min` or `max`.
 pub(super) fn for_extreme(catalog: &Catalog, select: &mut SelectPlan) {
     let Some((column, descending)) = select.grouping.as_ref().and_then(extreme) else { return };
+    if select.stages.is_some() {
+        return;
+    }
     let served = follow(catalog, select, &[column], descending);
     if let Some(grouping) = &mut select.grouping {
         grouping.first_only = served;
@@ -33,7 +38,9 @@ pub(super) fn for_extreme(catalog: &Catalog, select: &mut SelectPlan) {
 
 /// The column whose smallest or (true) largest value is all that is asked for.
 fn extreme(grouping: &GroupingPlan) -> Option<((u16, u16), bool)> {
-    let ([], [call]) = (grouping.keys.as_slice(), grouping.calls.as_slice()) else { return None };
+    let ([], [call], []) = (grouping.keys.as_slice(), grouping.calls.as_slice(), grouping.sets.as_slice()) else {
+        return None;
+    };
     let plain = call.filter.is_none() && call.order_by.is_empty();
     let descending = match call.aggregate.kind {
         AggregateKind::Min => false,

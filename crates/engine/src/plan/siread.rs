@@ -109,13 +109,7 @@ fn best_index(
 }
 
 /// How many rows an index leaves to look at; `None` if it does not serve.
-fn rows_served(
-    table: &Table,
-    index: usize,
-    rel: usize,
-    conditions: &[Condition<'_>],
-    single: &RelSet,
-) -> Option<f64> {
+fn rows_served(table: &Table, index: usize, rel: usize, conditions: &[Condition<'_>], single: &RelSet) -> Option<f64> {
     let index = &table.indexes[index];
     let mut rows = ROWS;
     let (mut equalities, mut leading) = (0, false);
@@ -176,4 +170,3 @@ pub(super) fn is_single(access: &Access, implied: &[Condition<'_>], single: &Rel
     let known = |c: &Condition<'_>| c.facts.rels.iter().all(|r| *r == rel || single.contains(r));
     matches!(access, Access::Lookup { unique: true, .. }) && implied.iter().all(known)
 }
-

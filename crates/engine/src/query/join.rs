@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 
 use super::scan::HashTable;
 use super::{Candidate, Flow, GO_ON, Level};
-use crate::eval::{Cache, Context, Env, Interrupt, RelRow, all_true};
+use crate::eval::{Context, Env, Interrupt, RelRow, all_true};
 use crate::plan::{Expr, Item, Nest, SelectPlan, Step};
 
 /// What is called with every joined row.
@@ -45,13 +45,13 @@ impl<'r> Run<'r> {
     }
 
     /// A run in which every relation has one row, that of the candidate.
-    pub(super) fn fixed(plan: &'r SelectPlan, candidate: &'r Candidate, cache: &'r Cache) -> Run<'r> {
-        Run { fixed: Some(candidate), ..Run::new(plan, Level { outer: None, cache }) }
+    pub(super) fn fixed(plan: &'r SelectPlan, candidate: &'r Candidate, level: Level<'r>) -> Run<'r> {
+        Run { fixed: Some(candidate), ..Run::new(plan, level) }
     }
 
     /// The rows bound so far.
     pub(super) fn env(&self) -> Env<'_> {
-        Env::new(&self.slots).within(self.level.outer).cached(self.level.cache)
+        Env::new(&self.slots).within(self.level.outer).cached(self.level.cache).extended(self.level.extra)
     }
 
     /// Calls `sink` with every joined row that satisfies all conditions.

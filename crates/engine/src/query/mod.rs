@@ -9,9 +9,12 @@
 
 mod group;
 mod join;
+mod ordered_set;
 mod scan;
 mod siread;
 mod sort;
+mod stages;
+mod window;
 
 #[cfg(test)]
 mod tests;
@@ -23,8 +26,8 @@ use isolde_sql::{Row, SqlError, SqlState, Value};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use crate::eval::{self, Cache, Context, Env, Interrupt, RelRow};
-use crate::plan::{BodyPlan, Expr, QueryPlan, SelectPlan};
+use crate::eval::{self, Cache, Context, Env, Extra, Interrupt, RelRow};
+use crate::plan::{BodyPlan, Expr, QueryPlan, SelectPlan, WithPlan};
 use join::Run;
 use sort::Sorter;
 
@@ -38,13 +41,24 @@ const GO_ON: Flow = Ok(ControlFlow::Continue(()));
 struct Level<'l> {
     outer: Option<&'l Env<'l>>,
     cache: &'l Cache,
+    extra: Option<&'l Extra<'l>>,
 }
 
 impl<'l> Level<'l> {
     /// The query's own level, without rows.
     fn env(self) -> Env<'l> {
-        Env::EMPTY.within(self.outer).cached(self.cache)
+        Env::EMPTY.within(self.outer).cached(self.cache).extended(self.extra)
     }
+
+    /// Its WITH queries.
+    fn withs(self) -> &'l [WithPlan] {
+        self.extra.map_or(&[], |extra| extra.withs)
+    }
+}
+
+/// What a query or statement with these WITH queries has to extend its level with.
+fn extra_of(withs: &[WithPlan]) -> Option<Extra<'_>> {
+    (!withs.is_empty()).then(|| Extra { withs, ..Extra::default() })
 }
 
 /// One joined row, before projection: a row per relation of FROM.
@@ -71,7 +85,8 @@ pub(crate) fn at_most(
     }
     unread(ctx, |ctx| {
         let cache = Cache::default();
-        let level = Level { outer, cache: &cache };
+        let extra = extra_of(&plan.withs);
+        let level = Level { outer, cache: &cache, extra: extra.as_ref() };
         let env = level.env();
         let mut window = Window::new(ctx, &env, plan)?;
         window.take = window.take.min(wanted);
@@ -79,6 +94,9 @@ pub(crate) fn at_most(
             return Ok(Vec::new());
         }
         match &plan.body {
+            BodyPlan::Select(select) if select.stages.is_some() || plan.with_ties => {
+                stages::run(ctx, plan, select, level, window)
+            }
             BodyPlan::Select(select) if select.grouping.is_some() => group::run(ctx, plan, select, level, window),
             BodyPlan::Select(select) => select_rows(ctx, plan, select, level, window),
             BodyPlan::Values(rows) => {
@@ -103,11 +121,17 @@ fn locks_where_it_cannot_wait() -> SqlError {
 /// Whether a query has a row.
 pub(crate) fn exists(ctx: &mut Context<'_>, plan: &QueryPlan, outer: Option<&Env<'_>>) -> Result<bool, Interrupt> {
     match plan.select().filter(|_| !plan.locks) {
-        Some(select) if select.grouping.is_none() && plan.limit.is_none() && plan.offset.is_none() => {
+        Some(select)
+            if select.grouping.is_none()
+                && select.stages.is_none()
+                && plan.limit.is_none()
+                && plan.offset.is_none() =>
+        {
             unread(ctx, |ctx| {
                 let cache = Cache::default();
                 let mut found = false;
-                Run::new(select, Level { outer, cache: &cache }).rows(ctx, &mut |_, _| {
+                let extra = extra_of(&plan.withs);
+                Run::new(select, Level { outer, cache: &cache, extra: extra.as_ref() }).rows(ctx, &mut |_, _| {
                     found = true;
                     Ok(ControlFlow::Break(()))
                 })?;
@@ -119,11 +143,16 @@ pub(crate) fn exists(ctx: &mut Context<'_>, plan: &QueryPlan, outer: Option<&Env
 }
 
 /// The joined rows that satisfy WHERE, for UPDATE and DELETE.
-pub(crate) fn candidates(ctx: &mut Context<'_>, plan: &SelectPlan) -> Result<Vec<Candidate>, Interrupt> {
+pub(crate) fn candidates(
+    ctx: &mut Context<'_>,
+    plan: &SelectPlan,
+    withs: &[WithPlan],
+) -> Result<Vec<Candidate>, Interrupt> {
     unread(ctx, |ctx| {
         let cache = Cache::default();
         let mut found = Vec::new();
-        Run::new(plan, Level { outer: None, cache: &cache }).rows(ctx, &mut |_, run| {
+        let extra = extra_of(withs);
+        Run::new(plan, Level { outer: None, cache: &cache, extra: extra.as_ref() }).rows(ctx, &mut |_, run| {
             found.push(Candidate { rows: run.slots.clone() });
             GO_ON
         })?;
@@ -138,14 +167,15 @@ pub(crate) fn locking_candidates(
 ) -> Result<(Vec<Candidate>, Option<u64>, u64), Interrupt> {
     unread(ctx, |ctx| {
         let cache = Cache::default();
-        let env = Env::EMPTY.cached(&cache);
-        let window = Window::new(ctx, &env, plan)?;
+        let extra = extra_of(&plan.withs);
+        let level = Level { outer: None, cache: &cache, extra: extra.as_ref() };
+        let window = Window::new(ctx, &level.env(), plan)?;
         let limit = (window.take != u64::MAX).then_some(window.take);
         let Some(select) = plan.select().filter(|_| window.take > 0) else {
             return Ok((Vec::new(), limit, window.skip));
         };
         let mut sorter = Sorter::new(&plan.order_by);
-        Run::new(select, Level { outer: None, cache: &cache }).rows(ctx, &mut |ctx, run| {
+        Run::new(select, level).rows(ctx, &mut |ctx, run| {
             let outputs = if sorter.uses_outputs() { project_slots(ctx, select, run)? } else { Row::default() };
             let env = run.env().with_outputs(&outputs);
             sorter.push(ctx, &env, Candidate { rows: run.slots.clone() })?;
@@ -156,28 +186,55 @@ pub(crate) fn locking_candidates(
 }
 
 /// EvalPlanQual: whether exactly these rows still satisfy all join conditions and WHERE.
-pub(crate) fn recheck(ctx: &mut Context<'_>, plan: &SelectPlan, candidate: &Candidate) -> Result<bool, Interrupt> {
+pub(crate) fn recheck(
+    ctx: &mut Context<'_>,
+    plan: &SelectPlan,
+    withs: &[WithPlan],
+    candidate: &Candidate,
+) -> Result<bool, Interrupt> {
     let cache = Cache::default();
     let mut holds = false;
-    Run::fixed(plan, candidate, &cache).rows(ctx, &mut |_, _| {
+    let extra = extra_of(withs);
+    let level = Level { outer: None, cache: &cache, extra: extra.as_ref() };
+    Run::fixed(plan, candidate, level).rows(ctx, &mut |_, _| {
         holds = true;
         Ok(ControlFlow::Break(()))
     })?;
     Ok(holds)
 }
 
+/// EvalPlanQual for MERGE: whether the target, which comes first, still belongs to the other rows.
+pub(crate) fn still_joined(
+    ctx: &mut Context<'_>,
+    plan: &SelectPlan,
+    withs: &[WithPlan],
+    candidate: &Candidate,
+) -> Result<bool, Interrupt> {
+    let cache = Cache::default();
+    let extra = extra_of(withs);
+    let level = Level { outer: None, cache: &cache, extra: extra.as_ref() };
+    let mut joined = false;
+    Run::fixed(plan, candidate, level).rows(ctx, &mut |_, run| {
+        joined = !run.slots[0].missing;
+        Ok(ControlFlow::Break(()))
+    })?;
+    Ok(joined)
+}
+
 /// The result row of a candidate.
 pub(crate) fn project(ctx: &mut Context<'_>, plan: &QueryPlan, candidate: &Candidate) -> Result<Row, Interrupt> {
     let select = plan.select().expect("only a select has candidates");
     let cache = Cache::default();
-    eval::row(ctx, &Env::new(&candidate.rows).cached(&cache), &select.projection)
+    let extra = extra_of(&plan.withs);
+    let env = Env::new(&candidate.rows).cached(&cache).extended(extra.as_ref());
+    eval::row(ctx, &env, &select.projection)
 }
 
 /// Runs `f`; if it stops at a call, it will run again, so what it has read so far is forgotten.
 fn unread<T>(ctx: &mut Context<'_>, f: impl FnOnce(&mut Context<'_>) -> Result<T, Interrupt>) -> Result<T, Interrupt> {
     let before = ctx.reads.len();
     let result = f(ctx);
-    if let Err(Interrupt::Call(..) | Interrupt::Lock(_)) = result {
+    if let Err(Interrupt::Call(..) | Interrupt::Lock(_) | Interrupt::With(..)) = result {
         ctx.reads.truncate(before);
     }
     result
@@ -238,7 +295,10 @@ fn late_rows(
     let found = window.of(sorter.finish());
     found
         .iter()
-        .map(|slots| eval::row(ctx, &Env::new(slots).within(level.outer).cached(level.cache), &select.projection))
+        .map(|slots| {
+            let env = Env::new(slots).within(level.outer).cached(level.cache).extended(level.extra);
+            eval::row(ctx, &env, &select.projection)
+        })
         .collect()
 }
 
@@ -264,7 +324,7 @@ fn sorted_window(
     for row in rows {
         sorter.push(ctx, &env.with_outputs(&row), row.clone())?;
     }
-    Ok(window.of(sorter.finish()))
+    Ok(sorter.finish_within(window, plan.with_ties))
 }
 
 /// UNION, INTERSECT, EXCEPT; rows are the same if they are not distinct. Without ALL the result is sorted.

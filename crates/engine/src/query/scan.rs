@@ -72,6 +72,15 @@ impl Run<'_> {
                 let rows = eval::rows_of(ctx, &self.env(), query)?;
                 self.each(ctx, step.rel, rows.iter().cloned(), sink)
             }
+            Source::With { depth, index } => self.with(ctx, step.rel, *depth, *index, sink),
+            Source::Working { depth, index } => {
+                let rows = eval::working(self.env().up(*depth), *index);
+                self.each(ctx, step.rel, rows.iter().cloned(), sink)
+            }
+            Source::RowsFrom { parts, ordinality } => {
+                let rows = self.side_by_side(ctx, parts, *ordinality)?;
+                self.each(ctx, step.rel, rows.into_iter(), sink)
+            }
             Source::Function(SetFunction::Builtin(function), args) => {
                 let args = eval::values(ctx, &self.env(), args)?;
                 if function.strict && args.iter().any(Value::is_null) {
@@ -102,6 +111,57 @@ impl Run<'_> {
                 self.each(ctx, step.rel, rows.iter().cloned(), sink)
             }
         }
+    }
+
+    /// The rows of a WITH query.
+    fn with(&mut self, ctx: &mut Context<'_>, rel: usize, depth: u16, index: usize, sink: &mut Sink<'_>) -> Flow {
+        // The level's environment without the rows of this run, which change while the query is read.
+        let own = self.level.env();
+        let env = own.up(depth);
+        eval::each_with(ctx, env, index, &mut |ctx, row| {
+            self.slots[rel] = RelRow::new(row.clone());
+            sink(ctx, self)
+        })
+    }
+
+    /// The rows of several functions, the shorter ones filled up with NULL.
+    fn side_by_side(
+        &mut self,
+        ctx: &mut Context<'_>,
+        parts: &[(Source, usize)],
+        ordinality: bool,
+    ) -> Result<Vec<Row>, Interrupt> {
+        let mut columns: Vec<(Vec<Row>, usize)> = Vec::new();
+        for (source, width) in parts {
+            let rows = match source {
+                Source::Function(function, args) => {
+                    let args = eval::values(ctx, &self.env(), args)?;
+                    set_rows(*function, &args, *width)?
+                }
+                Source::Routine { id, args, .. } => {
+                    let args = eval::values(ctx, &self.env(), args)?;
+                    rows_of_call(ctx.calls.take(|| (*id, args))?, *width)
+                }
+                Source::Query(query) => eval::rows_of(ctx, &self.env(), query)?.to_vec(),
+                _ => Vec::new(),
+            };
+            columns.push((rows, *width));
+        }
+        let count = columns.iter().map(|(rows, _)| rows.len()).max().unwrap_or(0);
+        let row = |i: usize| {
+            let mut row: Vec<Value> = Vec::new();
+            for (rows, width) in &columns {
+                match rows.get(i) {
+                    Some(values) => row.extend(values.iter().cloned()),
+                    None => row.extend(std::iter::repeat_n(Value::Null, *width)),
+                }
+            }
+            if ordinality {
+                row.push(Value::Int(i as i64 + 1));
+            }
+            row.into()
+        };
+        Ok((0..count).map(row).collect())
     }
 
     /// The rows that a routine returns.
@@ -275,7 +335,11 @@ impl Run<'_> {
     }
 
     /// A bound of a range; `None` if it is NULL, so that nothing is inside.
-    pub(super) fn limit(&self, ctx: &mut Context<'_>, limit: &Option<(Expr, bool)>) -> Result<Option<Bound<Value>>, Interrupt> {
+    pub(super) fn limit(
+        &self,
+        ctx: &mut Context<'_>,
+        limit: &Option<(Expr, bool)>,
+    ) -> Result<Option<Bound<Value>>, Interrupt> {
         let Some((expr, inside)) = limit else { return Ok(Some(Bound::Unbounded)) };
         Ok(match eval::eval(ctx, &self.env(), expr)? {
             Value::Null => None,
@@ -447,7 +511,7 @@ fn in_heap_order<'t>(rows: impl Iterator<Item = (RowId, &'t Tuple)>) -> Found<'t
 }
 
 /// The rows that a routine's result is in FROM.
-fn rows_of_call(result: CallResult, width: usize) -> Vec<Row> {
+pub(super) fn rows_of_call(result: CallResult, width: usize) -> Vec<Row> {
     match result {
         CallResult::Rows(rows) => rows,
         CallResult::Value(Value::Record(fields)) if fields.len() == width => vec![fields],
@@ -463,6 +527,28 @@ fn spread(row: Row, width: usize) -> Row {
         [Value::Null] if width > 1 => std::iter::repeat_n(Value::Null, width).collect(),
         _ => row,
     }
+}
+
+/// The rows that a function yields, of so many columns.
+pub(super) fn set_rows(function: SetFunction, args: &[Value], width: usize) -> Result<Vec<Row>, SqlError> {
+    Ok(match function {
+        SetFunction::GenerateSeries => series_values(args)?.into_iter().map(|v| Row::from([v])).collect(),
+        SetFunction::Builtin(function) if function.strict && args.iter().any(Value::is_null) => Vec::new(),
+        SetFunction::Builtin(function) => (function.rows)(args)?.into_iter().map(|row| spread(row, width)).collect(),
+        SetFunction::Rows => Vec::new(),
+    })
+}
+
+/// All values of `generate_series(from, to, step)`.
+fn series_values(args: &[Value]) -> Result<Vec<Value>, SqlError> {
+    let Some((mut next, to, step)) = series_bounds(args)? else { return Ok(Vec::new()) };
+    let mut values = Vec::new();
+    while if step > 0 { next <= to } else { next >= to } {
+        values.push(Value::Int(next));
+        let Some(after) = next.checked_add(step) else { break };
+        next = after;
+    }
+    Ok(values)
 }
 
 /// Start, end and step; `None` if one of them is NULL.

@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use isolde_sql::{Row, Value};
 use smallvec::SmallVec;
 
+use super::Window;
 use crate::eval::{self, Context, Env, Interrupt};
 use crate::plan::{Expr, SortKey};
 
@@ -58,6 +59,34 @@ impl<'p, T> Sorter<'p, T> {
 }
 
 impl<T> Sorter<'_, T> {
+    /// What LIMIT and OFFSET leave; with ties, also what the keys do not tell from the last.
+    pub(super) fn finish_within(mut self, window: Window, with_ties: bool) -> Vec<T> {
+        if !with_ties {
+            return window.of(self.finish());
+        }
+        self.sort();
+        let last = usize::try_from(window.skip.saturating_add(window.take)).unwrap_or(usize::MAX);
+        if let Some(last) = last.checked_sub(1).filter(|last| window.take > 0 && *last < self.rows.len()) {
+            let order_by = self.order_by;
+            let ties = self.rows[last + 1..]
+                .iter()
+                .take_while(|(keys, _)| compare(order_by, keys, &self.rows[last].0).is_eq());
+            let end = last + 1 + ties.count();
+            self.rows.truncate(end);
+        } else if window.take == 0 {
+            self.rows.clear();
+        }
+        let skip = usize::try_from(window.skip).unwrap_or(usize::MAX).min(self.rows.len());
+        self.rows.drain(..skip);
+        self.rows.into_iter().map(|(_, item)| item).collect()
+    }
+
+    /// Leaves the first of those that agree in so many of their first keys.
+    pub(super) fn distinct_on(&mut self, keys: usize) {
+        self.sort();
+        self.rows.dedup_by(|(a, _), (b, _)| a[..keys] == b[..keys]);
+    }
+
     fn sort(&mut self) {
         let order_by = self.order_by;
         if !order_by.is_empty() {

@@ -142,22 +142,8 @@ impl Compiler<'_> {
     /// `SELECT e`, shown in traces as the statement it stands in.
     fn select(&self, e: &typed::Expr, at: &Stmt) -> Statement {
         let column = OutputColumn { name: "?column?".into(), ty: e.ty, origin: None };
-        let select = Select {
-            rels: Vec::new(),
-            from: None,
-            filter: None,
-            grouping: None,
-            projection: vec![e.clone()],
-            distinct: false,
-        };
-        let query = Query {
-            columns: vec![column],
-            body: QueryBody::Select(Box::new(select)),
-            order_by: Vec::new(),
-            limit: None,
-            offset: None,
-            locking: Vec::new(),
-        };
+        let body = QueryBody::Select(Box::new(Select::bare(vec![e.clone()])));
+        let query = Query::of(vec![column], body);
         Statement { kind: StatementKind::Query(query), text: self.headline(at.span), span: at.span }
     }
 
@@ -194,6 +180,7 @@ impl Compiler<'_> {
                         | StatementKind::Insert(_)
                         | StatementKind::Update(_)
                         | StatementKind::Delete(_)
+                        | StatementKind::Merge(_)
                 );
                 self.run(statement, if rows { Then::Found } else { Then::Nothing })
             }

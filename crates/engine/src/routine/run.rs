@@ -204,7 +204,7 @@ impl Machine<'_> {
         });
         result.map_err(|interrupt| match interrupt {
             Interrupt::Error(error) => error,
-            Interrupt::Call(..) | Interrupt::Lock(_) | Interrupt::Wait(_) => {
+            Interrupt::Call(..) | Interrupt::Lock(_) | Interrupt::Wait(_) | Interrupt::With(..) => {
                 unreachable!("a local expression calls no routine, reads no table and takes no lock")
             }
         })

@@ -96,8 +96,13 @@ type Edges = SmallVec<[XactId; 4]>;
 enum Status {
     Active,
     /// About to commit, for two-phase commit possibly for long: it can no longer fail.
-    Prepared { at: u64 },
-    Committed { prepared: u64, at: u64 },
+    Prepared {
+        at: u64,
+    },
+    Committed {
+        prepared: u64,
+        at: u64,
+    },
 }
 
 /// A version that was written, over another or as a new row; or only the end of one.

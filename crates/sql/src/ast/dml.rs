@@ -1,4 +1,4 @@
-//! INSERT, UPDATE, DELETE.
+//! INSERT, UPDATE, DELETE, MERGE.
 
 use super::*;
 
@@ -13,12 +13,23 @@ pub struct Insert {
     pub alias: Option<Ident>,
     /// Target columns; all if empty.
     pub columns: Vec<Ident>,
+    /// `OVERRIDING`
+    pub overriding: Option<Overriding>,
     /// The rows. A bare `DEFAULT` among VALUES is [`ExprKind::Default`].
     pub source: InsertSource,
     /// `ON CONFLICT`
     pub on_conflict: Option<OnConflict>,
     /// `RETURNING`
     pub returning: Vec<SelectItem>,
+}
+
+/// What happens to values for identity columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Overriding {
+    /// `OVERRIDING SYSTEM VALUE`: they are stored.
+    System,
+    /// `OVERRIDING USER VALUE`: they are ignored.
+    User,
 }
 
 /// What is inserted.
@@ -104,4 +115,54 @@ pub struct Delete {
     pub filter: Option<Expr>,
     /// `RETURNING`
     pub returning: Vec<SelectItem>,
+}
+
+/// `MERGE`
+#[derive(Clone, Debug)]
+pub struct Merge {
+    /// `WITH`
+    pub with: Vec<Cte>,
+    /// The table.
+    pub table: QualifiedName,
+    /// `AS alias`
+    pub alias: Option<Ident>,
+    /// `USING`
+    pub source: TableRef,
+    /// `ON`
+    pub on: Expr,
+    /// What to do, the first that fits.
+    pub whens: Vec<MergeWhen>,
+}
+
+/// `WHEN [NOT] MATCHED [AND condition] THEN action`
+#[derive(Clone, Debug)]
+pub struct MergeWhen {
+    /// `WHEN MATCHED` rather than `WHEN NOT MATCHED`.
+    pub matched: bool,
+    /// `AND`
+    pub condition: Option<Expr>,
+    /// `THEN`
+    pub action: MergeAction,
+    /// Where.
+    pub span: Span,
+}
+
+/// What MERGE does with a row.
+#[derive(Clone, Debug)]
+pub enum MergeAction {
+    /// `UPDATE SET`
+    Update(Vec<Assignment>),
+    /// `DELETE`
+    Delete,
+    /// `INSERT`
+    Insert {
+        /// Target columns; all if empty.
+        columns: Vec<Ident>,
+        /// `OVERRIDING`
+        overriding: Option<Overriding>,
+        /// `VALUES`; `None` is DEFAULT VALUES.
+        values: Option<Vec<Expr>>,
+    },
+    /// `DO NOTHING`
+    Nothing,
 }

@@ -117,6 +117,10 @@ pub enum ExprKind {
     Exists(Box<Query>),
     /// `(SELECT ...)` as a value
     Subquery(Box<Query>),
+    /// The n-th column of the one row of a query: what `(a, b) = (SELECT ...)` assigns to each.
+    SubqueryColumn(Box<Query>, usize),
+    /// `GROUPING(a, b)`: which of these the grouping set at hand leaves out
+    Grouping(Vec<Expr>),
     /// `f(args)`, `count(*)`, `sum(DISTINCT x) FILTER (WHERE ...)`; also COALESCE, NULLIF, GREATEST, EXTRACT ...
     Call(Box<Call>),
     /// `CASE`
@@ -179,4 +183,8 @@ pub struct Call {
     pub order_by: Vec<OrderKey>,
     /// `FILTER (WHERE ...)`
     pub filter: Option<Expr>,
+    /// `WITHIN GROUP (ORDER BY ...)`
+    pub within_group: Vec<OrderKey>,
+    /// `OVER`
+    pub over: Option<Over>,
 }

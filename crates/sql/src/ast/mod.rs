@@ -68,6 +68,8 @@ pub enum StatementKind {
     Update(Box<Update>),
     /// `DELETE`
     Delete(Box<Delete>),
+    /// `MERGE`
+    Merge(Box<Merge>),
     /// `CREATE TABLE`
     CreateTable(Box<CreateTable>),
     /// `CREATE [UNIQUE] INDEX`

@@ -13,6 +13,8 @@ pub struct Query {
     pub order_by: Vec<OrderKey>,
     /// `LIMIT`
     pub limit: Option<Expr>,
+    /// `FETCH FIRST n ROWS WITH TIES`
+    pub with_ties: bool,
     /// `OFFSET`
     pub offset: Option<Expr>,
     /// `FOR UPDATE` and its family.
@@ -28,8 +30,22 @@ pub struct Cte {
     pub name: Ident,
     /// Names for its columns.
     pub columns: Vec<Ident>,
-    /// The query.
-    pub query: Box<Query>,
+    /// What it is.
+    pub body: CteBody,
+    /// `WITH RECURSIVE`: said once, for all queries of the clause.
+    pub recursive: bool,
+    /// `[NOT] MATERIALIZED`
+    pub materialized: Option<bool>,
+}
+
+/// What stands in the parentheses of a WITH query.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub enum CteBody {
+    Query(Box<Query>),
+    Insert(Box<Insert>),
+    Update(Box<Update>),
+    Delete(Box<Delete>),
 }
 
 /// Where the rows come from.
@@ -66,6 +82,8 @@ pub enum SetOperator {
 pub struct Select {
     /// `DISTINCT`
     pub distinct: bool,
+    /// `DISTINCT ON (...)`
+    pub distinct_on: Vec<Expr>,
     /// The select list.
     pub items: Vec<SelectItem>,
     /// `FROM`, comma separated.
@@ -73,11 +91,98 @@ pub struct Select {
     /// `WHERE`
     pub filter: Option<Expr>,
     /// `GROUP BY`
-    pub group_by: Vec<Expr>,
+    pub group_by: Vec<GroupItem>,
+    /// `GROUP BY DISTINCT`
+    pub group_distinct: bool,
     /// `HAVING`
     pub having: Option<Expr>,
+    /// `WINDOW name AS (...)`
+    pub windows: Vec<(Ident, WindowSpec)>,
     /// Where.
     pub span: Span,
+}
+
+/// An element of GROUP BY.
+#[derive(Clone, Debug)]
+pub enum GroupItem {
+    /// An expression; a row stands for its fields.
+    Expr(Expr),
+    /// `()`
+    Empty(Span),
+    /// `ROLLUP (a, (b, c))`
+    Rollup(Vec<Expr>),
+    /// `CUBE (a, (b, c))`
+    Cube(Vec<Expr>),
+    /// `GROUPING SETS (...)`
+    Sets(Vec<GroupItem>),
+}
+
+/// `name PARTITION BY ... ORDER BY ... ROWS ...`
+#[derive(Clone, Debug)]
+pub struct WindowSpec {
+    /// The window it refines.
+    pub base: Option<Ident>,
+    /// `PARTITION BY`
+    pub partition_by: Vec<Expr>,
+    /// `ORDER BY`
+    pub order_by: Vec<OrderKey>,
+    /// Which rows around the row at hand count.
+    pub frame: Option<Frame>,
+    /// Where.
+    pub span: Span,
+}
+
+/// `ROWS BETWEEN start AND end EXCLUDE ...`
+#[derive(Clone, Debug)]
+pub struct Frame {
+    /// What bounds are measured in.
+    pub units: FrameUnits,
+    /// The first row.
+    pub start: FrameBound,
+    /// The last row.
+    pub end: FrameBound,
+    /// Rows that do not count all the same.
+    pub exclude: FrameExclude,
+    /// Where.
+    pub span: Span,
+}
+
+/// `ROWS`, `RANGE`, `GROUPS`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum FrameUnits {
+    Rows,
+    Range,
+    Groups,
+}
+
+/// Where a frame begins or ends.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub enum FrameBound {
+    UnboundedPreceding,
+    Preceding(Expr),
+    CurrentRow,
+    Following(Expr),
+    UnboundedFollowing,
+}
+
+/// `EXCLUDE ...`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum FrameExclude {
+    NoOthers,
+    CurrentRow,
+    Group,
+    Ties,
+}
+
+/// What follows OVER.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub enum Over {
+    Name(Ident),
+    Spec(WindowSpec),
 }
 
 /// An element of a select list or RETURNING.
@@ -128,6 +233,17 @@ pub enum TableRef {
         /// Where.
         span: Span,
     },
+    /// `ROWS FROM (f(), g()) WITH ORDINALITY AS t`, and a single function WITH ORDINALITY or with a list of column definitions.
+    RowsFrom {
+        /// The functions, side by side.
+        functions: Vec<FromFunction>,
+        /// `WITH ORDINALITY`: a last column that counts.
+        ordinality: bool,
+        /// Its alias.
+        alias: Option<Alias>,
+        /// Where.
+        span: Span,
+    },
     /// `left JOIN right ON ...`
     Join {
         /// Which.
@@ -141,6 +257,19 @@ pub enum TableRef {
         /// Where.
         span: Span,
     },
+}
+
+/// One function of ROWS FROM.
+#[derive(Clone, Debug)]
+pub struct FromFunction {
+    /// The function.
+    pub name: QualifiedName,
+    /// Its arguments.
+    pub args: Vec<Expr>,
+    /// `AS (a int, b text)`, for functions that return records.
+    pub columns: Vec<(Ident, TypeName)>,
+    /// Where.
+    pub span: Span,
 }
 
 /// `AS name (column, ...)`

@@ -12,7 +12,7 @@ use crate::ast::{self, ParamMode};
 use crate::builtin::{self, Aggregate, Builtin};
 use crate::catalog::{ReturnsDef, RoutineDef, RoutineId};
 use crate::error::{Diagnostic, Span, SqlState};
-use crate::typed::{AggregateCall, Expr, ExprKind};
+use crate::typed::{AggregateCall, Expansion, Expr, ExprKind};
 use crate::types::Type;
 use crate::value::Value;
 
@@ -43,14 +43,27 @@ impl<'a> Binder<'a> {
             _ => {}
         }
         let is_routine = self.catalog.routines_by_name(name).next().is_some();
+        if let Some(over) = call.over.as_ref().filter(|_| !is_routine) {
+            return self.windowed(call, over, span);
+        }
         if !is_routine && builtin::aggregates(name).next().is_some() {
             return self.aggregate(call, span);
+        }
+        if !is_routine && builtin::window_functions(name).next().is_some() {
+            let message = format!("window function {name} requires an OVER clause");
+            return Err(Diagnostic::new(span, SqlState::WRONG_OBJECT_TYPE, message));
+        }
+        if call.over.is_some() || !call.within_group.is_empty() {
+            return Err(self.not_an_aggregate(call, span));
         }
         if call.distinct || !call.order_by.is_empty() || call.filter.is_some() || call.star {
             return Err(self.not_an_aggregate(call, span));
         }
         if name == "generate_series" && builtin::overloads(name).next().is_none() {
-            return Err(Diagnostic::unsupported(span, "a set-returning function outside FROM"));
+            return self.expanded_series(call, span);
+        }
+        if !is_routine && builtin::set_functions(name).next().is_some() {
+            return self.expanded_builtin(call, span);
         }
         let operands = self.call_operands(call)?;
         let names: Vec<&ast::Ident> = call.named.iter().map(|(n, _)| n).collect();
@@ -63,8 +76,13 @@ impl<'a> Binder<'a> {
             }
             Some((Callee::Routine(id, def, sources), params)) => {
                 let args = self.arguments(operands, &params)?;
+                let args = routine_args(def, &sources, &args);
+                if let ReturnsDef::Set(columns) = &def.returns {
+                    let ty = if let [(_, ty)] = &columns[..] { *ty } else { Type::Record };
+                    return self.expanded(Expansion::Routine(id, args), ty, span);
+                }
                 let ty = routine_type(def, span)?;
-                Ok(Expr { kind: ExprKind::Routine(id, routine_args(def, &sources, &args)), ty })
+                Ok(Expr { kind: ExprKind::Routine(id, args), ty })
             }
             None => self.cast_by_name(name, operands, span),
         }
@@ -90,6 +108,12 @@ impl<'a> Binder<'a> {
             return Diagnostic::new(span, SqlState::UNDEFINED_FUNCTION, message);
         }
         let what = match call {
+            ast::Call { within_group, .. } if !within_group.is_empty() => {
+                format!("WITHIN GROUP specified, but {name} is not an aggregate function")
+            }
+            ast::Call { over: Some(_), .. } => {
+                format!("OVER specified, but {name} is not a window function nor an aggregate function")
+            }
             ast::Call { star: true, .. } => format!("{name}(*) specified, but {name} is not an aggregate function"),
             ast::Call { distinct: true, .. } => {
                 format!("DISTINCT specified, but {name} is not an aggregate function")
@@ -268,9 +292,9 @@ impl<'a> Binder<'a> {
         }
         let marks: Vec<usize> = self.levels.iter().map(|l| l.uses.len()).collect();
         let allowed = self.level().clause.take();
-        let parts = self.aggregate_parts(call, span);
+        let parts = self.windowless("aggregates", |b| b.aggregate_call(call, span));
         self.level().clause = allowed;
-        let mut parts = parts?;
+        let mut parts = AggregateParts(parts?);
         let outer = parts.level();
         self.levels.iter_mut().zip(marks).for_each(|(l, mark)| l.uses.truncate(mark));
         let index = self.levels.len() - 1 - outer as usize;
@@ -292,9 +316,22 @@ impl<'a> Binder<'a> {
         Ok(Expr { kind: ExprKind::Aggregated { depth: outer, call }, ty })
     }
 
-    fn aggregate_parts(&mut self, call: &ast::Call, span: Span) -> Result<AggregateParts> {
+    /// The parts of an aggregate, seen from where it stands.
+    pub(super) fn aggregate_call(&mut self, call: &ast::Call, span: Span) -> Result<AggregateCall> {
         let name = &*call.name.name.name;
-        let operands = self.operands(&call.args)?;
+        let mut operands = self.operands(&call.args)?;
+        let ordered_set = builtin::aggregates(name).any(|a| a.kind.is_ordered_set());
+        if ordered_set && call.within_group.is_empty() {
+            let message = format!("WITHIN GROUP is required for ordered-set aggregate {name}");
+            return Err(Diagnostic::new(span, SqlState::WRONG_OBJECT_TYPE, message));
+        }
+        if !ordered_set && !call.within_group.is_empty() {
+            let message = format!("{name} is not an ordered-set aggregate, so it cannot have WITHIN GROUP");
+            return Err(Diagnostic::new(span, SqlState::WRONG_OBJECT_TYPE, message));
+        }
+        for key in &call.within_group {
+            operands.push((self.expr(&key.expr)?, key.expr.span));
+        }
         let given: Vec<Type> = operands.iter().map(|(e, _)| e.ty).collect();
         if call.args.is_empty() && !call.star && name == "count" {
             let message = "count(*) must be used to call a parameterless aggregate function";
@@ -316,7 +353,15 @@ impl<'a> Binder<'a> {
             let expr = self.value(&key.expr)?;
             order_by.push(super::query::order_key(key, expr));
         }
-        Ok(AggregateParts(AggregateCall { aggregate, args, distinct: call.distinct, order_by, filter, ty }))
+        for (key, sorted) in call.within_group.iter().zip(args.iter().skip(call.args.len())) {
+            order_by.push(super::query::order_key(key, sorted.clone()));
+        }
+        Ok(AggregateCall { aggregate, args, distinct: call.distinct, order_by, filter, ty })
+    }
+
+    /// `function f(integer) does not exist`
+    pub(super) fn no_such_function(&self, name: &ast::QualifiedName, given: &[Type], span: Span) -> Diagnostic {
+        self.no_function(name, given, &[], Wanted::Function, span)
     }
 }
 

@@ -77,7 +77,15 @@ impl Binder<'_> {
             let message = format!("column \"{name}\" has pseudo-type {ty}");
             return Err(Diagnostic::new(def.name.span, SqlState::INVALID_TABLE_DEFINITION, message));
         }
-        let mut column = Column { name, ty, not_null: false, default: None, sequence: None, identity_always: false };
+        let mut column = Column {
+            name,
+            ty,
+            not_null: false,
+            default: None,
+            sequence: None,
+            identity_always: false,
+            identity: false,
+        };
         if let Type::Domain(domain) = ty
             && let TypeKind::Domain { default, not_null, .. } = &domain.def().kind
             && (default.is_some() || *not_null)
@@ -92,6 +100,7 @@ impl Binder<'_> {
                 K::NotNull => column.not_null = true,
                 K::Identity(always) => {
                     column.identity_always = *always;
+                    column.identity = true;
                     owned = true;
                 }
                 K::Default(expr) => column.default = Some(self.column_default(expr, &column.name, ty)?),

@@ -5,7 +5,7 @@ use super::from::{cross, table_rel};
 use super::hint::did_you_mean;
 use super::scope::ambiguous;
 use super::{Binder, Result};
-use crate::ast::{self, Ident, InsertSource, SelectItem};
+use crate::ast::{self, Ident, InsertSource, Overriding, SelectItem};
 use crate::catalog::{Column, Table};
 use crate::error::{Diagnostic, Span, SqlState};
 use crate::typed::{
@@ -21,21 +21,20 @@ const GENERATED_ALWAYS: SqlState = SqlState(*b"428C9");
 impl Binder<'_> {
     /// `INSERT`
     pub(super) fn insert(&mut self, insert: &ast::Insert) -> Result<Insert> {
-        let before = self.push_with(&insert.with)?;
+        let (before, with) = self.push_with(&insert.with)?;
         let table = self.table(&insert.table)?;
         let mut targets = self.targets(table, &insert.columns)?;
         let listed = !insert.columns.is_empty();
         let (source, mut values) = match &insert.source {
             InsertSource::DefaultValues => (rows(Vec::new(), vec![Vec::new()]), Vec::new()),
-            InsertSource::Query(query) => match plain_values(query) {
-                Some(rows) => self.insert_rows(table, &mut targets, listed, rows)?,
-                None => self.insert_query(table, &mut targets, listed, query)?,
-            },
+            InsertSource::Query(query) => self.inside(|b| match plain_values(query) {
+                Some(rows) => b.insert_rows(table, &mut targets, listed, rows, insert.overriding),
+                None => b.insert_query(table, &mut targets, listed, query, insert.overriding),
+            })?,
         };
         if matches!(insert.source, InsertSource::DefaultValues) {
             targets.clear();
         }
-        self.with.truncate(before);
         let all = table.columns.iter().enumerate().map(|(i, column)| match targets.iter().position(|t| *t == i) {
             Some(k) => std::mem::replace(&mut values[k], default_of(column)),
             None => default_of(column),
@@ -53,10 +52,11 @@ impl Binder<'_> {
                 self.in_level(bind)?.0
             }
         };
-        Ok(Insert { table: table.id, source, values, on_conflict, returning })
+        self.with.truncate(before);
+        Ok(Insert { with, table: table.id, source, values, on_conflict, returning })
     }
 
-    fn targets(&self, table: &Table, columns: &[Ident]) -> Result<Vec<usize>> {
+    pub(super) fn targets(&self, table: &Table, columns: &[Ident]) -> Result<Vec<usize>> {
         if columns.is_empty() {
             return Ok((0..table.columns.len()).collect());
         }
@@ -89,12 +89,13 @@ impl Binder<'_> {
         targets: &mut Vec<usize>,
         listed: bool,
         lists: &[Vec<ast::Expr>],
+        overriding: Option<Overriding>,
     ) -> Result<(Query, Vec<Expr>)> {
         let width = lists.first().map_or(0, Vec::len);
         let span = lists.first().and_then(|row| row.last()).map_or(Span::default(), |e| e.span);
         fit_targets(targets, width, listed, span)?;
         let (bound, _) = self.in_level(|b| {
-            lists.iter().map(|row| b.insert_row(table, targets, row)).collect::<Result<Vec<Vec<Expr>>>>()
+            lists.iter().map(|row| b.insert_row(table, targets, row, overriding)).collect::<Result<Vec<Vec<Expr>>>>()
         })?;
         let columns = (0..width).map(|i| OutputColumn {
             name: format!("column{}", i + 1).into(),
@@ -106,20 +107,35 @@ impl Binder<'_> {
         Ok((source, values))
     }
 
-    fn insert_row(&mut self, table: &Table, targets: &[usize], row: &[ast::Expr]) -> Result<Vec<Expr>> {
+    pub(super) fn insert_row(
+        &mut self,
+        table: &Table,
+        targets: &[usize],
+        row: &[ast::Expr],
+        overriding: Option<Overriding>,
+    ) -> Result<Vec<Expr>> {
         if row.len() != targets.len() {
             let span = row.first().map_or(Span::default(), |e| e.span);
             return Err(Diagnostic::syntax(span, "VALUES lists must all be the same length"));
         }
-        row.iter().zip(targets).map(|(expr, &t)| self.stored(expr, &table.columns[t], "VALUES")).collect()
+        row.iter().zip(targets).map(|(expr, &t)| self.stored(expr, &table.columns[t], "VALUES", overriding)).collect()
     }
 
     /// A value for a column, or its default.
-    fn stored(&mut self, expr: &ast::Expr, column: &Column, clause: &'static str) -> Result<Expr> {
+    fn stored(
+        &mut self,
+        expr: &ast::Expr,
+        column: &Column,
+        clause: &'static str,
+        overriding: Option<Overriding>,
+    ) -> Result<Expr> {
         if matches!(expr.kind, ast::ExprKind::Default) {
             return Ok(default_of(column));
         }
-        if column.identity_always {
+        if overriding == Some(Overriding::User) && is_identity(column) {
+            return Ok(default_of(column));
+        }
+        if column.identity_always && overriding.is_none() {
             return Err(match clause {
                 "VALUES" => not_default(&column.name, expr.span),
                 _ => {
@@ -138,13 +154,18 @@ impl Binder<'_> {
         targets: &mut Vec<usize>,
         listed: bool,
         query: &ast::Query,
+        overriding: Option<Overriding>,
     ) -> Result<(Query, Vec<Expr>)> {
         let mut source = self.query_open(query)?;
         fit_targets(targets, source.columns.len(), listed, query.span)?;
         let mut values = Vec::new();
         for (i, &target) in targets.iter().enumerate() {
             let column = &table.columns[target];
-            if column.identity_always {
+            if overriding == Some(Overriding::User) && is_identity(column) {
+                values.push(default_of(column));
+                continue;
+            }
+            if column.identity_always && overriding.is_none() {
                 return Err(not_default(&column.name, query.span));
             }
             if source.columns[i].ty == Type::Unknown {
@@ -215,7 +236,7 @@ impl Binder<'_> {
     }
 
     /// `SET column = value, ...`
-    fn assignments(&mut self, table: &Table, set: &[ast::Assignment]) -> Result<Vec<(usize, Expr)>> {
+    pub(super) fn assignments(&mut self, table: &Table, set: &[ast::Assignment]) -> Result<Vec<(usize, Expr)>> {
         let mut bound: Vec<(usize, Expr)> = Vec::new();
         for assignment in set {
             let name = &assignment.column;
@@ -228,7 +249,7 @@ impl Binder<'_> {
                 let message = format!("multiple assignments to same column \"{}\"", name.name);
                 return Err(Diagnostic::syntax(name.span, message));
             }
-            bound.push((column, self.stored(&assignment.value, &table.columns[column], "UPDATE")?));
+            bound.push((column, self.stored(&assignment.value, &table.columns[column], "UPDATE", None)?));
         }
         Ok(bound)
     }
@@ -254,7 +275,7 @@ impl Binder<'_> {
 
     /// `UPDATE`
     pub(super) fn update(&mut self, update: &ast::Update) -> Result<Update> {
-        let before = self.push_with(&update.with)?;
+        let (before, with) = self.push_with(&update.with)?;
         let table = self.table(&update.table)?;
         let bind = |b: &mut Self| {
             let target = b.target(table, update.alias.as_ref())?;
@@ -268,12 +289,12 @@ impl Binder<'_> {
         let ((target, from, set, filter, returning), level) = self.in_level(bind)?;
         self.with.truncate(before);
         let select = bare_select(level.rels, target, from, filter);
-        Ok(Update { table: table.id, select, set, returning })
+        Ok(Update { with, table: table.id, select, set, returning })
     }
 
     /// `DELETE`
     pub(super) fn delete(&mut self, delete: &ast::Delete) -> Result<Delete> {
-        let before = self.push_with(&delete.with)?;
+        let (before, with) = self.push_with(&delete.with)?;
         let table = self.table(&delete.table)?;
         let bind = |b: &mut Self| {
             let target = b.target(table, delete.alias.as_ref())?;
@@ -286,7 +307,7 @@ impl Binder<'_> {
         let ((target, from, filter, returning), level) = self.in_level(bind)?;
         self.with.truncate(before);
         let select = bare_select(level.rels, target, from, filter);
-        Ok(Delete { table: table.id, select, returning })
+        Ok(Delete { with, table: table.id, select, returning })
     }
 
     fn returning(&mut self, items: &[SelectItem]) -> Result<Option<Returning>> {
@@ -310,7 +331,7 @@ fn bare_select(rels: Vec<crate::typed::Rel>, target: From, from: Option<From>, f
         Some(others) => cross(Some(target), others),
         None => target,
     };
-    Select { rels, from: Some(from), filter, grouping: None, projection: Vec::new(), distinct: false }
+    Select { rels, from: Some(from), filter, ..Select::bare(Vec::new()) }
 }
 
 /// The lists of an INSERT's VALUES, when nothing but them is there.
@@ -323,7 +344,7 @@ fn plain_values(query: &ast::Query) -> Option<&[Vec<ast::Expr>]> {
 }
 
 /// Without a column list, fewer values than columns leave the last ones to their defaults.
-fn fit_targets(targets: &mut Vec<usize>, width: usize, listed: bool, span: Span) -> Result<()> {
+pub(super) fn fit_targets(targets: &mut Vec<usize>, width: usize, listed: bool, span: Span) -> Result<()> {
     if width > targets.len() {
         return Err(Diagnostic::syntax(span, "INSERT has more expressions than target columns"));
     }
@@ -335,15 +356,14 @@ fn fit_targets(targets: &mut Vec<usize>, width: usize, listed: bool, span: Span)
 }
 
 fn rows(columns: Vec<OutputColumn>, rows: Vec<Vec<Expr>>) -> Query {
-    let body = QueryBody::Values(rows);
-    Query { columns, body, order_by: Vec::new(), limit: None, offset: None, locking: Vec::new() }
+    Query::of(columns, QueryBody::Values(rows))
 }
 
 fn source_column(col: usize, ty: Type) -> Expr {
     Expr { kind: ExprKind::Column { depth: 0, rel: 0, col: col as u16 }, ty }
 }
 
-fn default_of(column: &Column) -> Expr {
+pub(super) fn default_of(column: &Column) -> Expr {
     column.default.clone().unwrap_or_else(|| constant(Value::Null, column.ty))
 }
 
@@ -354,4 +374,9 @@ fn not_default(name: &str, span: Span) -> Diagnostic {
 
 fn unique_indexes(table: &Table) -> impl Iterator<Item = usize> + '_ {
     table.indexes.iter().enumerate().filter(|(_, index)| index.unique).map(|(i, _)| i)
+}
+
+/// A column whose values come from a sequence of its own.
+fn is_identity(column: &Column) -> bool {
+    column.identity
 }

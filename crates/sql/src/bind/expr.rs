@@ -85,6 +85,8 @@ impl Binder<'_> {
             A::Quantified { expr, op, all, query } => self.quantified(expr, op, *all, query, span),
             A::Exists(query) => Ok(boolean(ExprKind::Exists(Box::new(self.query(query)?)))),
             A::Subquery(query) => self.scalar(query),
+            A::SubqueryColumn(query, n) => self.scalar_column(query, *n),
+            A::Grouping(args) => self.grouping_mask(args, span),
             A::Call(call) => self.call(call, span),
             A::Case { operand, whens, otherwise } => self.case(operand.as_deref(), whens, otherwise.as_deref(), span),
             A::Cast(operand, ty) => {
@@ -130,6 +132,9 @@ impl Binder<'_> {
     fn binary(&mut self, op: &str, left: &ast::Expr, right: &ast::Expr, span: Span) -> Result<Expr> {
         if let (ast::ExprKind::Row(a), ast::ExprKind::Row(b)) = (&left.kind, &right.kind) {
             return self.compare_rows(op, a, b, span);
+        }
+        if let (ast::ExprKind::Row(row), ast::ExprKind::Subquery(query)) = (&left.kind, &right.kind) {
+            return self.compare_to_row(op, row, query, span);
         }
         let operands = vec![self.operand(left)?, self.operand(right)?];
         self.operator(op, operands, span)
@@ -262,6 +267,41 @@ impl Binder<'_> {
             ops.push(builtin);
         }
         Ok(boolean(ExprKind::Quantified(Box::new(Quantified { left: operands, ops, all, query }))))
+    }
+
+    /// The n-th column of a query's one row.
+    fn scalar_column(&mut self, query: &ast::Query, n: usize) -> Result<Expr> {
+        let query = self.query(query)?;
+        let ty = query.columns.get(n).map_or(Type::Unknown, |c| c.ty);
+        let row = Expr { kind: ExprKind::ScalarRow(Box::new(query)), ty: Type::Record };
+        Ok(Expr { kind: ExprKind::Field(Box::new(row), n), ty })
+    }
+
+    /// `(a, b) op (SELECT x, y)`: the one row of the query, field by field.
+    fn compare_to_row(&mut self, op: &str, row: &[ast::Expr], query: &ast::Query, span: Span) -> Result<Expr> {
+        let left = self.operands(row)?;
+        let query = self.query(query)?;
+        if query.columns.len() != left.len() {
+            let many = if query.columns.len() > left.len() { "many" } else { "few" };
+            return Err(Diagnostic::syntax(span, format!("subquery has too {many} columns")));
+        }
+        let types: Vec<Type> = query.columns.iter().map(|c| c.ty).collect();
+        let one = Expr { kind: ExprKind::ScalarRow(Box::new(query)), ty: Type::Record };
+        let field = |n: usize, ty: Type| Expr { kind: ExprKind::Field(Box::new(one.clone()), n), ty };
+        let right = types.iter().enumerate().map(|(n, ty)| (field(n, *ty), span));
+        if op == "=" || op == "<>" {
+            let pairs = left.into_iter().zip(right).map(|(a, b)| self.operator(op, vec![a, b], span));
+            let pairs = pairs.collect::<Result<Vec<Expr>>>()?;
+            return Ok(boolean(if op == "=" { ExprKind::And(pairs) } else { ExprKind::Or(pairs) }));
+        }
+        let (mut a, mut b) = (Vec::new(), Vec::new());
+        for (x, y) in left.into_iter().zip(right) {
+            let mut pair = self.unify(op, vec![x, y])?.0.into_iter();
+            a.extend(pair.next());
+            b.extend(pair.next());
+        }
+        let rows = [a, b].map(|row| (Expr { kind: ExprKind::Row(row), ty: Type::Record }, span));
+        self.operator(op, rows.into(), span)
     }
 
     pub(super) fn scalar(&mut self, query: &ast::Query) -> Result<Expr> {

@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use super::call::{Callee, Wanted, routine_args};
 use super::coerce::{cast, common_type};
 use super::expr::{Operand, filled};
 use super::hint::did_you_mean;
 use super::overload::{Choice, choose};
 use super::scope::ScopeColumn;
 use super::{Binder, Result};
-use crate::ast::{self, Alias, Ident, JoinCondition, JoinKind, LockStrength, TableRef};
+use crate::ast::{self, Alias, FromFunction, Ident, JoinCondition, JoinKind, LockStrength, TableRef};
 use crate::builtin::{self, SetFunction};
 use crate::catalog::{ReturnsDef, RoutineDef, Table};
 use crate::error::{Diagnostic, Span, SqlState};
@@ -90,11 +89,20 @@ impl Binder<'_> {
             TableRef::Function { name, args, alias, span } => {
                 self.in_clause("functions in FROM", |b| b.function(name, args, alias.as_ref(), *span))
             }
+            TableRef::RowsFrom { functions, ordinality, alias, span } => {
+                self.in_clause("functions in FROM", |b| b.rows_from(functions, *ordinality, alias.as_ref(), *span))
+            }
             TableRef::Join { kind, left, right, on, span } => self.join(*kind, left, right, on, *span),
         }
     }
 
-    fn add_aliased(&mut self, mut rel: Rel, name: Option<Arc<str>>, alias: Option<&Alias>, span: Span) -> Result<Part> {
+    pub(super) fn add_aliased(
+        &mut self,
+        mut rel: Rel,
+        name: Option<Arc<str>>,
+        alias: Option<&Alias>,
+        span: Span,
+    ) -> Result<Part> {
         let shown = alias.map(|a| a.name.name.clone()).or(name).unwrap_or_else(|| "".into());
         if let Some(alias) = alias {
             rename(&mut rel.columns, &alias.columns, &shown, span)?;
@@ -105,9 +113,9 @@ impl Binder<'_> {
 
     fn table_or_with(&mut self, name: &ast::QualifiedName, alias: Option<&Alias>) -> Result<Part> {
         let span = name.name.span;
-        let with = self.with.iter().rposition(|w| name.schema.is_none() && w.cte.name.name == name.name.name);
+        let with = self.with.iter().rposition(|w| name.schema.is_none() && w.name == name.name.name);
         if let Some(index) = with {
-            let rel = self.with_rel(index)?;
+            let rel = self.with_rel(index, span)?;
             let at = self.level().rels.len();
             self.level().with_rels.push(at);
             return self.add_aliased(rel, Some(name.name.name.clone()), alias, span);
@@ -121,7 +129,7 @@ impl Binder<'_> {
                 self.add_aliased(rel, Some(table.name.clone()), alias, span)
             }
             Err(mut error) => {
-                let with = self.with.iter().map(|w| &*w.cte.name.name);
+                let with = self.with.iter().map(|w| &*w.name);
                 error.hint = error.hint.or_else(|| did_you_mean(&name.name.name, with));
                 Err(error)
             }
@@ -137,18 +145,6 @@ impl Binder<'_> {
         Some(Rel { alias: table.name.clone(), source, columns: table.fields.to_vec() })
     }
 
-    /// A WITH query, bound as if it stood here but seeing only what it saw where it was written.
-    fn with_rel(&mut self, index: usize) -> Result<Rel> {
-        let with = &self.with[index];
-        let (cte, levels, before) = (with.cte.clone(), with.levels, with.before);
-        let later = self.with.split_off(before);
-        let bound = self.closing(levels, |b| b.query(&cte.query));
-        self.with.extend(later);
-        let mut rel = query_rel(bound?, false);
-        rename(&mut rel.columns, &cte.columns, &cte.name.name, cte.name.span)?;
-        Ok(rel)
-    }
-
     fn function(
         &mut self,
         name: &ast::QualifiedName,
@@ -159,34 +155,16 @@ impl Binder<'_> {
         let called = name.name.name.clone();
         let shown = alias.map_or_else(|| called.clone(), |a| a.name.name.clone());
         let is_routine = self.catalog.routines_by_name(&called).next().is_some();
-        if &*called == "generate_series" && !is_routine {
-            let operands = self.operands(args)?;
-            let (args, ty) = self.series(operands, span)?;
-            let source = RelSource::Function(SetFunction::GenerateSeries, args);
-            let rel = Rel { alias: shown.clone(), source, columns: vec![(shown, ty)] };
-            return self.add_aliased(rel, Some(called), alias, span);
+        if &*called == "unnest" && !is_routine && args.len() > 1 {
+            return self.unnest_several(name, args, alias, span);
         }
-        if !is_routine && builtin::set_functions(&called).next().is_some() {
-            let rel = self.set_function(&called, args, &shown, span)?;
-            return self.add_aliased(rel, Some(called), alias, span);
-        }
-        if is_routine {
-            let operands = self.operands(args)?;
-            if let Some((Callee::Routine(id, def, sources), params)) =
-                self.resolve(name, &operands, &[], Wanted::Function, span)?
-            {
-                let args = self.arguments(operands, &params)?;
-                let source = RelSource::Routine(id, routine_args(def, &sources, &args));
-                let rel = Rel { alias: shown.clone(), source, columns: routine_columns(def, &shown) };
-                return self.add_aliased(rel, Some(called), alias, span);
-            }
-        }
-        let rel = self.scalar_function(name, args, &shown, span)?;
-        self.add_aliased(rel, Some(called), alias, span)
+        let function = FromFunction { name: name.clone(), args: args.to_vec(), columns: Vec::new(), span };
+        let (source, columns) = self.rows_source(&function, &shown)?;
+        self.add_aliased(Rel { alias: shown, source, columns }, Some(called), alias, span)
     }
 
     /// A function that returns one value is a query of one row: `LATERAL (SELECT f(args))`.
-    fn scalar_function(
+    pub(super) fn scalar_function(
         &mut self,
         name: &ast::QualifiedName,
         args: &[ast::Expr],
@@ -201,31 +179,24 @@ impl Binder<'_> {
             distinct: false,
             order_by: Vec::new(),
             filter: None,
+            within_group: Vec::new(),
+            over: None,
         };
         let (value, _) = self.in_level(|b| b.call(&call, span))?;
         let ty = value.ty;
         let column = OutputColumn { name: shown.clone(), ty, origin: None };
-        let select = Select {
-            rels: Vec::new(),
-            from: None,
-            filter: None,
-            grouping: None,
-            projection: vec![value],
-            distinct: false,
-        };
-        let query = Query {
-            columns: vec![column],
-            body: QueryBody::Select(Box::new(select)),
-            order_by: Vec::new(),
-            limit: None,
-            offset: None,
-            locking: Vec::new(),
-        };
-        Ok(query_rel(query, true))
+        let body = QueryBody::Select(Box::new(Select::bare(vec![value])));
+        Ok(query_rel(Query::of(vec![column], body), true))
     }
 
     /// A builtin that yields rows.
-    fn set_function(&mut self, called: &Arc<str>, args: &[ast::Expr], shown: &Arc<str>, span: Span) -> Result<Rel> {
+    pub(super) fn set_function(
+        &mut self,
+        called: &Arc<str>,
+        args: &[ast::Expr],
+        shown: &Arc<str>,
+        span: Span,
+    ) -> Result<Rel> {
         let operands = self.operands(args)?;
         let given: Vec<Type> = operands.iter().map(|(e, _)| e.ty).collect();
         let functions: Vec<_> = builtin::set_functions(called).filter(|f| f.args.len() == given.len()).collect();
@@ -253,7 +224,7 @@ impl Binder<'_> {
     }
 
     /// The arguments of `generate_series` and the type of what it yields.
-    fn series(&mut self, operands: Vec<Operand>, span: Span) -> Result<(Vec<Expr>, Type)> {
+    pub(super) fn series(&mut self, operands: Vec<Operand>, span: Span) -> Result<(Vec<Expr>, Type)> {
         let types: Vec<Type> = operands.iter().map(|(e, _)| e.ty).collect();
         let shown = types.iter().map(|t| t.base().to_string()).collect::<Vec<_>>().join(", ");
         let missing = || {
@@ -363,7 +334,7 @@ impl Binder<'_> {
         is_grouped: bool,
         from: Option<&From>,
     ) -> Result<Vec<RowLocking>> {
-        let obstacle = if select.distinct {
+        let obstacle = if select.distinct || !select.distinct_on.is_empty() {
             Some("DISTINCT clause")
         } else if !select.group_by.is_empty() {
             Some("GROUP BY clause")
@@ -371,6 +342,10 @@ impl Binder<'_> {
             Some("HAVING clause")
         } else if is_grouped {
             Some("aggregate functions")
+        } else if self.level().windowed > 0 {
+            Some("window functions")
+        } else if !self.level().expansions.is_empty() {
+            Some("set-returning functions in the target list")
         } else {
             None
         };
@@ -395,7 +370,7 @@ impl Binder<'_> {
             };
             let obstacle = match &level.rels[rel].source {
                 _ if level.with_rels.contains(&rel) => Some("a WITH query"),
-                RelSource::Function(..) | RelSource::Routine(..) => Some("a function"),
+                RelSource::Function(..) | RelSource::Routine(..) | RelSource::RowsFrom { .. } => Some("a function"),
                 _ => None,
             };
             if let Some(obstacle) = obstacle {
@@ -450,8 +425,14 @@ fn lock_all(query: &mut Query, locking: &ast::Locking) -> Result<bool> {
         QueryBody::Values(_) => return Ok(false),
         QueryBody::SetOperation { .. } => return refuse("UNION/INTERSECT/EXCEPT"),
     };
-    if select.distinct {
+    if select.distinct || select.distinct_on > 0 {
         return refuse("DISTINCT clause");
+    }
+    if !select.windows.is_empty() {
+        return refuse("window functions");
+    }
+    if !select.expansions.is_empty() {
+        return refuse("set-returning functions in the target list");
     }
     if let Some(grouping) = &select.grouping {
         return refuse(if grouping.keys.is_empty() { "aggregate functions" } else { "GROUP BY clause" });
@@ -525,13 +506,13 @@ pub(super) fn table_rel(table: &Table) -> Rel {
     Rel { alias: table.name.clone(), source: RelSource::Table(table.id), columns }
 }
 
-fn query_rel(query: Query, lateral: bool) -> Rel {
+pub(super) fn query_rel(query: Query, lateral: bool) -> Rel {
     let columns = query.columns.iter().map(|c| (c.name.clone(), c.ty)).collect();
     Rel { alias: "".into(), source: RelSource::Query { query: Box::new(query), lateral }, columns }
 }
 
 /// The columns of a routine in FROM.
-fn routine_columns(def: &RoutineDef, shown: &Arc<str>) -> Vec<(Arc<str>, Type)> {
+pub(super) fn routine_columns(def: &RoutineDef, shown: &Arc<str>) -> Vec<(Arc<str>, Type)> {
     match &def.returns {
         ReturnsDef::Void | ReturnsDef::Trigger => vec![(shown.clone(), Type::Void)],
         ReturnsDef::Value(ty) => vec![(shown.clone(), *ty)],
@@ -551,7 +532,7 @@ fn routine_columns(def: &RoutineDef, shown: &Arc<str>) -> Vec<(Arc<str>, Type)> 
     }
 }
 
-fn rename(columns: &mut [(Arc<str>, Type)], names: &[Ident], table: &str, span: Span) -> Result<()> {
+pub(super) fn rename(columns: &mut [(Arc<str>, Type)], names: &[Ident], table: &str, span: Span) -> Result<()> {
     if names.len() > columns.len() {
         let (has, given) = (columns.len(), names.len());
         let message = format!("table \"{table}\" has {has} columns available but {given} columns specified");

@@ -4,8 +4,10 @@
 //! correlated subqueries; a column that remains is an error, unless the keys contain its table's primary key, which
 //! determines it: then it becomes a further key.
 
+use super::query::Item;
 use super::scope::outward;
 use super::{Binder, Result};
+use crate::ast::{self, GroupItem};
 use crate::error::{Diagnostic, Span, SqlState};
 use crate::typed::{Expr, ExprKind, Grouping, RelSource};
 use crate::types::Type;
@@ -17,19 +19,163 @@ struct Ungrouped {
     in_subquery: bool,
 }
 
+/// More grouping sets than this are refused, as PostgreSQL does.
+const SETS_MAX: usize = 4096;
+
+/// GROUPING counts as a key from here on, until the number of keys is known.
+const FIRST_MASK: usize = 1 << 32;
+
 impl Binder<'_> {
+    /// GROUP BY as the sets of keys it stands for: one without ROLLUP and its kin.
+    pub(super) fn grouping_sets(&mut self, select: &ast::Select, items: &[Item]) -> Result<Vec<Vec<Expr>>> {
+        let mut sets: Vec<Vec<Expr>> = vec![Vec::new()];
+        for item in &select.group_by {
+            let own = self.sets_of(item, items)?;
+            if sets.len() * own.len() > SETS_MAX {
+                let message = format!("too many grouping sets present (maximum {SETS_MAX})");
+                return Err(Diagnostic::new(select.span, SqlState::STATEMENT_TOO_COMPLEX, message));
+            }
+            sets = sets.iter().flat_map(|set| own.iter().map(move |o| joined(set, o))).collect();
+        }
+        if select.group_distinct {
+            let mut kept: Vec<Vec<Expr>> = Vec::new();
+            for set in sets {
+                if !kept.iter().any(|k| is_same_set(k, &set)) {
+                    kept.push(set);
+                }
+            }
+            sets = kept;
+        }
+        Ok(sets)
+    }
+
+    fn sets_of(&mut self, item: &GroupItem, items: &[Item]) -> Result<Vec<Vec<Expr>>> {
+        Ok(match item {
+            GroupItem::Empty(_) => vec![Vec::new()],
+            GroupItem::Expr(expr) => vec![self.group_keys(expr, items)?],
+            GroupItem::Rollup(list) => {
+                let parts = self.group_parts(list, items)?;
+                (0..=parts.len()).rev().map(|n| parts[..n].concat()).collect()
+            }
+            GroupItem::Cube(list) => {
+                let parts = self.group_parts(list, items)?;
+                if parts.len() > 12 {
+                    let span = list.first().map_or(Span::default(), |e| e.span);
+                    let message = "CUBE is limited to 12 elements";
+                    return Err(Diagnostic::new(span, SqlState(*b"54011"), message));
+                }
+                let chosen = |mask: usize| {
+                    let n = parts.len();
+                    let part = |i: usize| mask & (1 << (n - 1 - i)) != 0;
+                    (0..n).filter(|i| part(*i)).flat_map(|i| parts[i].clone()).collect::<Vec<Expr>>()
+                };
+                (0..1usize << parts.len()).rev().map(chosen).collect()
+            }
+            GroupItem::Sets(list) => {
+                let mut sets = Vec::new();
+                for item in list {
+                    sets.extend(self.sets_of(item, items)?);
+                }
+                sets
+            }
+        })
+    }
+
+    fn group_parts(&mut self, list: &[ast::Expr], items: &[Item]) -> Result<Vec<Vec<Expr>>> {
+        list.iter().map(|e| self.group_keys(e, items)).collect()
+    }
+
+    /// The keys that an expression of GROUP BY stands for: a row for its fields.
+    fn group_keys(&mut self, expr: &ast::Expr, items: &[Item]) -> Result<Vec<Expr>> {
+        match &expr.kind {
+            ast::ExprKind::Row(fields) => fields.iter().map(|e| self.group_key(e, items)).collect(),
+            _ => Ok(vec![self.group_key(expr, items)?]),
+        }
+    }
+
+    /// `GROUPING(a, b)`: a number whose bits say which of these are left out.
+    pub(super) fn grouping_mask(&mut self, args: &[ast::Expr], span: Span) -> Result<Expr> {
+        if let Some(clause) = self.levels.last().and_then(|l| l.clause) {
+            let message = format!("grouping operations are not allowed in {clause}");
+            return Err(Diagnostic::new(span, SqlState::GROUPING_ERROR, message));
+        }
+        if args.len() > 31 {
+            let message = "GROUPING must have fewer than 32 arguments";
+            return Err(Diagnostic::new(span, SqlState(*b"54023"), message));
+        }
+        let mark = self.level().uses.len();
+        let operands = args.iter().map(|e| self.value(e)).collect::<Result<Vec<Expr>>>()?;
+        let level = self.level();
+        level.uses.truncate(mark);
+        level.masks.push(operands);
+        // Its place is behind the keys, whose number is known later.
+        Ok(Expr { kind: ExprKind::Group { depth: 0, key: FIRST_MASK + level.masks.len() - 1 }, ty: Type::Int4 })
+    }
+
     /// The grouping of the innermost level, whose `exprs` are rewritten to look at it.
-    pub(super) fn group(&mut self, mut keys: Vec<Expr>, exprs: Vec<&mut Expr>) -> Result<Grouping> {
-        let written = keys.clone();
+    pub(super) fn group(&mut self, sets: Vec<Vec<Expr>>, exprs: Vec<&mut Expr>) -> Result<Grouping> {
+        let mut keys: Vec<Expr> = Vec::new();
+        for key in sets.iter().flatten() {
+            if !keys.iter().any(|k| k.same_as(key)) {
+                keys.push(key.clone());
+            }
+        }
+        let place = |keys: &[Expr], expr: &Expr| keys.iter().position(|k| k.same_as(expr));
+        let mut places: Vec<Vec<usize>> = Vec::new();
+        for set in &sets {
+            let mut set: Vec<usize> = set.iter().filter_map(|e| place(&keys, e)).collect();
+            set.sort_unstable();
+            set.dedup();
+            places.push(set);
+        }
+        let (sets, everywhere) = match places.len() {
+            1 => (Vec::new(), keys.clone()),
+            _ => {
+                let common = |i: &usize| places.iter().all(|set| set.contains(i));
+                let everywhere = (0..keys.len()).filter(common).map(|i| keys[i].clone()).collect();
+                (places, everywhere)
+            }
+        };
+        let masks = self.masks(&keys)?;
+        let written_keys = keys.len();
+        let written = everywhere;
         let mut bad: Option<Ungrouped> = None;
-        for expr in exprs {
+        let mut exprs = exprs;
+        for expr in &mut exprs {
             expr.walk_mut(0, &mut |e, depth| self.regroup(e, depth, &written, &mut keys, &mut bad));
         }
         if let Some(bad) = bad {
             return Err(self.ungrouped(&bad));
         }
+        for expr in exprs {
+            expr.walk_mut(0, &mut |e, depth| {
+                if let ExprKind::Group { depth: d, key } = &mut e.kind
+                    && *d == depth
+                    && *key >= FIRST_MASK
+                {
+                    *key = *key - FIRST_MASK + keys.len();
+                }
+                true
+            });
+        }
+        let mut sets = sets;
+        // Keys that came in because others determine them go wherever those are, which is everywhere.
+        sets.iter_mut().for_each(|set| set.extend(written_keys..keys.len()));
         let calls = std::mem::take(&mut self.level().calls);
-        Ok(Grouping { keys, calls, having: None })
+        Ok(Grouping { keys, sets, masks, calls, having: None })
+    }
+
+    /// The keys that each GROUPING of this level asks about.
+    fn masks(&mut self, keys: &[Expr]) -> Result<Vec<Vec<usize>>> {
+        let place = |expr: &Expr| {
+            let found = keys.iter().position(|k| k.same_as(expr));
+            found.ok_or_else(|| {
+                let message = "arguments to GROUPING must be grouping expressions of the associated query level";
+                Diagnostic::new(Span::default(), SqlState::GROUPING_ERROR, message)
+            })
+        };
+        let masks = std::mem::take(&mut self.level().masks);
+        masks.iter().map(|mask| mask.iter().map(place).collect()).collect()
     }
 
     /// One step of the rewriting; says whether to go on below.
@@ -109,4 +255,13 @@ fn relabelled(expr: &Expr, ty: Type) -> Expr {
         ExprKind::Column { .. } => Expr { ty, ..expr.clone() },
         _ => expr.clone(),
     }
+}
+
+fn joined(a: &[Expr], b: &[Expr]) -> Vec<Expr> {
+    a.iter().chain(b).cloned().collect()
+}
+
+fn is_same_set(a: &[Expr], b: &[Expr]) -> bool {
+    let within = |a: &[Expr], b: &[Expr]| a.iter().all(|x| b.iter().any(|y| x.same_as(y)));
+    within(a, b) && within(b, a)
 }

@@ -15,6 +15,7 @@ mod expr;
 mod from;
 mod group;
 mod hint;
+mod merge;
 mod names;
 mod overload;
 mod plpgsql;
@@ -22,11 +23,14 @@ mod query;
 mod raise;
 mod returns;
 mod routine;
+mod rows;
 mod scope;
 mod session;
 mod text;
 mod trigger;
 mod types;
+mod window;
+mod with;
 
 use std::sync::Arc;
 
@@ -98,6 +102,7 @@ impl Binder<'_> {
             S::Insert(insert) => StatementKind::Insert(self.insert(insert)?),
             S::Update(update) => StatementKind::Update(self.update(update)?),
             S::Delete(delete) => StatementKind::Delete(self.delete(delete)?),
+            S::Merge(merge) => StatementKind::Merge(Box::new(self.merge(merge)?)),
             S::CreateTable(create) => StatementKind::Define(self.create_table(create)?),
             S::CreateIndex(create) => StatementKind::Define(self.create_index(create, span)?),
             S::CreateSequence(create) => StatementKind::Define(self.create_sequence(create)?),

@@ -20,6 +20,7 @@ fn strong(expr: &Expr) -> Option<Arc<str>> {
         ExprKind::Exists(_) => Some("exists".into()),
         ExprKind::Row(_) => Some("row".into()),
         ExprKind::Subquery(query) => first_column(query),
+        ExprKind::Grouping(_) => Some("grouping".into()),
         ExprKind::Cast(operand, _) => strong(operand),
         ExprKind::Case { otherwise: Some(otherwise), .. } => strong(otherwise),
         _ => None,

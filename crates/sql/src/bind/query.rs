@@ -1,16 +1,16 @@
 //! Queries: SELECT, VALUES and set operations, with what follows them.
 
-use std::rc::Rc;
 use std::sync::Arc;
 
 use super::coerce::{common_type, no_match};
 use super::names::output_name;
-use super::scope::{ScopeColumn, WithQuery};
+use super::scope::ScopeColumn;
+use super::window::window_exprs;
 use super::{Binder, Result};
 use crate::ast::{self, Ident, SelectItem, SetOperator};
 use crate::catalog::TableId;
 use crate::error::{Diagnostic, Span, SqlState};
-use crate::typed::{Expr, ExprKind, OrderKey, OutputColumn, Query, QueryBody, RelSource, Select};
+use crate::typed::{Expansion, Expr, ExprKind, OrderKey, OutputColumn, Query, QueryBody, RelSource, Select};
 use crate::types::{CastLevel, Type};
 
 /// An element of a select list, with its name.
@@ -23,7 +23,17 @@ pub(super) struct Item {
 struct Tail {
     order_by: Vec<OrderKey>,
     limit: Option<Expr>,
+    with_ties: bool,
     offset: Option<Expr>,
+}
+
+impl Tail {
+    fn finish(self, query: &mut Query) {
+        query.order_by = self.order_by;
+        query.limit = self.limit;
+        query.with_ties = self.with_ties;
+        query.offset = self.offset;
+    }
 }
 
 impl Binder<'_> {
@@ -38,8 +48,8 @@ impl Binder<'_> {
     }
 
     fn query_with(&mut self, query: &ast::Query, settle: bool) -> Result<Query> {
-        let before = self.push_with(&query.with)?;
-        let bound = self.in_level(|b| match &query.body {
+        let (before, with) = self.push_with(&query.with)?;
+        let (mut bound, _) = self.in_level(|b| match &query.body {
             ast::QueryBody::Select(select) => b.select(query, select, settle),
             ast::QueryBody::Values(rows) => b.values(query, rows, settle),
             ast::QueryBody::SetOperation { op, all, left, right } => {
@@ -47,28 +57,14 @@ impl Binder<'_> {
             }
         })?;
         self.with.truncate(before);
-        Ok(bound.0)
-    }
-
-    /// Makes WITH queries known, each to those after it; returns how many there were before.
-    pub(super) fn push_with(&mut self, ctes: &[ast::Cte]) -> Result<usize> {
-        let before = self.with.len();
-        for cte in ctes {
-            if self.with[before..].iter().any(|w| w.cte.name.name == cte.name.name) {
-                let message = format!("WITH query name \"{}\" specified more than once", cte.name.name);
-                return Err(Diagnostic::new(cte.name.span, SqlState::DUPLICATE_ALIAS, message));
-            }
-            // Bound where it is used; here only to find its mistakes even if it never is.
-            self.query(&cte.query)?;
-            let with = WithQuery { cte: Rc::new(cte.clone()), levels: self.levels.len(), before: self.with.len() };
-            self.with.push(with);
-        }
-        Ok(before)
+        bound.with = with;
+        Ok(bound)
     }
 
     fn select(&mut self, query: &ast::Query, select: &ast::Select, settle: bool) -> Result<Query> {
         let from = self.from(&select.from)?;
         self.level().uses.clear();
+        self.define_windows(&select.windows)?;
         let mut items = self.items(&select.items)?;
         let mark = self.level().uses.len();
         let filter = select.filter.as_ref();
@@ -77,19 +73,31 @@ impl Binder<'_> {
         if settle {
             items.iter_mut().for_each(|item| self.settle(item));
         }
-        let keys = self.group_keys(&select.group_by, &items)?;
-        let mut having = select.having.as_ref().map(|h| self.condition(h, "HAVING")).transpose()?;
+        let sets = self.grouping_sets(select, &items)?;
+        let having = select.having.as_ref();
+        let mut having = having.map(|h| self.windowless("HAVING", |b| b.condition(h, "HAVING"))).transpose()?;
         let mut tail = self.tail(query, &items)?;
         if select.distinct {
             check_distinct(query, &tail.order_by)?;
         }
-        let is_grouped = !select.group_by.is_empty() || having.is_some() || !self.level().calls.is_empty();
+        let distinct_on = self.distinct_on(query, select, &items, &mut tail.order_by)?;
+        let level = self.level();
+        let is_grouped =
+            !select.group_by.is_empty() || having.is_some() || !level.calls.is_empty() || !level.masks.is_empty();
         let mut locking = self.locking(query, select, is_grouped, from.as_ref())?;
+        let windows = std::mem::take(&mut self.level().windows);
+        let mut windows = self.arrange_windows(windows, &tail.order_by);
+        let mut expansions = std::mem::take(&mut self.level().expansions);
         let grouping = match is_grouped {
             true => {
-                let sorted = tail.order_by.iter_mut().map(|k| &mut k.expr);
-                let exprs = items.iter_mut().map(|i| &mut i.expr).chain(&mut having).chain(sorted).collect();
-                let mut grouping = self.group(keys, exprs)?;
+                let mut exprs: Vec<&mut Expr> = items.iter_mut().map(|i| &mut i.expr).chain(&mut having).collect();
+                exprs.extend(tail.order_by.iter_mut().map(|k| &mut k.expr));
+                exprs.extend(window_exprs(&mut windows));
+                for expansion in &mut expansions {
+                    let (Expansion::Function(_, args) | Expansion::Routine(_, args)) = expansion;
+                    exprs.extend(args.iter_mut());
+                }
+                let mut grouping = self.group(sets, exprs)?;
                 grouping.having = having;
                 Some(grouping)
             }
@@ -99,9 +107,43 @@ impl Binder<'_> {
         let rels = std::mem::take(&mut level.rels);
         locking.retain(|l| !l.rels.is_empty());
         let (columns, projection) = items.into_iter().map(|i| (i.column, i.expr)).unzip();
-        let select = Select { rels, from, filter, grouping, projection, distinct: select.distinct };
+        let distinct = select.distinct;
+        let select = Select { rels, from, filter, grouping, windows, expansions, projection, distinct, distinct_on };
         let body = QueryBody::Select(Box::new(select));
-        Ok(Query { columns, body, order_by: tail.order_by, limit: tail.limit, offset: tail.offset, locking })
+        let mut bound = Query::of(columns, body);
+        bound.locking = locking;
+        tail.finish(&mut bound);
+        Ok(bound)
+    }
+
+    /// `DISTINCT ON`: its expressions are the first sort keys, or become some.
+    fn distinct_on(
+        &mut self,
+        query: &ast::Query,
+        select: &ast::Select,
+        items: &[Item],
+        order_by: &mut Vec<OrderKey>,
+    ) -> Result<usize> {
+        let mut keys: Vec<Expr> = Vec::new();
+        for on in &select.distinct_on {
+            let expr = self.sort_expr_of(on, items, "DISTINCT ON")?;
+            if !keys.iter().any(|k| k.same_as(&expr)) {
+                keys.push(expr);
+            }
+        }
+        for (i, key) in order_by.iter().enumerate().take(keys.len()) {
+            if !keys.iter().any(|k| k.same_as(&key.expr)) {
+                let message = "SELECT DISTINCT ON expressions must match initial ORDER BY expressions";
+                let span = query.order_by.get(i).map_or(query.span, |k| k.expr.span);
+                return Err(Diagnostic::new(span, SqlState::INVALID_COLUMN_REFERENCE, message));
+            }
+        }
+        for key in &keys {
+            if !order_by.iter().any(|k| k.expr.same_as(key)) {
+                order_by.push(OrderKey { expr: key.clone(), descending: false, nulls_first: false });
+            }
+        }
+        Ok(keys.len())
     }
 
     fn settle(&self, item: &mut Item) {
@@ -178,34 +220,35 @@ impl Binder<'_> {
         match &self.levels.last()?.rels.get(rel as usize)?.source {
             RelSource::Table(id) => Some((*id, col as usize)),
             RelSource::Query { query, .. } => query.columns.get(col as usize)?.origin,
+            RelSource::With { depth, index } => self.with_origin(*depth, *index, col as usize),
             _ => None,
         }
     }
 
-    fn group_keys(&mut self, keys: &[ast::Expr], items: &[Item]) -> Result<Vec<Expr>> {
+    /// One key of GROUP BY.
+    pub(super) fn group_key(&mut self, key: &ast::Expr, items: &[Item]) -> Result<Expr> {
         let mark = self.level().uses.len();
-        let mut bound: Vec<Expr> = Vec::new();
-        for key in keys {
-            let expr = match self.group_item(key, items)? {
-                Some(item) => {
-                    let mut aggregated = false;
-                    item.walk(0, &mut |e, d| {
-                        aggregated |= matches!(e.kind, ExprKind::Aggregated { depth, .. } if depth == d);
-                    });
-                    if aggregated {
-                        let message = "aggregate functions are not allowed in GROUP BY";
-                        return Err(Diagnostic::new(key.span, SqlState::GROUPING_ERROR, message));
-                    }
-                    item
+        let expr = match self.group_item(key, items)? {
+            Some(item) => {
+                let (mut aggregated, mut windowed) = (false, false);
+                item.walk(0, &mut |e, d| {
+                    aggregated |= matches!(e.kind, ExprKind::Aggregated { depth, .. } if depth == d);
+                    windowed |= matches!(e.kind, ExprKind::Windowed(_)) && d == 0;
+                });
+                if aggregated {
+                    let message = "aggregate functions are not allowed in GROUP BY";
+                    return Err(Diagnostic::new(key.span, SqlState::GROUPING_ERROR, message));
                 }
-                None => self.in_clause("GROUP BY", |b| b.value(key))?,
-            };
-            if !bound.iter().any(|b| b.same_as(&expr)) {
-                bound.push(expr);
+                if windowed {
+                    let message = "window functions are not allowed in GROUP BY";
+                    return Err(Diagnostic::new(key.span, SqlState(*b"42P20"), message));
+                }
+                item
             }
-        }
+            None => self.in_clause("GROUP BY", |b| b.value(key))?,
+        };
         self.level().uses.truncate(mark);
-        Ok(bound)
+        Ok(expr)
     }
 
     /// `GROUP BY 1`, or the name of an output column that is not also that of an input column.
@@ -231,16 +274,28 @@ impl Binder<'_> {
         }
         let limit = query.limit.as_ref().map(|e| self.row_count(e, "LIMIT")).transpose()?;
         let offset = query.offset.as_ref().map(|e| self.row_count(e, "OFFSET")).transpose()?;
-        Ok(Tail { order_by, limit, offset })
+        if query.with_ties && order_by.is_empty() {
+            let message = "WITH TIES cannot be specified without ORDER BY clause";
+            return Err(Diagnostic::syntax(query.span, message));
+        }
+        if query.with_ties && query.locking.iter().any(|l| l.wait == ast::LockWait::SkipLocked) {
+            let message = "SKIP LOCKED and WITH TIES options cannot be used together";
+            return Err(Diagnostic::syntax(query.span, message));
+        }
+        Ok(Tail { order_by, limit, with_ties: query.with_ties, offset })
     }
 
     fn sort_expr(&mut self, key: &ast::Expr, items: &[Item]) -> Result<Expr> {
+        self.sort_expr_of(key, items, "ORDER BY")
+    }
+
+    fn sort_expr_of(&mut self, key: &ast::Expr, items: &[Item], clause: &str) -> Result<Expr> {
         let output = match &key.kind {
-            ast::ExprKind::Integer(n) => Some(position(*n, items.len(), "ORDER BY", key.span)?),
+            ast::ExprKind::Integer(n) => Some(position(*n, items.len(), clause, key.span)?),
             ast::ExprKind::Decimal(_) | ast::ExprKind::String(_) | ast::ExprKind::Null | ast::ExprKind::Bool(_) => {
-                return Err(Diagnostic::syntax(key.span, "non-integer constant in ORDER BY"));
+                return Err(Diagnostic::syntax(key.span, format!("non-integer constant in {clause}")));
             }
-            ast::ExprKind::Name(path) if path.len() == 1 => named(&path[0], items, "ORDER BY")?,
+            ast::ExprKind::Name(path) if path.len() == 1 => named(&path[0], items, clause)?,
             _ => None,
         };
         if let Some(i) = output {
@@ -325,14 +380,9 @@ impl Binder<'_> {
             }
             _ => e,
         })?;
-        Ok(Query {
-            columns,
-            body,
-            order_by: tail.order_by,
-            limit: tail.limit,
-            offset: tail.offset,
-            locking: Vec::new(),
-        })
+        let mut bound = Query::of(columns, body);
+        tail.finish(&mut bound);
+        Ok(bound)
     }
 
     fn set_operation(

@@ -9,7 +9,6 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::rc::Rc;
 use std::sync::Arc;
 
 use super::hint::did_you_mean;
@@ -19,7 +18,7 @@ use crate::builtin::SetFunction;
 pub(super) use crate::catalog::Fields;
 use crate::catalog::Table;
 use crate::error::{Diagnostic, Span, SqlState};
-use crate::typed::{AggregateCall, Expr, ExprKind, Rel, RelSource, Variable};
+use crate::typed::{AggregateCall, Expansion, Expr, ExprKind, OutputColumn, Rel, RelSource, Variable, Window};
 use crate::types::Type;
 
 /// One query's names.
@@ -37,8 +36,20 @@ pub(super) struct Level {
     pub closed: bool,
     /// The clause being bound, if aggregates are not allowed in it.
     pub clause: Option<&'static str>,
+    /// The clause being bound, if window functions are not allowed in it though aggregates are.
+    pub windowless: Option<&'static str>,
     /// Aggregates found so far.
     pub calls: Vec<AggregateCall>,
+    /// WINDOW definitions.
+    pub named_windows: Vec<(Ident, ast::WindowSpec)>,
+    /// Windows found so far, in the order of PostgreSQL's list: those of WINDOW first.
+    pub windows: Vec<Window>,
+    /// How many window functions they have.
+    pub windowed: usize,
+    /// Functions of the select list that yield rows.
+    pub expansions: Vec<Expansion>,
+    /// GROUPING(...) found so far: their operands.
+    pub masks: Vec<Vec<Expr>>,
     /// Columns of this level that were named outside an aggregate, for errors about grouping.
     pub uses: Vec<(u16, u16, Span)>,
 }
@@ -52,13 +63,27 @@ pub(super) struct ScopeColumn {
     pub expr: Expr,
 }
 
-/// A WITH query, bound anew wherever it is used.
+/// A WITH query in sight.
 pub(super) struct WithQuery {
-    pub cte: Rc<ast::Cte>,
-    /// Levels it sees.
-    pub levels: usize,
-    /// WITH queries it sees.
-    pub before: usize,
+    pub name: Arc<str>,
+    /// The level of the query that has it.
+    pub level: usize,
+    /// Which of its WITH queries it is.
+    pub index: usize,
+    /// Its columns; `None` if it changes rows and returns none.
+    pub columns: Option<Vec<OutputColumn>>,
+    pub state: WithState,
+}
+
+/// What can be said of a WITH query at the place at hand.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum WithState {
+    /// It is complete.
+    Known,
+    /// Its recursive part is being bound, and this says whether it has been named.
+    Working { named: bool },
+    /// It is being bound, or comes later in a WITH RECURSIVE.
+    Unfit(&'static str),
 }
 
 /// The variables of a routine, or the parameters of a client's statement.

@@ -56,6 +56,11 @@ pub static AGGREGATES: &[Aggregate] = &[
     a("bool_or", &[Bool], Bool, AggregateKind::BoolOr),
     a("string_agg", &[Text, Text], Text, AggregateKind::StringAgg),
     a("array_agg", &[Unknown], Array(&Unknown), AggregateKind::ArrayAgg),
+    // Of ordered sets: the direct arguments come first, then what is sorted.
+    a("percentile_cont", &[Float8, Float8], Float8, AggregateKind::PercentileCont),
+    a("percentile_cont", &[Float8, Interval], Interval, AggregateKind::PercentileCont),
+    a("percentile_disc", &[Float8, Unknown], Unknown, AggregateKind::PercentileDisc),
+    a("mode", &[Unknown], Unknown, AggregateKind::Mode),
 ];
 
 /// An aggregate half way.
@@ -96,7 +101,7 @@ impl Accumulator {
             return Ok(());
         }
         match kind {
-            CountRows | Count | ArrayAgg => {}
+            CountRows | Count | ArrayAgg | PercentileCont | PercentileDisc | Mode => {}
             StringAgg => self.append(value, args.get(1)),
             _ if self.count == 0 => self.state = self.first(value),
             Sum | Avg => self.state = self.sum(value)?,
@@ -120,6 +125,7 @@ impl Accumulator {
             ArrayAgg => super::array::collected(self.values),
             Avg => self.average(),
             Sum | Min | Max | BoolAnd | BoolOr => Ok(self.state),
+            PercentileCont | PercentileDisc | Mode => Ok(Value::Null),
         }
     }
 

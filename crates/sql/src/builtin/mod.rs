@@ -17,11 +17,13 @@ mod md5;
 mod quote;
 mod text;
 mod time;
+mod window;
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
 pub use aggregate::{AGGREGATES, Accumulator};
+pub use window::{WINDOW_FUNCTIONS, WindowFunction, WindowKind, window_functions};
 
 use crate::error::SqlError;
 use crate::types::Type;
@@ -133,6 +135,19 @@ pub enum AggregateKind {
     BoolOr,
     StringAgg,
     ArrayAgg,
+    /// `percentile_cont(fraction) WITHIN GROUP (ORDER BY x)`, over numbers or intervals
+    PercentileCont,
+    /// `percentile_disc(fraction) WITHIN GROUP (ORDER BY x)`
+    PercentileDisc,
+    /// `mode() WITHIN GROUP (ORDER BY x)`
+    Mode,
+}
+
+impl AggregateKind {
+    /// Whether it looks at its rows in the order that WITHIN GROUP says.
+    pub fn is_ordered_set(self) -> bool {
+        matches!(self, AggregateKind::PercentileCont | AggregateKind::PercentileDisc | AggregateKind::Mode)
+    }
 }
 
 /// A function in FROM that yields rows.

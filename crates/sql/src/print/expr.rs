@@ -152,7 +152,8 @@ impl Display for ExprKind {
                 write!(f, "{} {} {quantifier} ({array})", At(expr, Level::Operator), spelling(op))
             }
             ExprKind::Exists(query) => write!(f, "EXISTS ({query})"),
-            ExprKind::Subquery(query) => write!(f, "({query})"),
+            ExprKind::Subquery(query) | ExprKind::SubqueryColumn(query, _) => write!(f, "({query})"),
+            ExprKind::Grouping(list) => write!(f, "GROUPING({})", commas(list)),
             ExprKind::Call(call) => call.fmt(f),
             ExprKind::Case { operand, whens, otherwise } => case(f, operand.as_deref(), whens, otherwise.as_deref()),
             ExprKind::Cast(operand, ty) => write!(f, "{}::{ty}", At(operand, Level::Cast)),
@@ -292,8 +293,14 @@ impl Display for Call {
             (name, _) if ORDINARY.contains(&name) => write!(f, "{name}({})", Arguments(self))?,
             _ => write!(f, "{}({})", self.name, Arguments(self))?,
         }
-        match &self.filter {
-            Some(filter) => write!(f, " FILTER (WHERE {filter})"),
+        if !self.within_group.is_empty() {
+            write!(f, " WITHIN GROUP (ORDER BY {})", commas(&self.within_group))?;
+        }
+        if let Some(filter) = &self.filter {
+            write!(f, " FILTER (WHERE {filter})")?;
+        }
+        match &self.over {
+            Some(over) => over.fmt(f),
             None => Ok(()),
         }
     }

@@ -163,7 +163,7 @@ fn call(u: U, depth: usize) -> Result<Call> {
     let distinct = is_aggregate && !star && named.is_empty() && u.arbitrary()?;
     let order_by = if distinct { list(u, 2, |u| order_key(u, depth))? } else { Vec::new() };
     let filter = if is_aggregate { some(u, |u| expr(u, depth))? } else { None };
-    Ok(Call { name, args, named, star, distinct, order_by, filter })
+    Ok(Call { name, args, named, star, distinct, order_by, filter, within_group: Vec::new(), over: None })
 }
 
 fn order_key(u: U, depth: usize) -> Result<OrderKey> {
@@ -183,6 +183,7 @@ pub(super) fn query(u: U, depth: usize) -> Result<Query> {
         body,
         order_by: if tail { list(u, 2, |u| order_key(u, depth.saturating_sub(1)))? } else { Vec::new() },
         limit: if tail { some(u, |u| expr(u, 0))? } else { None },
+        with_ties: false,
         offset: if tail { some(u, |u| expr(u, 0))? } else { None },
         locking: if tail && is_select { list(u, 2, locking)? } else { Vec::new() },
         span: here(),
@@ -191,7 +192,8 @@ pub(super) fn query(u: U, depth: usize) -> Result<Query> {
 
 fn cte(u: U, depth: usize) -> Result<Cte> {
     let columns = some(u, |u| list(u, 2, ident))?.unwrap_or_default();
-    Ok(Cte { name: ident(u)?, columns, query: Box::new(query(u, depth)?) })
+    let body = CteBody::Query(Box::new(query(u, depth)?));
+    Ok(Cte { name: ident(u)?, columns, body, recursive: false, materialized: some(u, |u| u.arbitrary())? })
 }
 
 fn body(u: U, depth: usize) -> Result<QueryBody> {
@@ -213,6 +215,16 @@ fn operand(u: U, depth: usize) -> Result<Query> {
     Ok(Query { with: Vec::new(), ..query(u, depth)? })
 }
 
+fn group_item(u: U, depth: usize) -> Result<GroupItem> {
+    Ok(match u.int_in_range(0..=9)? {
+        0 => GroupItem::Rollup(list(u, 2, |u| expr(u, 0))?),
+        1 => GroupItem::Cube(list(u, 2, |u| expr(u, 0))?),
+        2 if depth > 0 => GroupItem::Sets(list(u, 2, |u| group_item(u, depth - 1))?),
+        3 => GroupItem::Empty(here()),
+        _ => GroupItem::Expr(expr(u, depth)?),
+    })
+}
+
 /// A query that is one SELECT.
 fn simple_query(u: U, depth: usize) -> Result<Query> {
     Ok(Query {
@@ -220,6 +232,7 @@ fn simple_query(u: U, depth: usize) -> Result<Query> {
         body: QueryBody::Select(Box::new(select(u, depth)?)),
         order_by: Vec::new(),
         limit: None,
+        with_ties: false,
         offset: None,
         locking: Vec::new(),
         span: here(),
@@ -229,11 +242,14 @@ fn simple_query(u: U, depth: usize) -> Result<Query> {
 fn select(u: U, depth: usize) -> Result<Select> {
     Ok(Select {
         distinct: u.ratio(1, 6)?,
+        distinct_on: Vec::new(),
         items: list(u, 3, |u| select_item(u, depth))?,
         from: some(u, |u| list(u, 2, |u| table_ref(u, depth)))?.unwrap_or_default(),
         filter: some(u, |u| expr(u, depth))?,
-        group_by: some(u, |u| list(u, 2, |u| expr(u, depth)))?.unwrap_or_default(),
+        group_by: some(u, |u| list(u, 2, |u| group_item(u, depth)))?.unwrap_or_default(),
+        group_distinct: false,
         having: some(u, |u| expr(u, depth))?,
+        windows: Vec::new(),
         span: here(),
     })
 }
@@ -303,6 +319,7 @@ pub(super) fn statement(u: U, depth: usize) -> Result<Statement> {
             table: qualified(u)?,
             alias: some(u, ident)?,
             columns: some(u, |u| list(u, 3, ident))?.unwrap_or_default(),
+            overriding: None,
             source: insert_source(u, depth)?,
             on_conflict: some(u, |u| on_conflict(u, depth))?,
             returning,

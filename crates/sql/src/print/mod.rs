@@ -22,6 +22,7 @@ mod statement;
 mod tests;
 mod trigger;
 mod types;
+mod window;
 
 use std::fmt::{self, Display, Formatter};
 

@@ -3,11 +3,12 @@
 use std::fmt::{self, Display, Formatter};
 
 use super::expr::Parenthesized;
+use super::window::Definitions;
 use super::{Clause, ListClause, commas};
 use crate::ast::plpgsql::Into;
 use crate::ast::{
-    Alias, Cte, Expr, JoinCondition, JoinKind, LockStrength, LockWait, Locking, Query, QueryBody, Select, SelectItem,
-    SetOperator, TableRef,
+    Alias, Cte, CteBody, Expr, JoinCondition, JoinKind, LockStrength, LockWait, Locking, Query, QueryBody, Select,
+    SelectItem, SetOperator, TableRef,
 };
 
 impl Display for Query {
@@ -36,7 +37,13 @@ pub(super) fn query(f: &mut Formatter<'_>, query: &Query, into: Option<&Into>) -
         }
     };
     write!(f, "{}", ListClause("ORDER BY", &query.order_by))?;
-    write!(f, "{}{}", Clause("LIMIT", query.limit.as_ref()), Clause("OFFSET", query.offset.as_ref()))?;
+    match &query.limit {
+        Some(limit) if query.with_ties => {
+            write!(f, "{}", Clause("OFFSET", query.offset.as_ref()))?;
+            write!(f, " FETCH FIRST ({limit}) ROWS WITH TIES")?;
+        }
+        limit => write!(f, "{}{}", Clause("LIMIT", limit.as_ref()), Clause("OFFSET", query.offset.as_ref()))?,
+    }
     for locking in &query.locking {
         write!(f, " {locking}")?;
     }
@@ -50,7 +57,10 @@ pub(super) fn query(f: &mut Formatter<'_>, query: &Query, into: Option<&Into>) -
 pub(super) fn with(f: &mut Formatter<'_>, ctes: &[Cte]) -> fmt::Result {
     match ctes {
         [] => Ok(()),
-        ctes => write!(f, "WITH {} ", commas(ctes)),
+        ctes => {
+            let recursive = if ctes.iter().any(|cte| cte.recursive) { "RECURSIVE " } else { "" };
+            write!(f, "WITH {recursive}{} ", commas(ctes))
+        }
     }
 }
 
@@ -60,7 +70,17 @@ impl Display for Cte {
         if !self.columns.is_empty() {
             write!(f, " ({})", commas(&self.columns))?;
         }
-        write!(f, " AS ({})", self.query)
+        let hint = match self.materialized {
+            None => "",
+            Some(true) => "MATERIALIZED ",
+            Some(false) => "NOT MATERIALIZED ",
+        };
+        match &self.body {
+            CteBody::Query(query) => write!(f, " AS {hint}({query})"),
+            CteBody::Insert(insert) => write!(f, " AS {hint}({insert})"),
+            CteBody::Update(update) => write!(f, " AS {hint}({update})"),
+            CteBody::Delete(delete) => write!(f, " AS {hint}({delete})"),
+        }
     }
 }
 
@@ -110,6 +130,9 @@ fn write_select(f: &mut Formatter<'_>, select: &Select, into: Option<&Into>) -> 
     if select.distinct {
         f.write_str(" DISTINCT")?;
     }
+    if !select.distinct_on.is_empty() {
+        write!(f, " DISTINCT ON ({})", commas(&select.distinct_on))?;
+    }
     if !select.items.is_empty() {
         write!(f, " {}", commas(&select.items))?;
     }
@@ -117,7 +140,10 @@ fn write_select(f: &mut Formatter<'_>, select: &Select, into: Option<&Into>) -> 
         write!(f, " {into}")?;
     }
     write!(f, "{}{}", ListClause("FROM", &select.from), Clause("WHERE", select.filter.as_ref()))?;
-    write!(f, "{}{}", ListClause("GROUP BY", &select.group_by), Clause("HAVING", select.having.as_ref()))
+    let group_by = if select.group_distinct { "GROUP BY DISTINCT" } else { "GROUP BY" };
+    write!(f, "{}{}", ListClause(group_by, &select.group_by), Clause("HAVING", select.having.as_ref()))?;
+    let windows: Vec<String> = select.windows.iter().map(|(name, spec)| format!("{name} AS ({spec})")).collect();
+    write!(f, "{}", ListClause("WINDOW", &windows))
 }
 
 impl Display for Select {
@@ -146,6 +172,23 @@ impl Display for TableRef {
             }
             TableRef::Function { name, args, alias, .. } => {
                 write!(f, "{}({}){}", name, commas::<Expr>(args), Clause("AS", alias.as_ref()))
+            }
+            TableRef::RowsFrom { functions, ordinality, alias, .. } => {
+                let ordinality = if *ordinality { " WITH ORDINALITY" } else { "" };
+                match functions.as_slice() {
+                    [one] if !one.columns.is_empty() => {
+                        let name = alias.as_ref().map(|a| a.name.to_string()).unwrap_or_default();
+                        write!(f, "{}({}){ordinality} AS {name}", one.name, commas::<Expr>(&one.args))?;
+                        write!(f, "({})", Definitions(&one.columns))
+                    }
+                    [one] => {
+                        write!(f, "{}({}){ordinality}", one.name, commas::<Expr>(&one.args))?;
+                        write!(f, "{}", Clause("AS", alias.as_ref()))
+                    }
+                    several => {
+                        write!(f, "ROWS FROM ({}){ordinality}{}", commas(several), Clause("AS", alias.as_ref()))
+                    }
+                }
             }
             TableRef::Join { kind, left, right, on, .. } => join(f, *kind, left, right, on),
         }

@@ -3,6 +3,7 @@
 use std::fmt::{self, Display, Formatter};
 
 use super::ddl::DollarQuoted;
+use super::window::Assignments;
 use super::{Clause, ListClause, Quoted, commas, query};
 use crate::ast::plpgsql::Into;
 use crate::ast::{
@@ -29,6 +30,7 @@ pub(super) fn statement(f: &mut Formatter<'_>, kind: &StatementKind, into: Optio
         StatementKind::Insert(insert) => insert.fmt(f)?,
         StatementKind::Update(update) => update.fmt(f)?,
         StatementKind::Delete(delete) => delete.fmt(f)?,
+        StatementKind::Merge(merge) => merge.fmt(f)?,
         StatementKind::CreateTable(table) => table.fmt(f)?,
         StatementKind::CreateIndex(index) => index.fmt(f)?,
         StatementKind::CreateSequence(sequence) => sequence.fmt(f)?,
@@ -122,6 +124,9 @@ impl Display for Insert {
         if !self.columns.is_empty() {
             write!(f, " ({})", commas(&self.columns))?;
         }
+        if let Some(overriding) = self.overriding {
+            write!(f, " {overriding}")?;
+        }
         match &self.source {
             InsertSource::DefaultValues => f.write_str(" DEFAULT VALUES")?,
             InsertSource::Query(query) => write!(f, " {query}")?,
@@ -143,7 +148,7 @@ impl Display for OnConflict {
         }
         match &self.update {
             Some(update) => {
-                write!(f, " DO UPDATE SET {}{}", commas(&update.set), Clause("WHERE", update.filter.as_ref()))
+                write!(f, " DO UPDATE SET {}{}", Assignments(&update.set), Clause("WHERE", update.filter.as_ref()))
             }
             None => f.write_str(" DO NOTHING"),
         }
@@ -161,7 +166,7 @@ impl Display for Assignment {
 impl Display for Update {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         query::with(f, &self.with)?;
-        write!(f, "UPDATE {}{} SET {}", self.table, Clause("AS", self.alias.as_ref()), commas(&self.set))?;
+        write!(f, "UPDATE {}{} SET {}", self.table, Clause("AS", self.alias.as_ref()), Assignments(&self.set))?;
         write!(f, "{}{}", ListClause("FROM", &self.from), Clause("WHERE", self.filter.as_ref()))?;
         returning(f, &self.returning)
     }

@@ -9,12 +9,14 @@
 //! meet the types their [`Builtin`] declares. Two conversions change no value and are not shown: an integer that grows wider and
 //! a string that loses its limit are the same expression under another type, so a column stays visibly a column.
 
+mod query;
 mod routine;
 mod session;
 mod walk;
 
 use std::sync::Arc;
 
+pub use query::*;
 pub use routine::*;
 pub use session::*;
 
@@ -47,6 +49,8 @@ pub enum StatementKind {
     Update(Update),
     /// `DELETE`
     Delete(Delete),
+    /// `MERGE`
+    Merge(Box<Merge>),
     /// DDL.
     Define(Define),
     /// `TRUNCATE`
@@ -175,6 +179,8 @@ pub enum Define {
 /// A query.
 #[derive(Clone, Debug)]
 pub struct Query {
+    /// Its WITH queries. They stand one level inside of it, but see nothing of its FROM.
+    pub with: Vec<With>,
     /// Its output.
     pub columns: Vec<OutputColumn>,
     /// Where rows come from.
@@ -183,6 +189,8 @@ pub struct Query {
     pub order_by: Vec<OrderKey>,
     /// Number of rows at most.
     pub limit: Option<Expr>,
+    /// Rows that the sort keys do not tell from the last one come too.
+    pub with_ties: bool,
     /// Rows to skip.
     pub offset: Option<Expr>,
     /// Row locks to take, per relation of the select.
@@ -226,10 +234,16 @@ pub struct Select {
     pub filter: Option<Expr>,
     /// Grouping, if there is GROUP BY, HAVING or an aggregate.
     pub grouping: Option<Grouping>,
+    /// Windows, each with the functions computed over it; after grouping.
+    pub windows: Vec<Window>,
+    /// Functions of the select list that yield rows; after windows. Side by side, the shorter ones filled up with NULL.
+    pub expansions: Vec<Expansion>,
     /// The select list, one per output column.
     pub projection: Vec<Expr>,
     /// `DISTINCT`
     pub distinct: bool,
+    /// `DISTINCT ON`: of rows that agree in so many of the first sort keys, only the first counts.
+    pub distinct_on: usize,
 }
 
 /// A relation of FROM.
@@ -255,6 +269,21 @@ pub enum RelSource {
     },
     /// Arguments see the relations before it, at depth 0.
     Function(SetFunction, Vec<Expr>),
+    /// The `index`-th WITH query of the query `depth` levels outward.
+    With {
+        depth: u16,
+        index: usize,
+    },
+    /// Inside a recursive WITH query: the rows that the last round of it found.
+    Working {
+        depth: u16,
+        index: usize,
+    },
+    /// Functions side by side, the shorter ones filled up with NULL, and a column that counts if `ordinality`.
+    RowsFrom {
+        parts: Vec<RowsPart>,
+        ordinality: bool,
+    },
     /// A routine: its rows if it returns a set, otherwise one row (the fields of a record, or its value).
     Routine(RoutineId, Vec<Expr>),
 }
@@ -273,6 +302,10 @@ pub enum From {
 pub struct Grouping {
     /// What rows are grouped by; none is one group, also of no rows.
     pub keys: Vec<Expr>,
+    /// GROUPING SETS: for each, which keys count, the others being NULL. None is one set of all keys.
+    pub sets: Vec<Vec<usize>>,
+    /// `GROUPING(...)`: for each, the keys it asks about. Its value is the [`ExprKind::Group`] behind the keys.
+    pub masks: Vec<Vec<usize>>,
     /// The aggregates computed per group.
     pub calls: Vec<AggregateCall>,
     /// `HAVING`
@@ -321,6 +354,8 @@ pub struct RowLocking {
 /// `INSERT`
 #[derive(Clone, Debug)]
 pub struct Insert {
+    /// `WITH`; the source stands one level inside of the statement.
+    pub with: Vec<With>,
     /// Into.
     pub table: TableId,
     /// The source's rows, and for each table column what is stored there.
@@ -354,6 +389,8 @@ pub struct ConflictUpdate {
 /// `UPDATE`: the target is rel 0, FROM follows.
 #[derive(Clone, Debug)]
 pub struct Update {
+    /// `WITH`
+    pub with: Vec<With>,
     /// The table.
     pub table: TableId,
     /// All relations, the target first; `select.projection` is empty.
@@ -367,6 +404,8 @@ pub struct Update {
 /// `DELETE`: the target is rel 0, USING follows.
 #[derive(Clone, Debug)]
 pub struct Delete {
+    /// `WITH`
+    pub with: Vec<With>,
     /// The table.
     pub table: TableId,
     /// All relations, the target first; `select.projection` is empty.
@@ -416,6 +455,10 @@ pub enum ExprKind {
     /// The n-th aggregate of the select `depth` queries outward.
     #[allow(missing_docs)]
     Aggregated { depth: u16, call: usize },
+    /// The n-th window function of the select, counted over all its windows.
+    Windowed(usize),
+    /// The value that the n-th [expansion](Select::expansions) has at present.
+    Expanded(usize),
     /// The n-th output column, in a sort key.
     Output(usize),
     /// A builtin function or operator.
@@ -449,6 +492,8 @@ pub enum ExprKind {
     Row(Vec<Expr>),
     /// `(SELECT ...)`: NULL for no row, 21000 for more than one.
     Scalar(Box<Query>),
+    /// The same as a record of all its columns.
+    ScalarRow(Box<Query>),
     /// `EXISTS`
     Exists(Box<Query>),
     /// `a op ANY/ALL (SELECT ...)`; `IN` is `= ANY`, `NOT IN` its negation.

@@ -9,14 +9,15 @@ use std::collections::BTreeSet;
 use super::*;
 
 macro_rules! traversals {
-    ($children:ident, $subquery:ident, $exprs:ident, $queries:ident, $from:ident $(, $m:tt)?) => {
+    ($children:ident, $subquery:ident, $exprs:ident, $queries:ident, $from:ident, $source_exprs:ident, $window:ident $(, $m:tt)?) => {
         impl Expr {
             /// Calls `f` with each direct operand; what lies inside a subquery is not one.
             pub fn $children<'a>(&'a $($m)? self, f: &mut dyn FnMut(&'a $($m)? Expr)) {
                 use ExprKind as E;
                 match &$($m)? self.kind {
                     E::Const(_) | E::Column { .. } | E::WholeRow { .. } | E::Param(_) | E::NamedField(..) => {}
-                    E::Group { .. } | E::Aggregated { .. } | E::Output(_) | E::Scalar(_) | E::Exists(_) => {}
+                    E::Group { .. } | E::Aggregated { .. } | E::Windowed(_) | E::Expanded(_) | E::Output(_) => {}
+                    E::Scalar(_) | E::ScalarRow(_) | E::Exists(_) => {}
                     E::Field(e, _) | E::Not(e) | E::IsNull(e, _) | E::IsTruth(e, ..) | E::Cast { expr: e, .. } => f(e),
                     E::IsDistinct(a, b, _) => {
                         f(a);
@@ -48,7 +49,7 @@ macro_rules! traversals {
             /// The query it evaluates, if it is one of the subquery forms.
             pub fn $subquery(&$($m)? self) -> Option<&$($m)? Query> {
                 match &$($m)? self.kind {
-                    ExprKind::Scalar(q) | ExprKind::Exists(q) => Some(q),
+                    ExprKind::Scalar(q) | ExprKind::ScalarRow(q) | ExprKind::Exists(q) => Some(q),
                     ExprKind::Quantified(q) => Some(&$($m)? q.query),
                     _ => None,
                 }
@@ -67,8 +68,18 @@ macro_rules! traversals {
                 (&$($m)? self.limit).into_iter().chain(&$($m)? self.offset).for_each(f);
             }
 
-            /// Calls `f` with the queries directly inside this one: operands of a set operation, subqueries of FROM.
+            /// Calls `f` with the queries directly inside this one: WITH, operands of a set operation, subqueries of FROM.
             pub fn $queries<'a>(&'a $($m)? self, f: &mut dyn FnMut(&'a $($m)? Query)) {
+                for with in &$($m)? self.with {
+                    match &$($m)? with.body {
+                        WithBody::Query(query) => f(query),
+                        WithBody::Recursive { first, step, .. } => {
+                            f(first);
+                            f(step);
+                        }
+                        WithBody::Modify(_) => {}
+                    }
+                }
                 match &$($m)? self.body {
                     QueryBody::Select(select) => select.$queries(f),
                     QueryBody::Values(_) => {}
@@ -84,9 +95,7 @@ macro_rules! traversals {
             /// Calls `f` with each expression of this level.
             pub fn $exprs<'a>(&'a $($m)? self, f: &mut dyn FnMut(&'a $($m)? Expr)) {
                 for rel in &$($m)? self.rels {
-                    if let RelSource::Function(_, args) | RelSource::Routine(_, args) = &$($m)? rel.source {
-                        args.into_iter().for_each(&mut *f);
-                    }
+                    $source_exprs(&$($m)? rel.source, f);
                 }
                 if let Some(from) = &$($m)? self.from {
                     $from(from, f);
@@ -100,14 +109,56 @@ macro_rules! traversals {
                     }
                     (&$($m)? grouping.having).into_iter().for_each(&mut *f);
                 }
+                (&$($m)? self.windows).into_iter().for_each(|window| $window(window, f));
+                for expansion in &$($m)? self.expansions {
+                    let (Expansion::Function(_, args) | Expansion::Routine(_, args)) = expansion;
+                    args.into_iter().for_each(&mut *f);
+                }
                 (&$($m)? self.projection).into_iter().for_each(f);
             }
 
             /// Calls `f` with each subquery of FROM.
             pub fn $queries<'a>(&'a $($m)? self, f: &mut dyn FnMut(&'a $($m)? Query)) {
                 for rel in &$($m)? self.rels {
-                    if let RelSource::Query { query, .. } = &$($m)? rel.source {
-                        f(query);
+                    match &$($m)? rel.source {
+                        RelSource::Query { query, .. } => f(query),
+                        RelSource::RowsFrom { parts, .. } => {
+                            for part in parts {
+                                if let RelSource::Query { query, .. } = &$($m)? part.source {
+                                    f(query);
+                                }
+                            }
+                        }
+                        _ => {}
+                    }
+                }
+            }
+        }
+
+        fn $source_exprs<'a>(source: &'a $($m)? RelSource, f: &mut dyn FnMut(&'a $($m)? Expr)) {
+            match source {
+                RelSource::Function(_, args) | RelSource::Routine(_, args) => args.into_iter().for_each(f),
+                RelSource::RowsFrom { parts, .. } => {
+                    parts.into_iter().for_each(|part| $source_exprs(&$($m)? part.source, f));
+                }
+                _ => {}
+            }
+        }
+
+        fn $window<'a>(window: &'a $($m)? Window, f: &mut dyn FnMut(&'a $($m)? Expr)) {
+            (&$($m)? window.partition_by).into_iter().for_each(&mut *f);
+            (&$($m)? window.order_by).into_iter().for_each(|key| f(&$($m)? key.expr));
+            for bound in [&$($m)? window.frame.start, &$($m)? window.frame.end] {
+                if let FrameBound::Preceding(offset) | FrameBound::Following(offset) = bound {
+                    f(&$($m)? offset.distance);
+                }
+            }
+            for (_, call) in &$($m)? window.calls {
+                match call {
+                    WindowCall::Function { args, .. } => args.into_iter().for_each(&mut *f),
+                    WindowCall::Aggregate(call) => {
+                        (&$($m)? call.args).into_iter().chain(&$($m)? call.filter).for_each(&mut *f);
+                        (&$($m)? call.order_by).into_iter().for_each(|key| f(&$($m)? key.expr));
                     }
                 }
             }
@@ -123,8 +174,17 @@ macro_rules! traversals {
     };
 }
 
-traversals!(children, subquery, exprs, queries, join_conditions);
-traversals!(children_mut, subquery_mut, exprs_mut, queries_mut, join_conditions_mut, mut);
+traversals!(children, subquery, exprs, queries, join_conditions, source_exprs, window_exprs);
+traversals!(
+    children_mut,
+    subquery_mut,
+    exprs_mut,
+    queries_mut,
+    join_conditions_mut,
+    source_exprs_mut,
+    window_exprs_mut,
+    mut
+);
 
 impl Expr {
     /// Calls `f` with this expression and all below it, and with the number of queries entered on the way.
@@ -144,6 +204,14 @@ impl Expr {
         self.children_mut(&mut |child| child.walk_mut(depth, f));
         if let Some(query) = self.subquery_mut() {
             query.walk_mut(depth + 1, f);
+        }
+    }
+
+    /// Calls `f` with the source of every relation of the queries inside of it.
+    pub fn sources(&self, depth: u16, f: &mut dyn FnMut(&RelSource, u16)) {
+        self.children(&mut |child| child.sources(depth, f));
+        if let Some(query) = self.subquery() {
+            query.sources(depth + 1, f);
         }
     }
 
@@ -176,6 +244,7 @@ fn same_head(a: &ExprKind, b: &ExprKind) -> bool {
         (E::Column { depth, rel, col }, E::Column { depth: d, rel: r, col: c }) => (depth, rel, col) == (d, r, c),
         (E::WholeRow { depth, rel }, E::WholeRow { depth: d, rel: r }) => (depth, rel) == (d, r),
         (E::Param(a), E::Param(b)) | (E::Output(a), E::Output(b)) => a == b,
+        (E::Windowed(a), E::Windowed(b)) | (E::Expanded(a), E::Expanded(b)) => a == b,
         (E::Field(_, a), E::Field(_, b)) => a == b,
         (E::NamedField(a, x), E::NamedField(b, y)) => a == b && x == y,
         (E::Group { depth, key }, E::Group { depth: d, key: k }) => (depth, key) == (d, k),
@@ -206,6 +275,15 @@ impl Query {
         self.queries_mut(&mut |q| q.walk_mut(depth + 1, f));
     }
 
+    /// Calls `f` with the source of every relation in it, and with the number of queries entered on the way.
+    pub fn sources(&self, depth: u16, f: &mut dyn FnMut(&RelSource, u16)) {
+        if let QueryBody::Select(select) = &self.body {
+            select.rels.iter().for_each(|rel| f(&rel.source, depth));
+        }
+        self.exprs(&mut |e| e.sources(depth, f));
+        self.queries(&mut |q| q.sources(depth + 1, f));
+    }
+
     /// The tables it reads itself; routines it calls may read more.
     pub fn tables(&self) -> BTreeSet<TableId> {
         let mut reach = Reach::default();
@@ -224,7 +302,7 @@ impl Query {
 impl Select {
     /// A select from nowhere: `SELECT` with only a select list.
     pub fn is_bare(&self) -> bool {
-        self.rels.is_empty() && self.filter.is_none() && self.grouping.is_none()
+        self.rels.is_empty() && self.filter.is_none() && self.grouping.is_none() && self.expansions.is_empty()
     }
 }
 
@@ -234,6 +312,7 @@ impl Statement {
         match &self.kind {
             StatementKind::Query(query) => !query.is_local(),
             StatementKind::Insert(_) | StatementKind::Update(_) | StatementKind::Delete(_) => true,
+            StatementKind::Merge(_) => true,
             StatementKind::Define(_) | StatementKind::Truncate(_) | StatementKind::LockTable { .. } => true,
             StatementKind::Call(..) | StatementKind::Do(_) | StatementKind::Cursor(_) => true,
             StatementKind::Transaction(_) | StatementKind::Set { .. } => false,
@@ -278,7 +357,21 @@ impl Reach {
         }
     }
 
+    fn with(&mut self, with: &[With]) {
+        for with in with {
+            match &with.body {
+                WithBody::Query(query) => self.query(query),
+                WithBody::Recursive { first, step, .. } => {
+                    self.query(first);
+                    self.query(step);
+                }
+                WithBody::Modify(statement) => self.statement(statement),
+            }
+        }
+    }
+
     fn query(&mut self, query: &Query) {
+        self.with(&query.with);
         if let QueryBody::Select(select) = &query.body {
             self.rels(select);
         }
@@ -291,7 +384,20 @@ impl Reach {
             match &rel.source {
                 RelSource::Table(id) => drop(self.tables.insert(*id)),
                 RelSource::Routine(id, _) => drop(self.routines.insert(*id)),
+                RelSource::RowsFrom { parts, .. } => {
+                    for part in parts {
+                        if let RelSource::Routine(id, _) = &part.source {
+                            self.routines.insert(*id);
+                        }
+                    }
+                }
                 RelSource::Query { .. } | RelSource::Function(..) => {}
+                RelSource::With { .. } | RelSource::Working { .. } => {}
+            }
+        }
+        for expansion in &select.expansions {
+            if let Expansion::Routine(id, _) = expansion {
+                self.routines.insert(*id);
             }
         }
     }
@@ -314,6 +420,7 @@ impl Reach {
         match &statement.kind {
             StatementKind::Query(query) => self.query(query),
             StatementKind::Insert(insert) => {
+                self.with(&insert.with);
                 self.tables.insert(insert.table);
                 self.query(&insert.source);
                 self.exprs(&insert.values);
@@ -323,15 +430,30 @@ impl Reach {
                 self.returning(&insert.returning);
             }
             StatementKind::Update(update) => {
+                self.with(&update.with);
                 self.tables.insert(update.table);
                 self.select(&update.select);
                 self.exprs(update.set.iter().map(|(_, e)| e));
                 self.returning(&update.returning);
             }
             StatementKind::Delete(delete) => {
+                self.with(&delete.with);
                 self.tables.insert(delete.table);
                 self.select(&delete.select);
                 self.returning(&delete.returning);
+            }
+            StatementKind::Merge(merge) => {
+                self.with(&merge.with);
+                self.tables.insert(merge.table);
+                self.select(&merge.select);
+                for when in &merge.whens {
+                    self.exprs(&when.condition);
+                    match &when.action {
+                        MergeAction::Update(set) => self.exprs(set.iter().map(|(_, e)| e)),
+                        MergeAction::Insert(values) => self.exprs(values),
+                        MergeAction::Delete | MergeAction::Nothing => {}
+                    }
+                }
             }
             StatementKind::Call(id, args) => {
                 self.routines.insert(*id);

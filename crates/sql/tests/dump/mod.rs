@@ -44,12 +44,30 @@ impl Dump<'_> {
             StatementKind::Insert(insert) => self.insert(insert),
             StatementKind::Update(update) => {
                 let set = assignments(&update.set);
-                self.line(&format!("update {} set {set}{}", self.table(update.table), select(&update.select)));
+                let target = self.table(update.table);
+                self.line(&format!("{}update {target} set {set}{}", withs(&update.with), select(&update.select)));
                 self.returning(&update.returning);
             }
             StatementKind::Delete(delete) => {
-                self.line(&format!("delete {}{}", self.table(delete.table), select(&delete.select)));
+                let target = self.table(delete.table);
+                self.line(&format!("{}delete {target}{}", withs(&delete.with), select(&delete.select)));
                 self.returning(&delete.returning);
+            }
+            StatementKind::Merge(merge) => {
+                self.line(&format!("{}merge {}{}", withs(&merge.with), self.table(merge.table), select(&merge.select)));
+                self.nested(|d| {
+                    for when in &merge.whens {
+                        let not = if when.matched { "" } else { "not " };
+                        let action = match &when.action {
+                            MergeAction::Update(set) => format!("set {}", assignments(set)),
+                            MergeAction::Insert(values) => format!("insert {}", list(values)),
+                            MergeAction::Delete => "delete".into(),
+                            MergeAction::Nothing => "nothing".into(),
+                        };
+                        let condition = optional(" and ", when.condition.as_ref());
+                        d.line(&format!("when {not}matched{condition} then {action}"));
+                    }
+                });
             }
             StatementKind::Define(define) => self.define(define),
             StatementKind::Call(id, args) => {
@@ -76,7 +94,8 @@ impl Dump<'_> {
     }
 
     fn insert(&mut self, insert: &Insert) {
-        self.line(&format!("insert {} from {}", self.table(insert.table), query(&insert.source)));
+        let target = self.table(insert.table);
+        self.line(&format!("{}insert {target} from {}", withs(&insert.with), query(&insert.source)));
         self.nested(|d| {
             d.line(&format!("values {}", list(&insert.values)));
             if let Some(conflict) = &insert.on_conflict {
@@ -245,10 +264,27 @@ fn list(exprs: &[Expr]) -> String {
     exprs.iter().map(expr).collect::<Vec<_>>().join(", ")
 }
 
+fn withs(withs: &[With]) -> String {
+    let with = |w: &With| match &w.body {
+        WithBody::Query(q) => format!("with {} ({}) ", w.name, query(q)),
+        WithBody::Recursive { first, step, all } => {
+            let all = if *all { " all" } else { "" };
+            format!("with {} (({}) then{all} ({})) ", w.name, query(first), query(step))
+        }
+        WithBody::Modify(statement) => format!("with {} {{{}}} ", w.name, statement.text),
+    };
+    withs.iter().map(with).collect()
+}
+
 fn query(query: &Query) -> String {
-    let mut text = match &query.body {
+    let mut text = withs(&query.with);
+    text += &match &query.body {
         QueryBody::Select(s) => {
-            let distinct = if s.distinct { "distinct " } else { "" };
+            let distinct = match s.distinct_on {
+                0 if s.distinct => "distinct ".to_owned(),
+                0 => String::new(),
+                n => format!("distinct on {n} "),
+            };
             format!("select {distinct}{}{}", list(&s.projection), select(s))
         }
         QueryBody::Values(rows) => {
@@ -265,7 +301,7 @@ fn query(query: &Query) -> String {
         let descending = if key.descending { " desc" } else { "" };
         write!(text, " order {}{descending}{nulls}", expr(&key.expr)).unwrap();
     }
-    text += &optional(" limit ", query.limit.as_ref());
+    text += &optional(if query.with_ties { " limit with ties " } else { " limit " }, query.limit.as_ref());
     text += &optional(" offset ", query.offset.as_ref());
     for lock in &query.locking {
         write!(text, " lock {:?} {:?} {:?}", lock.strength, lock.rels, lock.wait).unwrap();
@@ -281,12 +317,35 @@ fn select(select: &Select) -> String {
     text += &optional(" where ", select.filter.as_ref());
     if let Some(grouping) = &select.grouping {
         write!(text, " group [{}]", list(&grouping.keys)).unwrap();
+        if !grouping.sets.is_empty() {
+            write!(text, " sets {:?}", grouping.sets).unwrap();
+        }
+        if !grouping.masks.is_empty() {
+            write!(text, " masks {:?}", grouping.masks).unwrap();
+        }
         for call in &grouping.calls {
             let distinct = if call.distinct { "distinct " } else { "" };
             let filter = optional(" filter ", call.filter.as_ref());
             write!(text, " {}({distinct}{}){filter}", call.aggregate.name, list(&call.args)).unwrap();
         }
         text += &optional(" having ", grouping.having.as_ref());
+    }
+    for window in &select.windows {
+        let key = |k: &OrderKey| format!("{}{}", expr(&k.expr), if k.descending { " desc" } else { "" });
+        let order: Vec<String> = window.order_by.iter().map(key).collect();
+        let call = |(n, call): &(usize, WindowCall)| match call {
+            WindowCall::Function { function, args, .. } => format!("%{n}={}({})", function.name, list(args)),
+            WindowCall::Aggregate(call) => format!("%{n}={}({})", call.aggregate.name, list(&call.args)),
+        };
+        let calls: Vec<String> = window.calls.iter().map(call).collect();
+        let (partition, order) = (list(&window.partition_by), order.join(", "));
+        write!(text, " window [{partition}] [{order}] {:?} {}", window.frame.units, calls.join(" ")).unwrap();
+    }
+    for expansion in &select.expansions {
+        match expansion {
+            Expansion::Function(function, args) => write!(text, " expand {function:?}({})", list(args)).unwrap(),
+            Expansion::Routine(id, args) => write!(text, " expand routine{}({})", id.0, list(args)).unwrap(),
+        }
     }
     text
 }
@@ -295,19 +354,31 @@ fn from(select: &Select, tree: &From) -> String {
     match tree {
         From::Rel(rel) => {
             let r = &select.rels[*rel];
-            match &r.source {
-                RelSource::Table(_) => r.alias.to_string(),
-                RelSource::Query { query: q, lateral } => {
-                    format!("{}({}) {}", if *lateral { "lateral " } else { "" }, query(q), r.alias)
-                }
-                RelSource::Function(function, args) => format!("{function:?}({}) {}", list(args), r.alias),
-                RelSource::Routine(id, args) => format!("routine{}({}) {}", id.0, list(args), r.alias),
-            }
+            source(r, &r.source)
         }
         From::Join { kind, left, right, on } => {
             let on = optional(" on ", on.as_ref());
             format!("({} {kind:?} {}{on})", from(select, left), from(select, right))
         }
+    }
+}
+
+fn source(r: &Rel, s: &RelSource) -> String {
+    match s {
+        RelSource::With { depth, index } => format!("with{}{index} {}", "^".repeat(*depth as usize), r.alias),
+        RelSource::Working { depth, index } => {
+            format!("working{}{index} {}", "^".repeat(*depth as usize), r.alias)
+        }
+        RelSource::RowsFrom { parts, ordinality } => {
+            let parts: Vec<String> = parts.iter().map(|part| source(r, &part.source)).collect();
+            format!("rows [{}] ordinality={ordinality}", parts.join(", "))
+        }
+        RelSource::Table(_) => r.alias.to_string(),
+        RelSource::Query { query: q, lateral } => {
+            format!("{}({}) {}", if *lateral { "lateral " } else { "" }, query(q), r.alias)
+        }
+        RelSource::Function(function, args) => format!("{function:?}({}) {}", list(args), r.alias),
+        RelSource::Routine(id, args) => format!("routine{}({}) {}", id.0, list(args), r.alias),
     }
 }
 
@@ -331,6 +402,8 @@ pub(crate) fn expr(e: &Expr) -> String {
         ExprKind::NamedField(slot, name) => format!("${slot}.{name}"),
         ExprKind::Group { depth, key } => format!("{}#{key}", "^".repeat(*depth as usize)),
         ExprKind::Aggregated { depth, call } => format!("{}!{call}", "^".repeat(*depth as usize)),
+        ExprKind::Windowed(n) => format!("%{n}"),
+        ExprKind::Expanded(n) => format!("*{n}"),
         ExprKind::Output(n) => format!("@{n}"),
         ExprKind::Call(f, args) => match &args[..] {
             [a, b] if !f.name.starts_with(char::is_alphabetic) => format!("({} {} {})", expr(a), f.name, expr(b)),
@@ -357,6 +430,7 @@ pub(crate) fn expr(e: &Expr) -> String {
         ExprKind::Cast { expr: a, explicit } => format!("{}{}{}", expr(a), if *explicit { "::" } else { ":" }, e.ty),
         ExprKind::Row(l) => format!("row({})", list(l)),
         ExprKind::Scalar(q) => format!("({})", query(q)),
+        ExprKind::ScalarRow(q) => format!("row({})", query(q)),
         ExprKind::Exists(q) => format!("exists ({})", query(q)),
         ExprKind::AnyOf(any) => {
             let kind = if any.all { "all" } else { "any" };

@@ -8,6 +8,7 @@ pub(crate) fn statement(statement: &Statement) -> String {
         StatementKind::Insert(i) => insert(i),
         StatementKind::Update(u) => update(u),
         StatementKind::Delete(d) => delete(d),
+        StatementKind::Merge(m) => merge(m),
         StatementKind::CreateTable(t) => create_table(t),
         StatementKind::CreateIndex(i) => create_index(i),
         StatementKind::CreateSequence(s) => {
@@ -123,7 +124,7 @@ fn query(q: &Query) -> String {
     let tail = [
         group("with", &q.with, cte),
         group("order-by", &q.order_by, order_key),
-        clause("limit", &q.limit),
+        clause(if q.with_ties { "limit-with-ties" } else { "limit" }, &q.limit),
         clause("offset", &q.offset),
         list(&q.locking, locking),
     ];
@@ -131,7 +132,15 @@ fn query(q: &Query) -> String {
 }
 
 fn cte(c: &Cte) -> String {
-    node(&c.name.name, [idents("columns", &c.columns), query(&c.query)])
+    let body = match &c.body {
+        CteBody::Query(q) => query(q),
+        CteBody::Insert(i) => insert(i),
+        CteBody::Update(u) => update(u),
+        CteBody::Delete(d) => delete(d),
+    };
+    let hint = c.materialized.map_or("", |m| if m { "materialized" } else { "not-materialized" });
+    let columns = idents("columns", &c.columns);
+    node(&c.name.name, [flag(c.recursive, "recursive"), hint.to_owned(), columns, body])
 }
 
 fn locking(l: &Locking) -> String {
@@ -151,13 +160,73 @@ fn select(s: &Select) -> String {
     node(
         if s.distinct { "select-distinct" } else { "select" },
         [
+            group("distinct-on", &s.distinct_on, expr),
             list(&s.items, item),
             group("from", &s.from, table_ref),
             clause("where", &s.filter),
-            group("group-by", &s.group_by, expr),
+            group(if s.group_distinct { "group-by-distinct" } else { "group-by" }, &s.group_by, group_item),
             clause("having", &s.having),
+            group("window", &s.windows, |(name, spec)| node(&name.name, [window(spec)])),
         ],
     )
+}
+
+fn group_item(g: &GroupItem) -> String {
+    match g {
+        GroupItem::Expr(e) => expr(e),
+        GroupItem::Empty(_) => "()".into(),
+        GroupItem::Rollup(l) => node("rollup", [list(l, expr)]),
+        GroupItem::Cube(l) => node("cube", [list(l, expr)]),
+        GroupItem::Sets(l) => node("grouping-sets", [list(l, group_item)]),
+    }
+}
+
+fn window(w: &WindowSpec) -> String {
+    let bound = |b: &FrameBound| match b {
+        FrameBound::Preceding(e) => node("preceding", [expr(e)]),
+        FrameBound::Following(e) => node("following", [expr(e)]),
+        other => format!("{other:?}"),
+    };
+    let frame = |f: &Frame| {
+        let exclude = if f.exclude == FrameExclude::NoOthers { String::new() } else { format!("{:?}", f.exclude) };
+        node(&format!("{:?}", f.units).to_lowercase(), [bound(&f.start), bound(&f.end), exclude])
+    };
+    node(
+        "window",
+        [
+            w.base.as_ref().map_or(String::new(), |b| b.name.to_string()),
+            group("partition-by", &w.partition_by, expr),
+            group("order-by", &w.order_by, order_key),
+            w.frame.as_ref().map_or(String::new(), frame),
+        ],
+    )
+}
+
+fn over(o: &Over) -> String {
+    match o {
+        Over::Name(name) => node("over", [name.name.to_string()]),
+        Over::Spec(spec) => node("over", [window(spec)]),
+    }
+}
+
+fn merge(m: &Merge) -> String {
+    let action = |a: &MergeAction| match a {
+        MergeAction::Update(set) => node("update", [list(set, assignment)]),
+        MergeAction::Delete => "delete".into(),
+        MergeAction::Nothing => "nothing".into(),
+        MergeAction::Insert { columns, overriding, values } => {
+            let values = values.as_ref().map_or("default-values".into(), |v| group("values", v, expr));
+            let overriding = overriding.map_or(String::new(), |o| format!("overriding-{o:?}"));
+            node("insert", [idents("columns", columns), overriding, values])
+        }
+    };
+    let when = |w: &MergeWhen| {
+        let head = if w.matched { "when-matched" } else { "when-not-matched" };
+        node(head, [clause("and", &w.condition), action(&w.action)])
+    };
+    let target = [group("with", &m.with, cte), name(&m.table), alias(&m.alias)];
+    let rest = [table_ref(&m.source), node("on", [expr(&m.on)]), list(&m.whens, when)];
+    node("merge", target.into_iter().chain(rest))
 }
 
 fn item(i: &SelectItem) -> String {
@@ -180,6 +249,13 @@ fn table_ref(t: &TableRef) -> String {
             aliased(node(if *lateral { "lateral" } else { "subquery" }, [query(q)]), alias)
         }
         TableRef::Function { name: n, args, alias, .. } => aliased(node(&name(n), [list(args, expr)]), alias),
+        TableRef::RowsFrom { functions, ordinality, alias, .. } => {
+            let function = |f: &FromFunction| {
+                let columns = group("columns", &f.columns, |(n, t)| node(&n.name, [ty(t)]));
+                node(&name(&f.name), [list(&f.args, expr), columns])
+            };
+            aliased(node("rows-from", [list(functions, function), flag(*ordinality, "ordinality")]), alias)
+        }
         TableRef::Join { kind, left, right, on, .. } => {
             let on = match on {
                 JoinCondition::None => String::new(),
@@ -216,6 +292,7 @@ fn insert(i: &Insert) -> String {
             name(&i.table),
             alias(&i.alias),
             idents("columns", &i.columns),
+            i.overriding.map_or(String::new(), |o| format!("overriding-{o:?}")),
             source,
             conflict,
             group("returning", &i.returning, item),
@@ -412,6 +489,8 @@ pub(crate) fn expr(e: &Expr) -> String {
         }
         ExprKind::Exists(q) => node("exists", [query(q)]),
         ExprKind::Subquery(q) => node("subquery", [query(q)]),
+        ExprKind::SubqueryColumn(q, n) => node("subquery-column", [n.to_string(), query(q)]),
+        ExprKind::Grouping(l) => node("grouping", [list(l, expr)]),
         ExprKind::Call(c) => call(c),
         ExprKind::Case { operand, whens, otherwise } => node(
             "case",
@@ -439,7 +518,9 @@ fn call(c: &Call) -> String {
             list(&c.args, expr),
             list(&c.named, |(n, e)| format!("{}=>{}", n.name, expr(e))),
             group("order-by", &c.order_by, order_key),
+            group("within-group", &c.within_group, order_key),
             clause("filter", &c.filter),
+            c.over.as_ref().map_or(String::new(), over),
         ],
     )
 }

@@ -19,13 +19,7 @@ struct Table {
 }
 
 const TABLES: &[Table] = &[
-    Table {
-        setup: &["CREATE TABLE t (id int PRIMARY KEY, v int)"],
-        name: "t",
-        key: "id",
-        value: "v",
-        unique: true,
-    },
+    Table { setup: &["CREATE TABLE t (id int PRIMARY KEY, v int)"], name: "t", key: "id", value: "v", unique: true },
     Table {
         setup: &["CREATE TABLE x (id int PRIMARY KEY, v int)", "CREATE INDEX x_v ON x (v)"],
         name: "x",

@@ -26,7 +26,7 @@ fn drive(sql: &str, answer: impl Fn(&[Value]) -> CallResult) -> (Vec<String>, us
                 calls += 1;
                 fixture.calls.push(answer(&args));
             }
-            Err(Interrupt::Lock(_) | Interrupt::Wait(_)) => panic!("nothing is locked here"),
+            Err(Interrupt::Lock(_) | Interrupt::Wait(_) | Interrupt::With(..)) => panic!("nothing is locked here"),
             Err(Interrupt::Error(error)) => panic!("{error}"),
         }
     }
@@ -94,7 +94,7 @@ fn a_candidate_is_checked_again_with_its_newest_version() {
         let row = |id: i64, v: i64| RelRow::new(Row::from(vec![Value::Int(id), Value::Int(v)]));
         let mut holds = |a: RelRow, b: RelRow| {
             let candidate = crate::query::Candidate { rows: [a, b].into_iter().collect() };
-            recheck(ctx, select, &candidate).unwrap()
+            recheck(ctx, select, &[], &candidate).unwrap()
         };
         assert!(holds(row(1, 10), row(10, 0)));
         assert!(!holds(row(1, 11), row(10, 0)), "the join no longer holds");

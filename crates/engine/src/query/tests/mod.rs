@@ -140,7 +140,7 @@ impl Fixture {
 
     fn targets(&mut self, select: &typed::Select, params: &[Value]) -> Result<Vec<Vec<RelRow>>, Interrupt> {
         let plan = plan::select(&self.catalog, select, &[]);
-        let found = self.within(params, |ctx| candidates(ctx, &plan))?;
+        let found = self.within(params, |ctx| candidates(ctx, &plan, &[]))?;
         Ok(found.into_iter().map(|c| c.rows.into_vec()).collect())
     }
 
@@ -165,7 +165,7 @@ impl Fixture {
             Ok(rows) => rows.iter().map(|row| format!("{}\n", line(row.iter().map(text)))).collect(),
             Err(Interrupt::Error(error)) => format!("ERROR {}: {}\n", error.state, error.message),
             Err(Interrupt::Call(routine, args)) => format!("CALL {routine:?} {args:?}\n"),
-            Err(Interrupt::Lock(query)) => format!("LOCK {query:?}\n"),
+            Err(Interrupt::Lock(query) | Interrupt::With(_, query)) => format!("LOCK {query:?}\n"),
             Err(Interrupt::Wait(target)) => format!("WAIT {target:?}\n"),
         }
     }

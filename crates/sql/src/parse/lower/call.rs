@@ -19,6 +19,8 @@ pub(crate) fn plain(name: Ident, args: Vec<Expr>) -> ExprKind {
         distinct: false,
         order_by: Vec::new(),
         filter: None,
+        within_group: Vec::new(),
+        over: None,
     }))
 }
 
@@ -26,13 +28,13 @@ impl Lower {
     /// Any call.
     pub(super) fn call(&self, call: &cst::CallExpr) -> Result<Expr> {
         let span = self.span(call.syntax());
-        self.refuse(call.over_clause(), "a window function (OVER)")?;
-        self.refuse(call.within_clause(), "WITHIN GROUP")?;
         self.refuse(call.null_treatment(), "IGNORE NULLS")?;
         let kind = match call.arg_list() {
             Some(args) => self.ordinary(call, &args)?,
             None => {
                 self.refuse(call.filter_clause(), "FILTER here")?;
+                self.refuse(call.over_clause(), "OVER here")?;
+                self.refuse(call.within_clause(), "WITHIN GROUP here")?;
                 self.special(call)?
             }
         };
@@ -49,12 +51,21 @@ impl Lower {
             distinct: matches!(list.all_or_distinct(), Some(cst::AllOrDistinct::Distinct(_))),
             order_by: Vec::new(),
             filter: None,
+            within_group: Vec::new(),
+            over: None,
         };
         for arg in list.args() {
             self.argument(&arg, &mut result)?;
         }
         if let Some(filter) = call.filter_clause() {
             result.filter = Some(self.sole(&filter)?);
+        }
+        if let Some(order) = call.within_clause().and_then(|within| within.order_by_clause()) {
+            result.within_group = self.order_by(&order)?;
+        }
+        result.over = call.over_clause().map(|over| self.over(&over)).transpose()?;
+        if result.name.schema.is_none() && &*result.name.name.name == "grouping" {
+            return Ok(ExprKind::Grouping(result.args));
         }
         Ok(ExprKind::Call(Box::new(result)))
     }

@@ -6,13 +6,12 @@ use squawk_syntax::ast::{self as cst, AstNode};
 use super::{Lower, Result, children, has};
 use crate::ast::{
     Assignment, ConflictTarget, ConflictUpdate, Cte, Delete, Expr, ExprKind, Ident, Insert, InsertSource, OnConflict,
-    QualifiedName, SelectItem, Subscript, Update,
+    Overriding, QualifiedName, SelectItem, Subscript, Update,
 };
 use crate::error::Diagnostic;
 
 impl Lower {
     pub(super) fn insert(&self, insert: &cst::Insert) -> Result<Insert> {
-        self.refuse(insert.overriding_clause(), "OVERRIDING")?;
         let source = match self.need(insert.insert_source(), insert)? {
             cst::InsertSource::DefaultValues(_) => InsertSource::DefaultValues,
             cst::InsertSource::SelectVariant(query) => InsertSource::Query(Box::new(self.query(&query)?)),
@@ -22,6 +21,7 @@ impl Lower {
             table: self.name(&self.need(insert.relation_name_ref(), insert)?)?,
             alias: insert.alias().and_then(|alias| alias.name()).map(|name| self.ident(&name)),
             columns: insert.column_target_list().map_or(Ok(Vec::new()), |list| self.target_columns(&list))?,
+            overriding: insert.overriding_clause().map(|clause| overriding(&clause)),
             source,
             on_conflict: insert.on_conflict_clause().map(|clause| self.on_conflict(&clause)).transpose()?,
             returning: self.returning(insert.returning_clause())?,
@@ -53,7 +53,7 @@ impl Lower {
         })
     }
 
-    fn optional_with(&self, clause: Option<cst::WithClause>) -> Result<Vec<Cte>> {
+    pub(super) fn optional_with(&self, clause: Option<cst::WithClause>) -> Result<Vec<Cte>> {
         clause.map_or(Ok(Vec::new()), |clause| self.ctes(&clause))
     }
 
@@ -78,7 +78,7 @@ impl Lower {
         self.targets(&self.need(clause.target_list(), &clause)?)
     }
 
-    fn target_columns(&self, list: &cst::ColumnTargetList) -> Result<Vec<Ident>> {
+    pub(super) fn target_columns(&self, list: &cst::ColumnTargetList) -> Result<Vec<Ident>> {
         children::<cst::ColumnTarget>(list).map(|target| self.target_column(&target)).collect()
     }
 
@@ -102,7 +102,7 @@ impl Lower {
         Ok((column, subscripts))
     }
 
-    fn set_clause(&self, clause: &cst::SetClause) -> Result<Vec<Assignment>> {
+    pub(super) fn set_clause(&self, clause: &cst::SetClause) -> Result<Vec<Assignment>> {
         let list = self.need(clause.set_column_list(), clause)?;
         let mut set = Vec::new();
         for column in children::<cst::SetColumn>(&list) {
@@ -121,8 +121,16 @@ impl Lower {
 
     /// `(a, b) = (x, y)`: one assignment each; all right sides see the old row either way.
     fn set_several(&self, several: &cst::SetMultipleColumns, set: &mut Vec<Assignment>) -> Result<()> {
-        self.refuse(several.paren_select(), "assigning a subquery to several columns")?;
         let columns = self.target_columns(&self.need(several.column_target_list(), several)?)?;
+        if let Some(paren) = several.paren_select() {
+            let query = self.query(&cst::SelectVariant::ParenSelect(paren))?;
+            set.extend(columns.into_iter().enumerate().map(|(i, column)| {
+                let span = query.span;
+                let value = Expr { kind: ExprKind::SubqueryColumn(Box::new(query.clone()), i), span };
+                Assignment { column, subscripts: Vec::new(), value }
+            }));
+            return Ok(());
+        }
         let list = self.need(several.set_expr_list(), several)?;
         let values: Vec<Expr> =
             children::<cst::SetExpr>(&list).map(|value| self.set_value(&value)).collect::<Result<_>>()?;
@@ -182,5 +190,13 @@ impl Lower {
                 Ok(ConflictTarget::Columns(columns))
             }
         }
+    }
+}
+
+/// `OVERRIDING SYSTEM VALUE` or `OVERRIDING USER VALUE`.
+pub(super) fn overriding(clause: &cst::OverridingClause) -> Overriding {
+    match clause {
+        cst::OverridingClause::OverridingSystemValue(_) => Overriding::System,
+        cst::OverridingClause::OverridingUserValue(_) => Overriding::User,
     }
 }

@@ -5,7 +5,7 @@ use squawk_syntax::{SyntaxElement, SyntaxKind as K, SyntaxNode};
 
 use super::operators::{Run, runs, runs_below};
 use super::{Lower, Result, child, children};
-use crate::ast::{Expr, ExprKind, Ident, Query, QueryBody, Subscript, TypeName};
+use crate::ast::{Expr, ExprKind, Ident, Query, Subscript, TypeName};
 use crate::error::{Diagnostic, Span};
 
 /// Keywords that are function calls without parentheses.
@@ -256,14 +256,6 @@ fn is_query(paren: &cst::ParenExpr) -> bool {
 /// `SELECT expr`, for a body that is just `RETURN expr`.
 pub(super) fn select_of(expr: Expr) -> Query {
     let span = expr.span;
-    let select = crate::ast::Select {
-        distinct: false,
-        items: vec![crate::ast::SelectItem::Expr { expr, alias: None }],
-        from: Vec::new(),
-        filter: None,
-        group_by: Vec::new(),
-        having: None,
-        span,
-    };
-    super::query::bare(QueryBody::Select(Box::new(select)), span)
+    let items = vec![crate::ast::SelectItem::Expr { expr, alias: None }];
+    super::query::bare(super::query::simple_select(items, Vec::new(), span), span)
 }

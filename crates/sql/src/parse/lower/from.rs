@@ -4,8 +4,8 @@ use squawk_syntax::ast::{self as cst, AstNode};
 use squawk_syntax::{SyntaxKind as K, SyntaxNode};
 
 use super::{Lower, Result, child, children};
-use crate::ast::{Alias, ExprKind, Ident, JoinCondition, JoinKind, TableRef};
-use crate::error::{Diagnostic, Span};
+use crate::ast::{Alias, ExprKind, FromFunction, Ident, JoinCondition, JoinKind, TableRef, TypeName};
+use crate::error::{Diagnostic, Span, SqlState};
 
 impl Lower {
     /// The comma-separated items of a FROM or USING clause.
@@ -13,12 +13,13 @@ impl Lower {
         children::<cst::FromListItem>(clause).map(|item| self.table_ref(&item)).collect()
     }
 
-    fn table_ref(&self, item: &cst::FromListItem) -> Result<TableRef> {
+    pub(super) fn table_ref(&self, item: &cst::FromListItem) -> Result<TableRef> {
         match item {
             cst::FromListItem::JoinExpr(join) => self.joins(join),
             cst::FromListItem::FromItem(cst::FromItem::RelationFromItem(table)) => self.relation(table),
             cst::FromListItem::FromItem(cst::FromItem::ParenFromItem(paren)) => self.parenthesised(paren),
             cst::FromListItem::FromItem(cst::FromItem::FunctionFromItem(function)) => self.function(function),
+            cst::FromListItem::FromItem(cst::FromItem::RowsFromItem(item)) => self.rows_from(item),
             cst::FromListItem::FromItem(other) => {
                 let what = super::words(other.syntax().kind());
                 Err(self.unsupported(other, &format!("{} in FROM", what.trim_end_matches(" FROM ITEM"))))
@@ -53,17 +54,62 @@ impl Lower {
 
     /// A set-returning function. LATERAL says nothing here: a function always sees the items before it.
     fn function(&self, item: &cst::FunctionFromItem) -> Result<TableRef> {
-        self.refuse(item.with_ordinality(), "WITH ORDINALITY")?;
         let span = self.span(item.syntax());
-        let call = self.call(&self.need(item.call_expr(), item)?)?;
+        let mut function = self.from_function(&self.need(item.call_expr(), item)?)?;
+        let mut alias = item.alias();
+        let defs = alias.as_ref().and_then(|a| a.columns());
+        if let Some(cst::FromAliasColumns::ColumnDefList(list)) = defs {
+            function.columns = self.column_defs(&list)?;
+            let name = alias.take().and_then(|a| a.name()).map(|name| self.ident(&name));
+            let alias = name.map(|name| Alias { name, columns: Vec::new() });
+            let ordinality = item.with_ordinality().is_some();
+            return Ok(TableRef::RowsFrom { functions: vec![function], ordinality, alias, span });
+        }
+        let alias = self.alias(alias)?;
+        if item.with_ordinality().is_some() {
+            return Ok(TableRef::RowsFrom { functions: vec![function], ordinality: true, alias, span });
+        }
+        Ok(TableRef::Function { name: function.name, args: function.args, alias, span })
+    }
+
+    /// `ROWS FROM (f(), g() AS (a int))`
+    fn rows_from(&self, item: &cst::RowsFromItem) -> Result<TableRef> {
+        let mut functions = Vec::new();
+        for arg in item.rows_from_args() {
+            let mut function = self.from_function(&self.need(arg.call_expr(), &arg)?)?;
+            if let Some(list) = arg.column_def_list() {
+                function.columns = self.column_defs(&list)?;
+            }
+            functions.push(function);
+        }
+        let ordinality = item.with_ordinality().is_some();
+        let alias = self.alias(item.alias())?;
+        Ok(TableRef::RowsFrom { functions, ordinality, alias, span: self.span(item.syntax()) })
+    }
+
+    fn from_function(&self, call: &cst::CallExpr) -> Result<FromFunction> {
+        let call = self.call(call)?;
+        let span = call.span;
         let simple = match call.kind {
             ExprKind::Call(call) => Some(call).filter(|c| {
                 c.named.is_empty() && !c.star && !c.distinct && c.order_by.is_empty() && c.filter.is_none()
             }),
             _ => None,
         };
-        let call = simple.ok_or_else(|| Diagnostic::unsupported(call.span, "this form of a function in FROM"))?;
-        Ok(TableRef::Function { name: call.name, args: call.args, alias: self.alias(item.alias())?, span })
+        let call = simple.ok_or_else(|| Diagnostic::unsupported(span, "this form of a function in FROM"))?;
+        if call.over.is_some() || !call.within_group.is_empty() {
+            let message = "window functions are not allowed in functions in FROM";
+            return Err(Diagnostic::new(span, SqlState(*b"42P20"), message));
+        }
+        Ok(FromFunction { name: call.name, args: call.args, columns: Vec::new(), span })
+    }
+
+    fn column_defs(&self, list: &cst::ColumnDefList) -> Result<Vec<(Ident, TypeName)>> {
+        let column = |def: cst::ColumnDef| {
+            let name = self.ident(&self.need(def.name(), &def)?);
+            Ok((name, self.ty(&self.need(def.ty(), &def)?)?))
+        };
+        list.column_defs().map(column).collect()
     }
 
     fn alias(&self, alias: Option<cst::FromAlias>) -> Result<Option<Alias>> {
@@ -188,7 +234,8 @@ fn joined(kind: JoinKind, left: TableRef, right: TableRef, on: JoinCondition, en
 fn place(item: &TableRef) -> Span {
     match item {
         TableRef::Table { name, alias } => alias.as_ref().map_or(name.name.span, |a| name.name.span.to(a.name.span)),
-        TableRef::Subquery { span, .. } | TableRef::Function { span, .. } | TableRef::Join { span, .. } => *span,
+        TableRef::Subquery { span, .. } | TableRef::Function { span, .. } => *span,
+        TableRef::RowsFrom { span, .. } | TableRef::Join { span, .. } => *span,
     }
 }
 

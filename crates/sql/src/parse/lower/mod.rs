@@ -23,6 +23,7 @@ mod errors;
 mod expr;
 mod from;
 mod literal;
+mod merge;
 mod operators;
 mod query;
 mod routine;
@@ -31,6 +32,7 @@ mod split;
 mod statement;
 mod trigger;
 mod types;
+mod window;
 
 use squawk_syntax::ast::{self as cst, AstNode};
 use squawk_syntax::{SourceFile, SyntaxKind, SyntaxNode, SyntaxToken};
@@ -83,10 +85,12 @@ fn sole_expression(mut query: Query) -> Expr {
         && query.locking.is_empty();
     if let QueryBody::Select(select) = &mut query.body {
         let bare = !select.distinct
+            && select.distinct_on.is_empty()
             && select.from.is_empty()
             && select.filter.is_none()
             && select.group_by.is_empty()
-            && select.having.is_none();
+            && select.having.is_none()
+            && select.windows.is_empty();
         if plain && bare && select.items.len() == 1 {
             match select.items.pop() {
                 Some(SelectItem::Expr { expr, alias: None }) => return expr,

@@ -9,14 +9,31 @@ use squawk_syntax::{SyntaxKind as K, SyntaxNode};
 
 use super::{Lower, Result, child, children, has};
 use crate::ast::{
-    Cte, Expr, ExprKind, LockStrength, LockWait, Locking, OrderKey, Query, QueryBody, Select, SelectItem, SetOperator,
-    TableRef,
+    Cte, CteBody, Expr, ExprKind, GroupItem, LockStrength, LockWait, Locking, OrderKey, Query, QueryBody, Select,
+    SelectItem, SetOperator, TableRef,
 };
 use crate::error::{Diagnostic, Span};
 
 /// A query that is only a body.
 pub(crate) fn bare(body: QueryBody, span: Span) -> Query {
-    Query { with: Vec::new(), body, order_by: Vec::new(), limit: None, offset: None, locking: Vec::new(), span }
+    let (with, order_by, locking) = (Vec::new(), Vec::new(), Vec::new());
+    Query { with, body, order_by, limit: None, with_ties: false, offset: None, locking, span }
+}
+
+/// `SELECT items FROM from`
+pub(super) fn simple_select(items: Vec<SelectItem>, from: Vec<TableRef>, span: Span) -> QueryBody {
+    QueryBody::Select(Box::new(Select {
+        distinct: false,
+        distinct_on: Vec::new(),
+        items,
+        from,
+        filter: None,
+        group_by: Vec::new(),
+        group_distinct: false,
+        having: None,
+        windows: Vec::new(),
+        span,
+    }))
 }
 
 impl Lower {
@@ -57,22 +74,36 @@ impl Lower {
 
     /// The queries of a WITH clause.
     pub(super) fn ctes(&self, clause: &cst::WithClause) -> Result<Vec<Cte>> {
-        self.refuse_token(clause.recursive_token(), "WITH RECURSIVE")?;
-        clause.with_tables().map(|table| self.cte(&table)).collect()
+        let recursive = clause.recursive_token().is_some();
+        clause.with_tables().map(|table| self.cte(&table, recursive)).collect()
     }
 
-    fn cte(&self, table: &cst::WithTable) -> Result<Cte> {
+    fn cte(&self, table: &cst::WithTable, recursive: bool) -> Result<Cte> {
         self.refuse(table.search_clause(), "SEARCH")?;
         self.refuse(table.cycle_clause(), "CYCLE")?;
         let query = self.need(table.query(), table)?;
-        let Some(select) = cst::SelectVariant::cast(query.syntax().clone()) else {
-            let what = super::words(query.syntax().kind());
-            return Err(self.unsupported(&query, &format!("{what} inside WITH")));
+        let body = match &query {
+            cst::WithQuery::Insert(insert) => CteBody::Insert(Box::new(self.insert(insert)?)),
+            cst::WithQuery::Update(update) => CteBody::Update(Box::new(self.update(update)?)),
+            cst::WithQuery::Delete(delete) => CteBody::Delete(Box::new(self.delete(delete)?)),
+            cst::WithQuery::Merge(merge) => {
+                let message = "MERGE not supported in WITH query";
+                let span = self.span(merge.syntax());
+                return Err(Diagnostic::new(span, crate::SqlState::FEATURE_NOT_SUPPORTED, message));
+            }
+            _ => {
+                let select = self.need(cst::SelectVariant::cast(query.syntax().clone()), table)?;
+                CteBody::Query(Box::new(self.query(&select)?))
+            }
         };
+        let materialized =
+            table.materialized_option().map(|option| matches!(option, cst::MaterializedOption::Materialized(_)));
         Ok(Cte {
             name: self.ident(&self.need(table.name(), table)?),
             columns: table.column_list().map_or_else(Vec::new, |list| self.column_names(&list)),
-            query: Box::new(self.query(&select)?),
+            body,
+            recursive,
+            materialized,
         })
     }
 
@@ -82,25 +113,29 @@ impl Lower {
     }
 
     fn select(&self, select: &cst::Select) -> Result<QueryBody> {
-        self.refuse(select.window_clause(), "a WINDOW clause")?;
         self.refuse(select.filter_clause(), "FILTER here")?;
         let head = self.need(select.select_clause(), select)?;
         self.refuse_token(head.perform_token(), "PERFORM outside PL/pgSQL")?;
-        let distinct = match head.select_quantifier() {
-            Some(cst::SelectQuantifier::DistinctClause(clause)) => {
-                self.refuse(clause.distinct_on(), "DISTINCT ON")?;
-                true
-            }
-            Some(cst::SelectQuantifier::All(_)) | None => false,
+        let (distinct, distinct_on) = match head.select_quantifier() {
+            Some(cst::SelectQuantifier::DistinctClause(clause)) => match clause.distinct_on() {
+                Some(on) => (false, self.exprs(&on)?),
+                None => (true, Vec::new()),
+            },
+            Some(cst::SelectQuantifier::All(_)) | None => (false, Vec::new()),
         };
+        let group = select.group_by_clause();
+        let quantifier = group.as_ref().and_then(|clause| clause.all_or_distinct());
         let span = self.span(select.syntax());
         Ok(QueryBody::Select(Box::new(Select {
             distinct,
+            distinct_on,
             items: head.target_list().map_or(Ok(Vec::new()), |list| self.targets(&list))?,
             from: select.from_clause().map_or(Ok(Vec::new()), |clause| self.table_refs(&clause))?,
             filter: self.clause(select.where_clause())?,
-            group_by: select.group_by_clause().map_or(Ok(Vec::new()), |clause| self.group_by(&clause))?,
+            group_by: group.map_or(Ok(Vec::new()), |clause| self.group_by(&clause))?,
+            group_distinct: matches!(quantifier, Some(cst::AllOrDistinct::Distinct(_))),
             having: self.clause(select.having_clause())?,
+            windows: select.window_clause().map_or(Ok(Vec::new()), |clause| self.windows(&clause))?,
             span,
         })))
     }
@@ -127,19 +162,27 @@ impl Lower {
         })
     }
 
-    fn group_by(&self, clause: &cst::GroupByClause) -> Result<Vec<Expr>> {
-        if let Some(cst::AllOrDistinct::Distinct(distinct)) = clause.all_or_distinct() {
-            return Err(self.unsupported(&distinct, "GROUP BY DISTINCT"));
-        }
+    fn group_by(&self, clause: &cst::GroupByClause) -> Result<Vec<GroupItem>> {
         let list = self.need(clause.group_by_list(), clause)?;
-        children::<cst::GroupBy>(&list)
-            .map(|item| match &item {
-                cst::GroupBy::GroupingExpr(expr) => self.sole(expr),
-                cst::GroupBy::GroupingRollup(_) => Err(self.unsupported(&item, "ROLLUP")),
-                cst::GroupBy::GroupingCube(_) => Err(self.unsupported(&item, "CUBE")),
-                cst::GroupBy::GroupingSets(_) => Err(self.unsupported(&item, "GROUPING SETS")),
-            })
-            .collect()
+        children::<cst::GroupBy>(&list).map(|item| self.group_item(&item)).collect()
+    }
+
+    fn group_item(&self, item: &cst::GroupBy) -> Result<GroupItem> {
+        Ok(match item {
+            cst::GroupBy::GroupingExpr(expr) => {
+                let mut letters = expr.syntax().text().to_string();
+                letters.retain(|c| !c.is_whitespace());
+                match letters.as_str() {
+                    "()" => GroupItem::Empty(self.span(expr.syntax())),
+                    _ => GroupItem::Expr(self.sole(expr)?),
+                }
+            }
+            cst::GroupBy::GroupingRollup(rollup) => GroupItem::Rollup(self.exprs(rollup)?),
+            cst::GroupBy::GroupingCube(cube) => GroupItem::Cube(self.exprs(cube)?),
+            cst::GroupBy::GroupingSets(sets) => {
+                GroupItem::Sets(sets.group_bys().map(|item| self.group_item(&item)).collect::<Result<_>>()?)
+            }
+        })
     }
 
     fn values(&self, values: &cst::Values) -> Result<QueryBody> {
@@ -152,15 +195,7 @@ impl Lower {
         let span = self.span(table.syntax());
         let relation = self.need(table.relation_name(), table)?;
         let name = self.name(&self.need(relation.relation_name_ref(), &relation)?)?;
-        Ok(QueryBody::Select(Box::new(Select {
-            distinct: false,
-            items: vec![SelectItem::Wildcard(span)],
-            from: vec![TableRef::Table { name, alias: None }],
-            filter: None,
-            group_by: Vec::new(),
-            having: None,
-            span,
-        })))
+        Ok(simple_select(vec![SelectItem::Wildcard(span)], vec![TableRef::Table { name, alias: None }], span))
     }
 
     /// `a UNION b INTERSECT c ...`, regrouped.
@@ -244,9 +279,7 @@ impl Lower {
                 query.limit = if all { None } else { Some(self.sole(limit)?) };
             }
             cst::SelectTailClause::FetchClause(fetch) => {
-                if let Some(cst::FetchQuantity::WithTies(ties)) = fetch.fetch_quantity() {
-                    return Err(self.unsupported(&ties, "FETCH ... WITH TIES"));
-                }
+                query.with_ties = matches!(fetch.fetch_quantity(), Some(cst::FetchQuantity::WithTies(_)));
                 let count = super::operators::runs(fetch).first().map(|run| self.run(run)).transpose()?;
                 query.limit = Some(count.unwrap_or(Expr { kind: ExprKind::Integer(1), span }));
             }

@@ -21,6 +21,7 @@ impl Lower {
             S::Insert(insert) => StatementKind::Insert(Box::new(self.insert(insert)?)),
             S::Update(update) => StatementKind::Update(Box::new(self.update(update)?)),
             S::Delete(delete) => StatementKind::Delete(Box::new(self.delete(delete)?)),
+            S::Merge(merge) => StatementKind::Merge(Box::new(self.merge(merge)?)),
             S::CreateTable(create) => StatementKind::CreateTable(Box::new(self.create_table(create)?)),
             S::CreateIndex(create) => StatementKind::CreateIndex(Box::new(self.create_index(create)?)),
             S::CreateSequence(create) => StatementKind::CreateSequence(self.create_sequence(create)?),

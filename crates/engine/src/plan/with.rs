@@ -1,0 +1,40 @@
+//! WITH queries, planned where they are written; those who read them find them at run time, so many levels outward.
+
+use std::sync::Arc;
+
+use isolde_sql::catalog::Catalog;
+use isolde_sql::typed::{With, WithBody};
+
+use super::Subquery;
+use crate::prepare::Prepared;
+
+/// How to compute a WITH query.
+#[derive(Clone, Debug)]
+pub(crate) enum WithPlan {
+    Query(Subquery),
+    Recursive {
+        first: Subquery,
+        step: Subquery,
+        all: bool,
+    },
+    /// A statement of its own, which runs once; `slot` is where its rows are kept.
+    Modify {
+        slot: usize,
+        statement: Arc<Prepared>,
+    },
+}
+
+/// Plans the queries of a WITH clause.
+pub(crate) fn withs(catalog: &Catalog, withs: &[With]) -> Vec<WithPlan> {
+    let plan = |(slot, with): (usize, &With)| match &with.body {
+        WithBody::Query(query) => WithPlan::Query(Subquery::new(catalog, query)),
+        WithBody::Recursive { first, step, all } => {
+            WithPlan::Recursive { first: Subquery::new(catalog, first), step: Subquery::new(catalog, step), all: *all }
+        }
+        WithBody::Modify(statement) => {
+            let statement = Arc::new(Prepared::plan(catalog, Arc::new((**statement).clone())));
+            WithPlan::Modify { slot, statement }
+        }
+    };
+    withs.iter().enumerate().map(plan).collect()
+}
