@@ -74,7 +74,7 @@ impl Machine<'_> {
             let message = format!("prepared statement \"{name}\" already exists");
             return Err(SqlError::new(SqlState::DUPLICATE_PREPARED_STATEMENT, message));
         }
-        let schema = self.db.schema.clone();
+        let schema = self.schema().clone();
         let plan = Arc::new(Prepared::plan(&schema.catalog, prepared.statement.clone()));
         let named = Named { definition: prepared.clone(), prepared: plan, schema };
         Arc::make_mut(&mut self.session.kept).statements.insert(name.clone(), Arc::new(named));
@@ -90,7 +90,7 @@ impl Machine<'_> {
         params: &[Value],
     ) -> Result<(), SqlError> {
         let named = self.session.kept.statements.get(name).cloned().ok_or_else(|| no_statement(name))?;
-        let schema = self.db.schema.clone();
+        let schema = self.schema().clone();
         let named = match Arc::ptr_eq(&named.schema, &schema) {
             true => named,
             false => self.prepare_again(name, &named)?,
@@ -115,7 +115,7 @@ impl Machine<'_> {
 
     /// Definitions have changed since: the statement is bound and planned anew.
     fn prepare_again(&mut self, name: &Arc<str>, old: &Named) -> Result<Arc<Named>, SqlError> {
-        let schema = self.db.schema.clone();
+        let schema = self.schema().clone();
         let definition = &old.definition;
         let bound = bind::prepared_statement(&schema.catalog, &definition.written, &definition.params)?;
         let prepared = Arc::new(Prepared::plan(&schema.catalog, bound.statement.clone()));

@@ -232,6 +232,9 @@ impl Machine<'_> {
         let Some(t) = self.session.transaction.take() else { return };
         let watched = self.others().any(|(_, session)| holds_snapshot(session));
         let mut published_sum: u128 = 0;
+        if !t.definitions.is_empty() {
+            published_sum = self.publish_definitions(&t);
+        }
         let schema = self.db.schema.clone();
         // If nobody has committed since the view was made, the view is what is committed now.
         let successor = t.successor(self.db.epoch).cloned();
@@ -261,7 +264,7 @@ impl Machine<'_> {
         if let Some(successor) = successor.filter(|_| !t.writes.is_empty()) {
             self.db.committed = successor;
         }
-        if !t.writes.is_empty() {
+        if !t.writes.is_empty() || !t.definitions.is_empty() {
             self.db.epoch += 1;
             if watched {
                 self.tell_snapshots(published_sum);
@@ -274,7 +277,6 @@ impl Machine<'_> {
     /// Forgets the transaction and everything it did.
     pub(crate) fn abort(&mut self) {
         if let Some(t) = self.session.transaction.take() {
-            self.undo_definitions(&t);
             self.forget(&t, false);
             self.end_kept(false);
         }
@@ -288,7 +290,6 @@ impl Machine<'_> {
         savepoints.retain(|savepoint| savepoint.name.is_some());
         let mut failed = Transaction::new(t.isolation, t.read_only, true);
         failed.failed = true;
-        failed.before = t.before.clone();
         (failed.statements, failed.began) = (t.statements, t.began);
         failed.snapshot = t.snapshot.clone().filter(|_| !savepoints.is_empty());
         failed.xid = t.xid.filter(|_| !savepoints.is_empty());

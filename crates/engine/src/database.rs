@@ -40,6 +40,8 @@ pub struct Database {
     pub(crate) ssi: Option<Arc<Ssi>>,
     pub(crate) statistics: Arc<Statistics>,
     pub(crate) sequences: Sequences,
+    /// Counts schemas, so that a statement knows whether it was bound to another one.
+    pub(crate) schema_versions: u64,
     /// Who waits for tables and advisory keys, in order.
     pub(crate) queues: Queues,
     /// Whether weak table locks are remembered.
@@ -58,6 +60,7 @@ pub(crate) struct Schema {
     routines: Vec<OnceLock<Result<Arc<Code>, SqlError>>>,
     /// By table; of those that have triggers.
     triggers: Vec<OnceLock<Arc<TableTriggers>>>,
+    digest: OnceLock<u128>,
 }
 
 /// Ways to break the engine, to prove that tests notice. Nothing outside of tests sets them.
@@ -92,6 +95,7 @@ impl Database {
             ssi: None,
             statistics: Arc::default(),
             sequences: Sequences::default(),
+            schema_versions: 0,
             queues: Queues::default(),
             tracks_table_locks: false,
             clock: 0,
@@ -151,6 +155,29 @@ impl Database {
         params: &[Type],
     ) -> Result<Arc<Prepared>, Diagnostic> {
         Prepared::new(&self.schema.catalog, statement, source, params).map(Arc::new)
+    }
+
+    /// The same for a session, which may have definitions of its own. What cannot be bound now, but names a table that
+    /// somebody is changing, is bound when it runs, after it has waited for that table.
+    pub fn prepare_in(
+        &self,
+        session: SessionId,
+        statement: &ast::Statement,
+        source: &str,
+        params: &[Type],
+    ) -> Result<Arc<Prepared>, Diagnostic> {
+        let own = self.sessions[session.0].transaction.as_ref().and_then(|t| t.definitions.schema.as_ref());
+        let catalog = &own.unwrap_or(&self.schema).catalog;
+        Prepared::new(catalog, statement, source, params).map(Arc::new).or_else(|error| {
+            let changing = self.sessions_except(session).any(|(_, s)| s.is_redefining());
+            let late = changing.then(|| Prepared::late(catalog, statement, source, params));
+            late.filter(|late| !late.locks.is_empty()).map(Arc::new).ok_or(error)
+        })
+    }
+
+    /// A statement that is bound when it runs, because its tables are not there yet.
+    pub fn prepare_late(&self, statement: &ast::Statement, source: &str, params: &[Type]) -> Arc<Prepared> {
+        Arc::new(Prepared::late(&self.schema.catalog, statement, source, params))
     }
 
     /// The client of an idle session sends a statement. What nobody else could notice is done at once; the answer comes
@@ -306,6 +333,8 @@ impl Database {
     /// Runs a query on the committed rows, changing nothing.
     pub fn query(&self, query: &Arc<Prepared>) -> Result<Vec<Row>, SqlError> {
         let mut copy = self.clone();
+        // It looks at what is committed, whoever is about to change it.
+        copy.tracks_table_locks = false;
         let observer = copy.open_session();
         if let Some(reply) = copy.submit(observer, query, &[]) {
             return reply.map(|result| result.rows);
@@ -386,7 +415,7 @@ impl Schema {
     pub(crate) fn new(catalog: Catalog) -> Self {
         let routines = (0..catalog.routine_count()).map(|_| OnceLock::new()).collect();
         let triggers = (0..catalog.table_count()).map(|_| OnceLock::new()).collect();
-        Schema { catalog, routines, triggers }
+        Schema { catalog, routines, triggers, digest: OnceLock::new() }
     }
 
     /// The triggers of a table, if it has any.
@@ -396,12 +425,17 @@ impl Schema {
         (!table.triggers.is_empty()).then(|| self.triggers[id.0 as usize].get_or_init(compile).clone())
     }
 
+    /// A digest of all definitions.
+    pub(crate) fn digest(&self) -> u128 {
+        *self.digest.get_or_init(|| isolde_digest::tagged(0x53, self.catalog.describe()))
+    }
+
     /// A routine's code, compiled when first asked for.
     pub(crate) fn code(&self, id: RoutineId) -> Result<Arc<Code>, SqlError> {
         let compile = || {
             let def = self.catalog.routine(id);
             let routine = bind::routine(&self.catalog, def)?;
-            Ok(Arc::new(Code::compile(&self.catalog, &routine)))
+            Ok(Arc::new(Code { routine: Some(id), ..Code::compile(&self.catalog, &routine) }))
         };
         self.routines[id.0 as usize].get_or_init(compile).clone()
     }

@@ -1,55 +1,24 @@
-//! DDL: tables, indexes, constraints, sequences, routines.
+//! DDL: what each definition does to the catalog and to the rows.
 //!
-//! Definitions take effect at once, for everybody. They are meant for the set-up of a scenario, so they are refused while
-//! another session has a transaction open; rolled back, they restore what was there before.
+//! A definition changes the catalog it is given and the tables of `db.committed`; that both belong to its transaction
+//! alone until it commits is the [`frame`]'s business.
 
+pub(crate) mod frame;
 mod types;
 
 use std::sync::Arc;
 
-use isolde_sql::ast::LockStrength;
 use isolde_sql::catalog::{Catalog, Index, Table, TableConstraintDef, TableId, Trigger};
 use isolde_sql::typed::Define;
 use isolde_sql::{SqlError, SqlState, Type, Value};
 
-use crate::database::Schema;
 use crate::eval;
 use crate::machine::Machine;
-use crate::storage::{TableData, Tables, key_of};
-use crate::transaction::Transaction;
-
-/// What was there before a transaction's first definition.
-#[derive(Clone, Debug)]
-pub(crate) struct Before {
-    schema: Arc<Schema>,
-    committed: Tables,
-    digest: u128,
-    epoch: u64,
-}
+use crate::storage::{TableData, key_of};
 
 impl Machine<'_> {
-    /// Carries out a definition.
-    pub(crate) fn define(&mut self, define: &Define) -> Result<&'static str, SqlError> {
-        if self.others().any(|(_, s)| s.transaction.is_some()) {
-            let message = "DDL while another session has an open transaction is not supported by the embedded engine";
-            return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message).hint("move it into the set-up"));
-        }
-        if self.session.transaction.as_ref().is_some_and(|t| !t.savepoints.is_empty()) {
-            let message = "DDL after a savepoint is not supported by the embedded engine";
-            return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message)
-                .hint("move it into the set-up, or run it on a real server: --on postgres://..."));
-        }
-        self.remember_definitions();
-        let mut catalog = self.db.schema.catalog.clone();
-        let verb = self.define_in(&mut catalog, define)?;
-        self.db.schema = Arc::new(Schema::new(catalog));
-        if let Some(t) = &mut self.session.transaction {
-            t.invalidate_view();
-        }
-        Ok(verb)
-    }
-
-    fn define_in(&mut self, catalog: &mut Catalog, define: &Define) -> Result<&'static str, SqlError> {
+    /// Carries out a definition on a catalog and the tables of the database.
+    pub(crate) fn define_in(&mut self, catalog: &mut Catalog, define: &Define) -> Result<&'static str, SqlError> {
         match define {
             Define::Table { table, sequences } => {
                 sequences.iter().for_each(|s| catalog.add_sequence(s.clone()));
@@ -216,61 +185,5 @@ impl Machine<'_> {
             }
         }
         Ok(())
-    }
-
-    /// TRUNCATE: every row of the tables goes.
-    pub(crate) fn truncate(&mut self, tables: &[TableId]) -> Result<&'static str, SqlError> {
-        let schema = self.db.schema.clone();
-        for &table in tables {
-            let referenced = schema.catalog.references_to(table).find(|(child, _)| !tables.contains(&child.id));
-            if let Some((child, _)) = referenced {
-                let message = "cannot truncate a table referenced in a foreign key constraint";
-                let detail = format!("Table \"{}\" references \"{}\".", child.name, schema.catalog.table(table).name);
-                return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message).detail(detail));
-            }
-        }
-        let (committed, digest, epoch) = (self.db.committed.clone(), self.db.committed_digest, self.db.epoch);
-        let view = self.transaction_mut().begin_statement(&schema.catalog, &committed, digest, epoch).clone();
-        for &table in tables {
-            self.check_truncate(table)?;
-            for (row, tuple) in view.table(table).iter() {
-                self.transaction_mut().lock((table, row), LockStrength::Update, tuple.position);
-                self.write_row((table, row), Some(&tuple.values), None)?;
-            }
-        }
-        Ok("TRUNCATE TABLE")
-    }
-
-    /// Definitions are seen by everybody, so nobody else may act on them before they are committed.
-    pub(crate) fn refuse_uncommitted_definitions(&self) -> Result<(), SqlError> {
-        if self.others().any(|(_, s)| s.transaction.as_ref().is_some_and(|t| t.before.is_some())) {
-            let message =
-                "a statement while another session has not committed its DDL is not supported by the embedded engine";
-            return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message)
-                .hint("move the DDL into the set-up, or run it on a real server: --on postgres://..."));
-        }
-        Ok(())
-    }
-
-    fn remember_definitions(&mut self) {
-        let before = Before {
-            schema: self.db.schema.clone(),
-            committed: self.db.committed.clone(),
-            digest: self.db.committed_digest,
-            epoch: self.db.epoch,
-        };
-        if let Some(t) = &mut self.session.transaction {
-            t.before.get_or_insert(before);
-        }
-    }
-
-    /// A transaction with definitions is rolled back.
-    pub(crate) fn undo_definitions(&mut self, t: &Transaction) {
-        if let Some(before) = &t.before {
-            assert_eq!(before.epoch, self.db.epoch, "nobody commits while definitions are not committed");
-            self.db.schema = before.schema.clone();
-            self.db.committed = before.committed.clone();
-            self.db.committed_digest = before.digest;
-        }
     }
 }

@@ -33,6 +33,8 @@ pub struct Footprint {
     pub probes: Vec<Probe>,
     /// Sequences it drew from: the sequence and the value.
     pub sequences: Vec<(Arc<str>, i64)>,
+    /// Tables whose definition its commit changed for all.
+    pub defined: Vec<TableId>,
     /// Rows its commit made visible to all.
     pub published: Vec<Write>,
     /// It read or changed what all serializable transactions share: no two such steps of different sessions commute.

@@ -37,6 +37,7 @@ mod command;
 mod control;
 mod database;
 mod define;
+mod enter;
 mod eval;
 mod exec;
 pub mod footprint;

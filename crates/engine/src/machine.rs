@@ -71,11 +71,6 @@ impl<'a> Machine<'a> {
         if self.is_failed() && !ends {
             return Some(Err(in_failed_transaction()));
         }
-        if !matches!(kind, StatementKind::Transaction(_))
-            && let Err(error) = self.refuse_uncommitted_definitions()
-        {
-            return self.fail_with(error);
-        }
         if self.session.transaction.is_none() && !matches!(kind, StatementKind::Transaction(_)) {
             self.begin_implicit();
         }
@@ -181,64 +176,6 @@ impl<'a> Machine<'a> {
                 self.statement_done(|machine| machine.set(*local, name, value.as_deref()))
             }
             StatementKind::Session(command) => self.session_command(command, &params),
-        }
-    }
-
-    /// Before a statement begins, it has its tables: it waits for them if need be.
-    fn enter_statement(&mut self) -> Result<(), Ran> {
-        let Some(Frame::Statement(frame)) = self.session.frames.last() else { return Ok(()) };
-        if frame.running.is_some() {
-            return Ok(());
-        }
-        let reads = !matches!(frame.prepared.plan, Plan::Call(_) | Plan::Do(_) | Plan::Other);
-        let prepared = frame.prepared.clone();
-        if reads && let Err(target) = self.take_serial_snapshot() {
-            return Err(self.begin_wait(target));
-        }
-        if prepared.locks.is_empty() {
-            return Ok(());
-        }
-        let nowait = match prepared.statement.kind {
-            StatementKind::LockTable { nowait, .. } => {
-                let inside = self.session.frames.len() > 1;
-                if !inside && !self.session.transaction.as_ref().is_some_and(|t| t.explicit) {
-                    let message = "LOCK TABLE can only be used in transaction blocks";
-                    return Err(self.fail(SqlError::new(SqlState::NO_ACTIVE_TRANSACTION, message)));
-                }
-                nowait
-            }
-            _ => {
-                self.take_kept_snapshot();
-                false
-            }
-        };
-        for &(table, mode) in prepared.locks.iter() {
-            match self.lock_table(table, mode, nowait) {
-                Ok(()) => {}
-                Err(Stop::Wait(target)) => return Err(self.begin_wait(target)),
-                Err(Stop::Error(error)) => return Err(self.fail(error)),
-                Err(Stop::Call(..) | Stop::Trigger(_) | Stop::Query(_) | Stop::With(..)) => {
-                    unreachable!("a table lock needs nothing else")
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// A transaction that keeps its snapshot takes it before it waits for tables.
-    fn take_kept_snapshot(&mut self) {
-        if !self.db.tracks_table_locks {
-            return;
-        }
-        if self.session.transaction.is_none() {
-            self.begin_implicit();
-        }
-        let db = &*self.db;
-        if let Some(t) =
-            self.session.transaction.as_mut().filter(|t| t.keeps_snapshot() && t.snapshot.is_none() && !t.failed)
-        {
-            t.begin_statement(&db.schema.catalog, &db.committed, db.committed_digest, db.epoch);
-            self.footprint.snapshot = Some(SnapshotTaken::Transaction);
         }
     }
 
@@ -370,7 +307,7 @@ impl<'a> Machine<'a> {
     }
 
     fn enter_routine(&mut self, routine: RoutineId, args: Vec<Value>) -> Ran {
-        match self.db.schema.code(routine) {
+        match self.schema().code(routine) {
             Ok(code) => self.enter(code, args),
             Err(error) => self.fail(error),
         }
@@ -435,7 +372,7 @@ impl<'a> Machine<'a> {
         if self.db.faults.stale_snapshot && transaction.statements > 1 {
             transaction.pretend_fresh(self.db.epoch);
         }
-        let schema = &self.db.schema;
+        let schema = transaction.definitions.schema.as_ref().unwrap_or(&self.db.schema).clone();
         let view =
             transaction.begin_statement(&schema.catalog, &self.db.committed, self.db.committed_digest, self.db.epoch);
         let snapshot = Snapshot::new(view.clone(), self.db.committed_digest, self.db.epoch);
@@ -581,7 +518,7 @@ impl<'a> Machine<'a> {
         shapes: Option<&[Shape]>,
         act: impl FnOnce(&mut Context<'_>) -> R,
     ) -> R {
-        let schema = Arc::clone(&self.db.schema);
+        let schema = Arc::clone(self.schema());
         let serial = self.session.transaction.as_ref().and_then(|t| t.serial);
         let mut ssi = serial.and_then(|_| self.db.ssi.take());
         let statistics = ssi.is_some().then(|| self.db.statistics.clone()).unwrap_or_default();
@@ -656,7 +593,7 @@ impl<'a> Machine<'a> {
     }
 
     pub(crate) fn catalog(&self) -> &Catalog {
-        &self.db.schema.catalog
+        &self.schema().catalog
     }
 
     pub(crate) fn transaction(&self) -> &Transaction {

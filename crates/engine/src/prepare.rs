@@ -22,10 +22,24 @@ pub struct Prepared {
     pub(crate) visible: bool,
     /// The table locks that it takes before it begins, in order.
     pub(crate) locks: Box<[(TableId, TableLockMode)]>,
+    /// What it was bound from, if it is not part of a routine.
+    origin: Option<Arc<Origin>>,
+    /// The version of the catalog that it was bound to.
+    pub(crate) version: u64,
+    /// It has not been bound yet: that is done when it runs.
+    pub(crate) late: bool,
     /// Tells statements apart in digests.
     pub(crate) id: u64,
     /// INSERT, UPDATE and DELETE stop after returning so many rows, because there is an error if there are more.
     pub(crate) rows_max: Option<usize>,
+}
+
+/// A statement as it was written, to be bound again when definitions have changed.
+#[derive(Debug)]
+struct Origin {
+    statement: ast::Statement,
+    text: Arc<str>,
+    params: Vec<Type>,
 }
 
 /// How a statement is run.
@@ -155,7 +169,41 @@ impl Prepared {
         source: &str,
         params: &[Type],
     ) -> Result<Self, Diagnostic> {
-        Ok(Self::plan(catalog, Arc::new(isolde_sql::bind::statement(catalog, statement, source, params)?)))
+        let bound = Arc::new(isolde_sql::bind::statement(catalog, statement, source, params)?);
+        let origin = Origin { statement: statement.clone(), text: bound.text.clone(), params: params.to_vec() };
+        Ok(Prepared { origin: Some(Arc::new(origin)), ..Self::plan(catalog, bound) })
+    }
+
+    /// A statement that is bound when it runs. Until then it wants those of the catalog's tables that it seems to name.
+    pub(crate) fn late(catalog: &Catalog, statement: &ast::Statement, source: &str, params: &[Type]) -> Self {
+        let written = statement.span.of(source);
+        let text = isolde_sql::bind::one_line(written);
+        let writes = matches!(
+            statement.kind,
+            ast::StatementKind::Insert(_) | ast::StatementKind::Update(_) | ast::StatementKind::Delete(_)
+        );
+        let mode = if writes { TableLockMode::RowExclusive } else { TableLockMode::AccessShare };
+        let words: Vec<String> =
+            written.split(|c: char| !c.is_alphanumeric() && c != '_').map(str::to_lowercase).collect();
+        let named = catalog.tables().filter(|table| words.iter().any(|word| *word == *table.name));
+        let locks = named.map(|table| (table.id, mode)).collect();
+        let kind = StatementKind::Set { local: false, name: "".into(), value: None };
+        let typed = typed::Statement { kind, text: text.clone(), span: statement.span };
+        let origin = Origin { statement: statement.clone(), text, params: params.to_vec() };
+        let plan = Self::plan(catalog, Arc::new(typed));
+        Prepared { origin: Some(Arc::new(origin)), locks, late: true, visible: true, ..plan }
+    }
+
+    /// The same statement, bound to other definitions; `None` if it is part of a routine.
+    pub(crate) fn again(&self, catalog: &Catalog) -> Option<Result<Self, Diagnostic>> {
+        let origin = self.origin.as_ref()?;
+        let Origin { statement, text, params } = &**origin;
+        let bound = isolde_sql::bind::statement_again(catalog, statement, text.clone(), params);
+        Some(bound.map(|bound| Prepared {
+            origin: self.origin.clone(),
+            rows_max: self.rows_max,
+            ..Self::plan(catalog, Arc::new(bound))
+        }))
     }
 
     /// Plans a query that stands inside of a statement, to be run with that statement's snapshot.
@@ -171,7 +219,9 @@ impl Prepared {
         let mut hasher = rustc_hash::FxHasher::default();
         (&statement.text, statement.span).hash(&mut hasher);
         let (locks, visible) = (crate::lock::needs::table_locks(catalog, &statement.kind), is_visible(&statement.kind));
-        Prepared { plan, visible, locks, id: hasher.finish(), rows_max: None, statement }
+        let version = catalog.version();
+        let id = hasher.finish();
+        Prepared { plan, visible, locks, origin: None, version, late: false, id, rows_max: None, statement }
     }
 }
 

@@ -287,6 +287,11 @@ impl Session {
         self.transaction.as_ref()?.locks.get(&row).copied()
     }
 
+    /// Whether it has changed a definition and not committed.
+    pub(crate) fn is_redefining(&self) -> bool {
+        self.transaction.as_ref().is_some_and(|t| t.definitions.schema.is_some())
+    }
+
     /// Whether it has changed a row and not committed.
     pub(crate) fn has_written(&self, row: RowRef) -> bool {
         self.transaction.as_ref().is_some_and(|t| t.writes.contains_key(&row))

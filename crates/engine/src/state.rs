@@ -8,6 +8,7 @@
 use std::hash::{Hash, Hasher};
 
 use crate::database::{Database, row_digest};
+use crate::define::frame::Definitions;
 use crate::exec::{After, Input, Running};
 use crate::lock::{RowRef, Target};
 use crate::routine::RoutineFrame;
@@ -22,6 +23,7 @@ impl Database {
     pub fn digest(&self) -> u128 {
         let mut h = Digester::tagged(0xdb);
         self.committed_digest.hash(&mut h);
+        self.schema.digest().hash(&mut h);
         self.sequences.hash(&mut h);
         for session in &self.sessions {
             self.session_digest(session).hash(&mut h);
@@ -81,6 +83,7 @@ impl Database {
         for (key, modes) in &t.heavy {
             (key, modes).hash(h);
         }
+        hash_definitions(&t.definitions, h);
         if self.timed {
             (self.clock - t.began).hash(h);
         }
@@ -99,6 +102,7 @@ impl Database {
             for (key, modes) in savepoint.heavy() {
                 (key, modes).hash(h);
             }
+            hash_definitions(savepoint.definitions(), h);
         }
     }
 
@@ -185,6 +189,16 @@ impl Database {
                 }
             }
         }
+    }
+}
+
+fn hash_definitions(definitions: &Definitions, h: &mut Digester) {
+    if definitions.is_empty() {
+        return;
+    }
+    definitions.schema.as_ref().map(|schema| schema.digest()).hash(h);
+    for (table, rebuilt) in &definitions.rebuilt {
+        (table, rebuilt.rewritten, rebuilt.digest).hash(h);
     }
 }
 

@@ -15,7 +15,7 @@ use std::sync::{Arc, LazyLock};
 use equivalent::{Comparable, Equivalent};
 use imbl::ordmap::DiffItem;
 use imbl::{OrdMap, OrdSet};
-use isolde_sql::catalog::{Index, Table, TableId};
+use isolde_sql::catalog::{Catalog, Index, Table, TableId};
 use isolde_sql::{Row, Value};
 use smallvec::SmallVec;
 
@@ -227,6 +227,30 @@ impl TableData {
         }
     }
 
+    /// Whether the rows are the very same, whatever the indexes.
+    pub(crate) fn same_rows(&self, other: &TableData) -> bool {
+        self.rows.ptr_eq(&other.rows)
+    }
+
+    /// The same rows with the indexes that a table has now.
+    pub(crate) fn reindexed(&self, table: &Table) -> TableData {
+        let mut data =
+            TableData { rows: self.rows.clone(), indexes: SmallVec::new(), moved: self.moved, used: self.used };
+        table.indexes.iter().for_each(|index| data.add_index(index));
+        data
+    }
+
+    /// The rows that differ in a later version of this table, before and after.
+    pub(crate) fn changed_rows(&self, later: &TableData) -> Vec<(RowId, Option<Row>, Option<Row>)> {
+        let values = |tuple: &Tuple| Some(tuple.values.clone());
+        let changes = self.rows.diff(&later.rows).map(|item| match item {
+            DiffItem::Add(row, new) => (*row, None, values(new)),
+            DiffItem::Update { old: (row, old), new: (_, new) } => (*row, values(old), values(new)),
+            DiffItem::Remove(row, old) => (*row, values(old), None),
+        });
+        changes.collect()
+    }
+
     /// Builds one index more, over the rows that are there.
     pub fn add_index(&mut self, index: &Index) {
         let entries = self.rows.iter().map(|(row, t)| Entry { key: key_of(index, &t.values), row: *row });
@@ -267,6 +291,25 @@ impl Tables {
     /// Appends an empty table, whose id is the number of tables so far.
     pub fn push(&mut self, data: TableData) {
         Arc::make_mut(&mut self.0).push(Arc::new(data));
+    }
+
+    /// Puts other rows in place of a table's.
+    pub(crate) fn replace(&mut self, id: TableId, data: Arc<TableData>) {
+        Arc::make_mut(&mut self.0)[id.0 as usize] = data;
+    }
+
+    /// Whether a table is the very same in both.
+    pub(crate) fn same_table(&self, other: &Tables, id: TableId) -> bool {
+        matches!((self.0.get(id.0 as usize), other.0.get(id.0 as usize)), (Some(a), Some(b)) if Arc::ptr_eq(a, b))
+    }
+
+    /// Empty tables for those of the catalog that are not here yet.
+    pub(crate) fn grow(&mut self, catalog: &Catalog) {
+        while self.len() < catalog.table_count() {
+            let id = TableId(self.len() as u32);
+            let indexes = if catalog.has_table(id) { catalog.table(id).indexes.len() } else { 0 };
+            self.push(TableData::new(indexes));
+        }
     }
 
     /// Number of tables, dropped ones included.

@@ -8,14 +8,14 @@
 use imbl::{OrdMap, OrdSet};
 use isolde_sql::Row;
 use isolde_sql::ast::{Isolation, LockStrength};
-use isolde_sql::catalog::Catalog;
+use isolde_sql::catalog::{Catalog, TableId};
 use std::sync::Arc;
 
-use crate::define::Before;
+use crate::define::frame::{Definitions, Rebuilt, older};
 use crate::footprint;
 use crate::lock::{Held, LockKey, Modes, RowRef};
 use crate::ssi::XactId;
-use crate::storage::{Tables, Tuple};
+use crate::storage::{RowId, Tables, Tuple};
 
 /// An open transaction.
 #[derive(Clone, Debug)]
@@ -40,8 +40,8 @@ pub(crate) struct Transaction {
     /// Locks on tables and advisory keys.
     pub(crate) heavy: OrdMap<LockKey, Modes>,
     pub(crate) savepoints: Vec<Savepoint>,
-    /// What there was before its first definition, if it made any.
-    pub(crate) before: Option<Before>,
+    /// What it has defined.
+    pub(crate) definitions: Definitions,
     /// Whether a query has run, so that the level can no longer change.
     pub(crate) queried: bool,
     /// When it began.
@@ -99,6 +99,10 @@ pub(crate) struct Snapshot {
 }
 
 impl Savepoint {
+    pub(crate) fn definitions(&self) -> &Definitions {
+        &self.definitions
+    }
+
     pub(crate) fn heavy(&self) -> &OrdMap<LockKey, Modes> {
         &self.heavy
     }
@@ -134,6 +138,7 @@ pub(crate) struct Savepoint {
     locks: OrdMap<RowRef, Held>,
     heavy: OrdMap<LockKey, Modes>,
     written: usize,
+    definitions: Definitions,
 }
 
 impl Transaction {
@@ -151,7 +156,7 @@ impl Transaction {
             locks: OrdMap::new(),
             heavy: OrdMap::new(),
             savepoints: Vec::new(),
-            before: None,
+            definitions: Definitions::default(),
             queried: false,
             began: 0,
             statements: 0,
@@ -173,7 +178,11 @@ impl Transaction {
 
     /// Whether nobody else could tell if it ended now.
     pub(crate) fn is_quiet(&self) -> bool {
-        self.writes.is_empty() && self.locks.is_empty() && self.heavy.is_empty() && self.serial.is_none()
+        self.writes.is_empty()
+            && self.locks.is_empty()
+            && self.heavy.is_empty()
+            && self.serial.is_none()
+            && self.definitions.is_empty()
     }
 
     /// Whether this level keeps one snapshot for the whole transaction.
@@ -207,17 +216,25 @@ impl Transaction {
         self.view = self.on_top_of(catalog, base);
     }
 
-    /// Some tables, with its own writes.
+    /// Some tables, with its own definitions and writes.
     pub(crate) fn on_top_of(&self, catalog: &Catalog, base: &Tables) -> Tables {
         let mut view = base.clone();
+        if !self.definitions.is_empty() {
+            self.definitions.apply(catalog, &mut view, self.isolation != Isolation::ReadCommitted);
+        }
+        self.apply_writes(catalog, &mut view);
+        view
+    }
+
+    /// Puts its writes into tables.
+    pub(crate) fn apply_writes(&self, catalog: &Catalog, tables: &mut Tables) {
         for ((table, row), change) in &self.writes {
-            let data = view.table_mut(*table);
+            let data = tables.table_mut(*table);
             match &change.after {
                 Some(tuple) => data.put(catalog.table(*table), *row, tuple.clone()),
                 None => data.remove(catalog.table(*table), *row),
             }
         }
-        view
     }
 
     /// What its statements read, own writes of this very moment included.
@@ -227,12 +244,36 @@ impl Transaction {
 
     /// What the committed tables will be once it has committed, if nobody has committed since its view was made.
     pub(crate) fn successor(&self, epoch: u64) -> Option<&Tables> {
-        (self.view_epoch == Some(epoch)).then_some(&self.view)
+        (self.view_epoch == Some(epoch) && self.definitions.is_empty()).then_some(&self.view)
     }
 
     /// The view must be made anew before it is read again: tables were added or dropped, or writes taken back.
     pub(crate) fn invalidate_view(&mut self) {
         self.view_epoch = None;
+    }
+
+    /// A table is its own from now on; what it has written there is in it.
+    pub(crate) fn rebuild(&mut self, table: TableId, rebuilt: Rebuilt) {
+        if rebuilt.rewritten {
+            self.writes = self.writes.iter().filter(|(row, _)| row.0 != table).map(|(r, c)| (*r, c.clone())).collect();
+        }
+        self.definitions.rebuilt.insert(table, rebuilt);
+        self.invalidate_view();
+    }
+
+    /// Somebody else has committed definitions.
+    pub(crate) fn see_definitions(&mut self, theirs: &Definitions, new: &Catalog) {
+        if let Some(snapshot) = &mut self.snapshot {
+            older(&mut snapshot.tables, theirs, new);
+        }
+        self.invalidate_view();
+        self.savepoints.iter_mut().for_each(|savepoint| savepoint.view_epoch = None);
+    }
+
+    /// Its own definitions, and those of its savepoints.
+    pub(crate) fn each_definitions(&mut self, mut change: impl FnMut(&mut Definitions)) {
+        change(&mut self.definitions);
+        self.savepoints.iter_mut().for_each(|savepoint| change(&mut savepoint.definitions));
     }
 
     /// A broken engine, for tests: takes an old view for a new one.
@@ -269,6 +310,12 @@ impl Transaction {
         }
     }
 
+    /// Whether it has changed rows of a table.
+    pub(crate) fn has_written_in(&self, table: TableId) -> bool {
+        let first = self.writes.range((table, RowId(0))..).next();
+        first.is_some_and(|((written, _), _)| *written == table)
+    }
+
     /// Whether it holds the strongest lock on a row, so that it may change its key.
     pub(crate) fn holds_fully(&self, row: RowRef) -> bool {
         self.locks.get(&row).is_some_and(|held| held.strength == LockStrength::Update)
@@ -293,6 +340,7 @@ impl Transaction {
             locks: self.locks.clone(),
             heavy: self.heavy.clone(),
             written: self.written,
+            definitions: self.definitions.clone(),
         });
     }
 
@@ -312,6 +360,7 @@ impl Transaction {
         self.view_epoch = savepoint.view_epoch;
         self.writes = savepoint.writes;
         self.written = savepoint.written;
+        self.definitions = savepoint.definitions;
         self.failed = false;
         let lost = held.iter().filter(|&(row, held)| self.locks.get(row) != Some(held));
         let rows = lost.map(|(row, held)| released(*row, held.strength)).collect();
@@ -326,6 +375,7 @@ impl Transaction {
         self.written = savepoint.written;
         self.view = savepoint.view.clone();
         self.view_epoch = savepoint.view_epoch;
+        self.definitions = savepoint.definitions.clone();
     }
 
     /// Forgets a savepoint and all set since; what was done stays done.

@@ -3,6 +3,8 @@
 //! A value like everything else: DDL makes a new one that shares what did not change, so a transaction that creates a
 //! table and rolls back simply drops its catalog. Names live in one schema, `public`.
 
+mod merge;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -31,6 +33,8 @@ pub struct Catalog {
     sequences: BTreeMap<Arc<str>, Arc<Sequence>>,
     table_names: BTreeMap<Arc<str>, TableId>,
     types: BTreeMap<Arc<str>, UserType>,
+    /// Tells catalogs of one database apart; no part of what is defined.
+    version: u64,
 }
 
 /// A table.
@@ -239,6 +243,11 @@ impl Catalog {
     /// If it was dropped: a bound statement that names it must have been bound again.
     pub fn table(&self, id: TableId) -> &Arc<Table> {
         self.tables[id.0 as usize].as_ref().expect("a bound statement names a table that exists")
+    }
+
+    /// Whether there is a table with this number.
+    pub fn has_table(&self, id: TableId) -> bool {
+        self.tables.get(id.0 as usize).is_some_and(Option::is_some)
     }
 
     /// Number of table numbers ever given out.

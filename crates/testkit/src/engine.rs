@@ -58,7 +58,7 @@ impl Engine {
     /// Sends the statements of a client one after another, until one needs a step or all are answered.
     fn advance(&mut self, who: usize) {
         while let Some(statement) = self.sessions[who].rest.next() {
-            let reply = match prepare(&self.db, &statement) {
+            let reply = match prepare(&self.db, self.sessions[who].session, &statement) {
                 Ok(prepared) => {
                     let client = &self.sessions[who];
                     let part = match (client.several, client.rest.len()) {
@@ -157,7 +157,7 @@ impl Driver for Engine {
         let session = self.setup.expect("reset opens a session for the set-up");
         let mut responses = Vec::new();
         for statement in split(statement) {
-            let mut reply = match prepare(&self.db, &statement) {
+            let mut reply = match prepare(&self.db, session, &statement) {
                 Ok(prepared) => self.db.submit(session, &prepared, &[]),
                 Err(diagnostic) => Some(Err(diagnostic.into())),
             };
@@ -207,9 +207,9 @@ fn split(text: &str) -> Vec<String> {
     parse::split(text).into_iter().map(|span| span.of(text).to_string()).collect()
 }
 
-fn prepare(db: &Database, statement: &str) -> Result<Arc<Prepared>, Diagnostic> {
+fn prepare(db: &Database, session: SessionId, statement: &str) -> Result<Arc<Prepared>, Diagnostic> {
     let parsed = parse::statement(parse::Fragment { text: statement, offset: 0 })?;
-    db.prepare(&parsed, statement, &[])
+    db.prepare_in(session, &parsed, statement, &[])
 }
 
 fn response(reply: Reply) -> Response {

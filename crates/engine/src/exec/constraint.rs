@@ -43,7 +43,7 @@ impl Machine<'_> {
     /// Checks the row in `run.probing` against the unique indexes whose columns were set, from the first one not checked.
     pub(super) fn probe_unique(&mut self, run: &mut Running, set: ColumnSet) -> Result<(), Stop> {
         let Some((row, mut next)) = run.probing else { return Ok(()) };
-        let schema = self.db.schema.clone();
+        let schema = self.schema().clone();
         let table = schema.catalog.table(row.0);
         let Some(values) = self.newest(row).map(|t| t.values) else { return Ok(()) };
         while let Some(index) = table.indexes.get(next) {
@@ -76,7 +76,7 @@ impl Machine<'_> {
         arbiters: &[usize],
         values: &Row,
     ) -> Result<Option<RowId>, Stop> {
-        let schema = self.db.schema.clone();
+        let schema = self.schema().clone();
         for &arbiter in arbiters {
             let index = &schema.catalog.table(table).indexes[arbiter];
             let Some(key) = index.key(values) else { continue };
@@ -98,7 +98,7 @@ impl Machine<'_> {
     fn find_key(&self, table: TableId, index: usize, key: &[Value], except: Option<RowId>) -> Found {
         let except = |row: RowId| Some(row) == except;
         let mine = self.transaction();
-        for (row, _) in self.db.committed.table(table).lookup(index, key) {
+        for (row, _) in self.latest(table).lookup(index, key) {
             if except(row) || mine.writes.contains_key(&(table, row)) {
                 continue;
             }
@@ -110,10 +110,7 @@ impl Machine<'_> {
             }
         }
         for (_, session) in self.others() {
-            let Some(theirs) = session.transaction.as_ref().filter(|t| !t.writes.is_empty()) else { continue };
-            if theirs.view().len() <= table.0 as usize {
-                continue;
-            }
+            let Some(theirs) = session.transaction.as_ref().filter(|t| t.has_written_in(table)) else { continue };
             for (row, _) in theirs.view().table(table).lookup(index, key) {
                 if theirs.writes.contains_key(&(table, row)) && session.has_entered((table, row), index) {
                     return Found::Pending(row);

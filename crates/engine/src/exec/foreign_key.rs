@@ -63,7 +63,7 @@ pub(crate) struct ParentCheck {
 impl Machine<'_> {
     /// Queues a check for each foreign key of a row just written; those that are as in `old` need none.
     pub(super) fn queue_child_checks(&mut self, run: &mut Running, row: RowRef, old: Option<&Row>, new: &Row) {
-        let schema = self.db.schema.clone();
+        let schema = self.schema().clone();
         let table = schema.catalog.table(row.0);
         for (key, fk) in table.foreign_keys.iter().enumerate() {
             let moved = old.is_none_or(|old| fk.columns.iter().any(|&c| old[c] != new[c]));
@@ -75,7 +75,7 @@ impl Machine<'_> {
 
     /// Queues a look for children of a row deleted (`new` is none) or changed.
     pub(super) fn queue_parent_checks(&mut self, run: &mut Running, parent: TableId, old: &Row, new: Option<Row>) {
-        let schema = self.db.schema.clone();
+        let schema = self.schema().clone();
         for (child, key) in schema.catalog.references_to(parent) {
             let fk = &child.foreign_keys[key];
             let moved = new.as_ref().is_none_or(|new| fk.parent_columns.iter().any(|&c| old[c] != new[c]));
@@ -90,7 +90,7 @@ impl Machine<'_> {
 
     /// Sees to the next thing in the queue.
     pub(super) fn after(&mut self, run: &mut Running) -> Result<(), Stop> {
-        let schema = self.db.schema.clone();
+        let schema = self.schema().clone();
         let catalog = &schema.catalog;
         match run.after[run.after_next].clone() {
             After::Child { row, key, parent } => {
@@ -242,7 +242,7 @@ impl Machine<'_> {
         let own = |row: RowId| mine.writes.contains_key(&(parent.id, row));
         let index_key = index_key(parent, fk, key);
         let mut in_view = mine.view().table(parent.id).lookup(fk.parent_index, &index_key);
-        let mut committed = self.db.committed.table(parent.id).lookup(fk.parent_index, &index_key);
+        let mut committed = self.latest(parent.id).lookup(fk.parent_index, &index_key);
         let found = match self.keeps_snapshot() {
             true => in_view.next(),
             false => in_view.find(|(row, _)| own(*row)).or_else(|| committed.find(|(row, _)| !own(*row))),
@@ -354,7 +354,7 @@ impl Machine<'_> {
             }
         };
         let own = |row: RowId| mine.writes.contains_key(&(table.id, row));
-        let mut rows: Vec<_> = find(self.db.committed.table(table.id)).into_iter().filter(|(r, _)| !own(*r)).collect();
+        let mut rows: Vec<_> = find(self.latest(table.id)).into_iter().filter(|(r, _)| !own(*r)).collect();
         rows.extend(find(mine.view().table(table.id)).into_iter().filter(|(r, _)| own(*r)));
         rows
     }

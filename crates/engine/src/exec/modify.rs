@@ -436,7 +436,7 @@ impl Machine<'_> {
         if watched {
             self.note_version(row, replaced, after.clone().map(|values| (position, values)));
         }
-        let schema = Arc::clone(&self.db.schema);
+        let schema = Arc::clone(self.schema());
         let transaction = self.transaction_mut();
         transaction.written += 1;
         if before.is_none() || after.is_none() {

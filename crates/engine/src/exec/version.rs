@@ -125,7 +125,7 @@ impl Machine<'_> {
                 _ => Version::OwnCommand,
             };
         }
-        match self.db.committed.version(row) {
+        match self.latest_version(row) {
             None if seen >= start => Version::OwnCommand,
             None => Version::Gone,
             Some(tuple) if tuple.position == seen => Version::Same,
@@ -161,7 +161,7 @@ impl Machine<'_> {
     pub(crate) fn newest(&self, row: RowRef) -> Option<Tuple> {
         match self.transaction().writes.get(&row) {
             Some(change) => change.after.clone(),
-            None => self.db.committed.version(row).cloned(),
+            None => self.latest_version(row).cloned(),
         }
     }
 

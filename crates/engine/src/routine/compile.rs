@@ -36,6 +36,7 @@ impl Code {
         (&routine.name, routine.offset).hash(&mut hasher);
         Code {
             name: routine.name.clone(),
+            routine: None,
             id: hasher.finish(),
             instructions: compiler.instructions,
             variables: compiler.variables,

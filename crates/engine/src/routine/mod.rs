@@ -15,6 +15,7 @@ pub use run::is_endless;
 use std::sync::Arc;
 
 use isolde_sql::ast::plpgsql::RaiseLevel;
+use isolde_sql::catalog::RoutineId;
 use isolde_sql::typed::{Catch, Into, OutputColumn, Place, RoutineReturns, Variable};
 use isolde_sql::{Row, SqlError, SqlState, Type, Value};
 
@@ -26,6 +27,8 @@ use crate::session::StatementFrame;
 #[derive(Debug)]
 pub(crate) struct Code {
     pub(crate) name: Arc<str>,
+    /// Which routine it is; `None` for DO.
+    pub(crate) routine: Option<RoutineId>,
     /// Tells routines apart in digests.
     pub(crate) id: u64,
     pub(crate) instructions: Vec<Instruction>,

@@ -89,9 +89,9 @@ impl Machine<'_> {
         self.transaction_mut().serial = watched.then_some(id);
         self.footprint.serializable |= watched;
         self.footprint.snapshot = Some(SnapshotTaken::Transaction);
-        let db = &*self.db;
+        let (db, schema) = (&*self.db, self.schema().clone());
         if let Some(t) = &mut self.session.transaction {
-            t.begin_statement(&db.schema.catalog, &db.committed, db.committed_digest, db.epoch);
+            t.begin_statement(&schema.catalog, &db.committed, db.committed_digest, db.epoch);
         }
     }
 
@@ -188,7 +188,7 @@ impl Machine<'_> {
         key: &[(usize, Value)],
     ) -> Result<(), SqlError> {
         let Some(me) = self.serial() else { return Ok(()) };
-        let schema = self.db.schema.clone();
+        let schema = self.schema().clone();
         let statistics = self.db.statistics.clone();
         let noted = &mut self.footprint.serializable;
         let Some(ssi) = self.db.ssi.as_mut().map(Arc::make_mut) else { return Ok(()) };

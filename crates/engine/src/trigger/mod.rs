@@ -175,12 +175,12 @@ impl Running {
 impl Machine<'_> {
     /// The triggers of a table, if it has any.
     pub(crate) fn triggers_of(&self, table: TableId) -> Option<Arc<TableTriggers>> {
-        self.db.schema.triggers(table)
+        self.schema().triggers(table)
     }
 
     /// Enters the function of a trigger.
     pub(crate) fn enter_trigger(&mut self, call: Call) -> Ran {
-        let schema = self.db.schema.clone();
+        let schema = self.schema().clone();
         match call.triggers.code(&schema.catalog, call.at) {
             Ok(code) => self.enter(code, call.variables()),
             Err(error) => self.fail(error),

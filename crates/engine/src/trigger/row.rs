@@ -194,7 +194,7 @@ impl Machine<'_> {
         let Some(new) = self.before_row(triggers, Event::Update, set, run, false)? else { return Ok(false) };
         let Some(old) = run.staged().and_then(|stage| stage.old.clone()) else { return Ok(false) };
         self.undisturbed(run, row, "updated")?;
-        let schema = self.db.schema.clone();
+        let schema = self.schema().clone();
         self.check_row(row.0, &new, &crate::prepare::checks(&schema.catalog, row.0))?;
         self.write_staged(row, old, new, run)?;
         Ok(true)

@@ -41,7 +41,7 @@ use crate::typed::{self, CursorCommand, StatementKind, Transaction};
 use crate::types::Type;
 use call::Wanted;
 use scope::{Frame, Level, WithQuery};
-use text::one_line;
+pub use text::one_line;
 
 pub use trigger::TRIGGER_VARIABLES;
 
@@ -55,7 +55,17 @@ pub fn statement(
     source: &str,
     params: &[Type],
 ) -> Result<typed::Statement> {
-    Binder::of_client(catalog, params).statement(statement, one_line(statement.span.of(source)))
+    statement_again(catalog, statement, one_line(statement.span.of(source)), params)
+}
+
+/// The same where the text is known: when definitions have changed since the statement was bound.
+pub fn statement_again(
+    catalog: &Catalog,
+    statement: &ast::Statement,
+    text: Arc<str>,
+    params: &[Type],
+) -> Result<typed::Statement> {
+    Binder::of_client(catalog, params).statement(statement, text)
 }
 
 pub use session::{execute_args, prepared_statement};

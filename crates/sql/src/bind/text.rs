@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::ast;
 
 /// Text with comments dropped and white space collapsed, strings and quoted names untouched.
-pub(super) fn one_line(text: &str) -> Arc<str> {
+pub fn one_line(text: &str) -> Arc<str> {
     let mut line = String::new();
     let mut rest = text;
     while let Some(c) = rest.chars().next() {

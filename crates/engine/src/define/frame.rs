@@ -1,0 +1,292 @@
+//! Definitions belong to their transaction until it commits.
+//!
+//! A transaction that defines something has a schema of its own, and tables of its own in place of those whose
+//! structure it changes: its [`Definitions`]. Everybody else goes on with what is committed; the table locks taken
+//! before make those wait who could tell. COMMIT puts both in place, and tells others:
+//!
+//! ```text
+//!   committed schema ──clone──▶ own schema ──define──▶ own schema' ──COMMIT──▶ committed
+//!   committed tables ──────────▶ rebuilt: { t: rows in their new shape } ──COMMIT──▶ committed
+//! ```
+//!
+//! While a definition is carried out, `db.schema` and `db.committed` *are* what the transaction has, so that the code of
+//! a definition need not know about any of this: it changes the catalog it is given and the tables of `db.committed`. What
+//! it has changed is found out afterwards. A savepoint keeps a copy, like of everything else.
+//!
+//! Others who keep an old snapshot find a table that was truncated or rewritten *empty*, as in PostgreSQL; a new index
+//! is built over what they see. Two transactions may both define things, as long as these are different things.
+
+use std::sync::Arc;
+
+use imbl::OrdMap;
+use isolde_sql::catalog::{Catalog, TableId};
+use isolde_sql::typed::Define;
+use isolde_sql::{SqlError, SqlState};
+
+use crate::database::{Database, Schema, row_digest};
+use crate::footprint::Write;
+use crate::lock::RowRef;
+use crate::machine::Machine;
+use crate::session::Frame;
+use crate::storage::{TableData, Tables, Tuple};
+use crate::transaction::Transaction;
+
+/// What a transaction has defined and not committed.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Definitions {
+    /// Its own schema, if that differs from the committed one.
+    pub(crate) schema: Option<Arc<Schema>>,
+    /// The tables it has made, emptied or changed: their committed rows to be, without its later writes.
+    pub(crate) rebuilt: OrdMap<TableId, Rebuilt>,
+}
+
+/// A table in its new shape.
+#[derive(Clone, Debug)]
+pub(crate) struct Rebuilt {
+    pub(crate) data: Arc<TableData>,
+    /// Its rows are new, so that older snapshots see none; otherwise only its indexes are.
+    pub(crate) rewritten: bool,
+    /// Over its rows.
+    pub(crate) digest: u128,
+}
+
+impl Rebuilt {
+    fn new(table: TableId, data: TableData, rewritten: bool) -> Self {
+        let digest = data.iter().fold(0u128, |sum, (_, t)| sum.wrapping_add(row_digest(table, &t.values)));
+        Rebuilt { data: Arc::new(data), rewritten, digest }
+    }
+}
+
+impl Definitions {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.schema.is_none() && self.rebuilt.is_empty()
+    }
+
+    /// Puts its tables in place of those of a snapshot; `keeps` says that rows are to be as the snapshot has them.
+    pub(crate) fn apply(&self, catalog: &Catalog, tables: &mut Tables, keeps: bool) {
+        tables.grow(catalog);
+        for (id, rebuilt) in &self.rebuilt {
+            match keeps && !rebuilt.rewritten && catalog.has_table(*id) {
+                true => *tables.table_mut(*id) = tables.table(*id).reindexed(catalog.table(*id)),
+                false => tables.replace(*id, rebuilt.data.clone()),
+            }
+        }
+    }
+}
+
+impl Machine<'_> {
+    /// What is defined, as this session sees it.
+    pub(crate) fn schema(&self) -> &Arc<Schema> {
+        let own = self.session.transaction.as_ref().and_then(|t| t.definitions.schema.as_ref());
+        own.unwrap_or(&self.db.schema)
+    }
+
+    /// The newest rows of a table that are committed, or were when this transaction made the table its own.
+    pub(crate) fn latest(&self, table: TableId) -> &TableData {
+        let definitions = self.session.transaction.as_ref().map(|t| &t.definitions);
+        let own = definitions.filter(|d| !d.rebuilt.is_empty()).and_then(|d| d.rebuilt.get(&table));
+        own.map_or_else(|| self.db.committed.table(table), |rebuilt| &rebuilt.data)
+    }
+
+    /// The newest version of a row in [`Machine::latest`].
+    pub(crate) fn latest_version(&self, row: RowRef) -> Option<&Tuple> {
+        match &self.session.transaction {
+            Some(t) if !t.definitions.rebuilt.is_empty() => self.latest(row.0).get(row.1),
+            _ => self.db.committed.version(row),
+        }
+    }
+
+    /// Carries out a definition.
+    pub(crate) fn define(&mut self, define: &Define) -> Result<&'static str, SqlError> {
+        let before = self.working_tables();
+        let own = self.schema().clone();
+        let mut catalog = own.catalog.clone();
+        let (schema, digest) = (std::mem::replace(&mut self.db.schema, own), self.db.committed_digest);
+        let committed = std::mem::replace(&mut self.db.committed, before.clone());
+        let done = self.define_in(&mut catalog, define);
+        let after = std::mem::replace(&mut self.db.committed, committed);
+        (self.db.schema, self.db.committed_digest) = (schema, digest);
+        let verb = done?;
+        self.refuse_clash(&catalog)?;
+        self.keep_rebuilt(&before, &after, &catalog);
+        self.set_schema(catalog);
+        Ok(verb)
+    }
+
+    /// TRUNCATE leaves a table of its own without rows.
+    pub(crate) fn truncate(&mut self, tables: &[TableId]) -> Result<&'static str, SqlError> {
+        let schema = self.schema().clone();
+        for &table in tables {
+            let referenced = schema.catalog.references_to(table).find(|(child, _)| !tables.contains(&child.id));
+            if let Some((child, _)) = referenced {
+                let message = "cannot truncate a table referenced in a foreign key constraint";
+                let name = &schema.catalog.table(table).name;
+                let detail = format!("Table \"{}\" references \"{name}\".", child.name);
+                let hint = format!("Truncate table \"{}\" at the same time, or use TRUNCATE ... CASCADE.", child.name);
+                return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message).detail(detail).hint(hint));
+            }
+        }
+        let working = self.working_tables();
+        for &table in tables {
+            self.check_truncate(table)?;
+            let rows = working.table(table).scan();
+            let gone = rows.map(|(row, t)| Write { table, row, before: Some(t.values.clone()), after: None });
+            self.footprint.writes.extend(gone);
+            let empty = TableData::new(schema.catalog.table(table).indexes.len());
+            self.transaction_mut().rebuild(table, Rebuilt::new(table, empty, true));
+        }
+        Ok("TRUNCATE TABLE")
+    }
+
+    /// Everything committed, with what this transaction has done to it.
+    fn working_tables(&self) -> Tables {
+        let catalog = &self.schema().catalog;
+        let mut tables = self.db.committed.clone();
+        tables.grow(catalog);
+        if let Some(t) = &self.session.transaction {
+            t.definitions.apply(catalog, &mut tables, false);
+            t.apply_writes(catalog, &mut tables);
+        }
+        tables
+    }
+
+    /// Remembers the tables that a definition has changed.
+    fn keep_rebuilt(&mut self, before: &Tables, after: &Tables, catalog: &Catalog) {
+        for id in (0..after.len()).map(|id| TableId(id as u32)).filter(|id| !after.same_table(before, *id)) {
+            let same_rows = before.len() > id.0 as usize && after.table(id).same_rows(before.table(id));
+            let rebuilt = match same_rows && catalog.has_table(id) {
+                true => {
+                    let was_rewritten = self.transaction().definitions.rebuilt.get(&id).is_some_and(|r| r.rewritten);
+                    Rebuilt::new(id, self.latest(id).reindexed(catalog.table(id)), was_rewritten)
+                }
+                false => Rebuilt::new(id, after.table(id).clone(), true),
+            };
+            self.transaction_mut().rebuild(id, rebuilt);
+        }
+    }
+
+    fn set_schema(&mut self, mut catalog: Catalog) {
+        catalog.set_version(self.db.next_schema_version());
+        let t = self.transaction_mut();
+        t.definitions.schema = Some(Arc::new(Schema::new(catalog)));
+        t.invalidate_view();
+    }
+
+    /// Definitions of transactions that are open at the same time must be of different things.
+    fn refuse_clash(&self, mine: &Catalog) -> Result<(), SqlError> {
+        let base = &self.db.schema.catalog;
+        for (_, session) in self.others() {
+            let theirs = session.transaction.as_ref().and_then(|t| t.definitions.schema.as_ref());
+            if theirs.is_some_and(|theirs| Catalog::merged(base, mine, &theirs.catalog).is_none()) {
+                let message = "changing a definition that another open transaction has changed is not supported by the \
+                               embedded engine";
+                return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message)
+                    .hint("run it on a real server: --on postgres://..."));
+            }
+        }
+        Ok(())
+    }
+
+    /// Numbers of tables and routines that open transactions have given out are not given out again.
+    pub(crate) fn reserve_numbers(&mut self) {
+        let others = self.others().filter_map(|(_, s)| s.transaction.as_ref()?.definitions.schema.as_ref());
+        let counts = others.map(|s| (s.catalog.table_count(), s.catalog.routine_count()));
+        let Some((tables, routines)) = counts.reduce(|a, b| (a.0.max(b.0), a.1.max(b.1))) else { return };
+        let mine = &self.schema().catalog;
+        if mine.table_count() < tables || mine.routine_count() < routines {
+            let mut catalog = mine.clone();
+            catalog.reserve(tables, routines);
+            self.set_schema(catalog);
+        }
+    }
+
+    /// COMMIT makes definitions everybody's. Says what open snapshots must know of.
+    pub(crate) fn publish_definitions(&mut self, t: &Transaction) -> u128 {
+        let Definitions { schema, rebuilt } = &t.definitions;
+        let old = self.db.schema.clone();
+        let new = schema.clone().unwrap_or_else(|| old.clone());
+        self.db.committed.grow(&new.catalog);
+        let mut published: u128 = 0;
+        for (id, table) in rebuilt {
+            self.publish_table(*id, &old.catalog, &new.catalog, &table.data);
+            published = published.wrapping_add(isolde_digest::tagged(0x52, (id, table.rewritten, table.digest)));
+            self.db.recount_table(*id, &table.data);
+            self.footprint.defined.push(*id);
+        }
+        if schema.is_some() {
+            self.footprint.defined.extend(new.catalog.changed_tables(&old.catalog));
+            self.db.schema = new.clone();
+        }
+        self.db.epoch += 1;
+        self.tell_of_definitions(&t.definitions, &old.catalog, &new.catalog);
+        published
+    }
+
+    /// The rows that changed hands, if the table still has the same columns.
+    fn publish_table(&mut self, id: TableId, old: &Catalog, new: &Catalog, data: &TableData) {
+        let width = |catalog: &Catalog| catalog.has_table(id).then(|| catalog.table(id).columns.len());
+        if width(new).is_none_or(|columns| width(old).is_some_and(|before| before != columns)) {
+            return;
+        }
+        let changes = self.db.committed.table(id).changed_rows(data);
+        self.footprint.published.extend(changes.into_iter().map(|(row, before, after)| Write {
+            table: id,
+            row,
+            before,
+            after,
+        }));
+    }
+
+    /// Other transactions build on what is now committed, and keep their snapshots of it.
+    fn tell_of_definitions(&mut self, definitions: &Definitions, old: &Catalog, new: &Catalog) {
+        let me = self.me;
+        let mut versions = Vec::new();
+        for slot in self.db.sessions.iter_mut().enumerate().filter(|(id, _)| *id != me.0).map(|(_, slot)| slot) {
+            let Some(t) = &slot.transaction else { continue };
+            let defines = t.definitions.schema.is_some();
+            if !defines && t.snapshot.is_none() && slot.frames.iter().all(|f| f.running().next().is_none()) {
+                continue;
+            }
+            let session = Arc::make_mut(slot);
+            if let Some(t) = &mut session.transaction {
+                t.see_definitions(definitions, new);
+                t.each_definitions(|own| versions.extend(rebase(own, old, new)));
+            }
+            for run in session.frames.iter_mut().flat_map(Frame::running_mut) {
+                older(&mut run.view.tables, definitions, new);
+            }
+        }
+        debug_assert!(versions.iter().all(Option::is_some), "a clash of definitions is refused when they are made");
+    }
+}
+
+/// A schema that was made from an older one, made from a newer one.
+fn rebase(own: &mut Definitions, old: &Catalog, new: &Catalog) -> Option<Option<()>> {
+    let schema = own.schema.as_mut()?;
+    let merged = Catalog::merged(old, &schema.catalog, new);
+    let done = merged.map(|mut catalog| {
+        catalog.set_version(schema.catalog.version());
+        *schema = Arc::new(Schema::new(catalog));
+    });
+    Some(done)
+}
+
+/// What a snapshot taken before shows of tables that have been redefined since.
+pub(crate) fn older(tables: &mut Tables, definitions: &Definitions, new: &Catalog) {
+    tables.grow(new);
+    for (id, rebuilt) in definitions.rebuilt.iter().filter(|(id, _)| new.has_table(**id)) {
+        let table = new.table(*id);
+        let data = match rebuilt.rewritten {
+            true => TableData::new(table.indexes.len()),
+            false => tables.table(*id).reindexed(table),
+        };
+        tables.replace(*id, Arc::new(data));
+    }
+}
+
+impl Database {
+    pub(crate) fn next_schema_version(&mut self) -> u64 {
+        self.schema_versions += 1;
+        self.schema_versions
+    }
+}

@@ -1,0 +1,137 @@
+//! Before a statement begins: it is bound to the definitions of the moment, and has its tables.
+//!
+//! A statement that was bound earlier may meet other definitions when it runs, or after it has waited for a table. It is
+//! then bound again, as PostgreSQL plans again when it finds that something has changed.
+
+use std::sync::Arc;
+
+use isolde_sql::typed::StatementKind;
+use isolde_sql::{SqlError, SqlState};
+
+use crate::exec::Stop;
+use crate::footprint::SnapshotTaken;
+use crate::machine::{Machine, Ran};
+use crate::prepare::{Plan, Prepared};
+use crate::routine::Instruction;
+use crate::session::Frame;
+
+impl Machine<'_> {
+    /// Before a statement begins, it has its tables: it waits for them if need be.
+    pub(crate) fn enter_statement(&mut self) -> Result<(), Ran> {
+        let Some(Frame::Statement(frame)) = self.session.frames.last() else { return Ok(()) };
+        if frame.running.is_some() {
+            return Ok(());
+        }
+        let reads = !matches!(frame.prepared.plan, Plan::Call(_) | Plan::Do(_) | Plan::Other);
+        if matches!(frame.prepared.statement.kind, StatementKind::Define(_)) {
+            self.reserve_numbers();
+        }
+        let mut prepared = self.bind_again()?;
+        if reads && let Err(target) = self.take_serial_snapshot() {
+            return Err(self.begin_wait(target));
+        }
+        if prepared.locks.is_empty() {
+            return Ok(());
+        }
+        if prepared.late {
+            self.lock_tables_of(&prepared)?;
+            prepared = self.bind_late(&prepared)?;
+        }
+        self.lock_tables_of(&prepared)
+    }
+
+    /// The statement at the top, bound again if definitions have changed since.
+    fn bind_again(&mut self) -> Result<Arc<Prepared>, Ran> {
+        let Some(Frame::Statement(frame)) = self.session.frames.last() else {
+            unreachable!("a statement is at the top of the stack")
+        };
+        let prepared = frame.prepared.clone();
+        let is_bound = matches!(prepared.statement.kind, StatementKind::Transaction(_) | StatementKind::Set { .. });
+        let version = self.catalog().version();
+        if prepared.version == version || is_bound && !prepared.late {
+            return Ok(prepared);
+        }
+        if prepared.late && !prepared.locks.is_empty() {
+            return Ok(prepared);
+        }
+        self.bind_late(&prepared)
+    }
+
+    fn bind_late(&mut self, prepared: &Arc<Prepared>) -> Result<Arc<Prepared>, Ran> {
+        let schema = self.schema().clone();
+        let bound = match prepared.again(&schema.catalog) {
+            Some(bound) => bound.map(Arc::new).map_err(SqlError::from),
+            None => self.bind_in_routine(prepared),
+        };
+        let bound = bound.map_err(|error| self.fail(error))?;
+        if let Some(Frame::Statement(frame)) = self.session.frames.last_mut() {
+            frame.prepared = bound.clone();
+        }
+        Ok(bound)
+    }
+
+    /// A statement of a routine that was compiled for other definitions: the same place in the routine as it is compiled now.
+    fn bind_in_routine(&mut self, prepared: &Arc<Prepared>) -> Result<Arc<Prepared>, SqlError> {
+        let schema = self.schema().clone();
+        let below = self.session.frames.len().saturating_sub(2);
+        let Some(Frame::Routine(frame)) = self.session.frames.get(below) else { return Ok(prepared.clone()) };
+        let code = match frame.code.routine {
+            Some(routine) => schema.code(routine)?,
+            None => return Ok(prepared.clone()),
+        };
+        let place = frame.at.checked_sub(1).and_then(|at| code.instructions.get(at));
+        match place {
+            Some(Instruction::Run(bound, _)) if bound.statement.text == prepared.statement.text => Ok(bound.clone()),
+            _ => {
+                let message = "a routine whose code depends on definitions that have changed while it runs";
+                Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message))
+            }
+        }
+    }
+
+    /// Takes the table locks of a statement, or waits.
+    fn lock_tables_of(&mut self, prepared: &Prepared) -> Result<(), Ran> {
+        let nowait = match prepared.statement.kind {
+            StatementKind::LockTable { nowait, .. } => {
+                let inside = self.session.frames.len() > 1;
+                if !inside && !self.session.transaction.as_ref().is_some_and(|t| t.explicit) {
+                    let message = "LOCK TABLE can only be used in transaction blocks";
+                    return Err(self.fail(SqlError::new(SqlState::NO_ACTIVE_TRANSACTION, message)));
+                }
+                nowait
+            }
+            _ => {
+                self.take_kept_snapshot();
+                false
+            }
+        };
+        for &(table, mode) in prepared.locks.iter() {
+            match self.lock_table(table, mode, nowait) {
+                Ok(()) => {}
+                Err(Stop::Wait(target)) => return Err(self.begin_wait(target)),
+                Err(Stop::Error(error)) => return Err(self.fail(error)),
+                Err(Stop::Call(..) | Stop::Trigger(_) | Stop::Query(_) | Stop::With(..)) => {
+                    unreachable!("a table lock needs nothing else")
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A transaction that keeps its snapshot takes it before it waits for tables.
+    fn take_kept_snapshot(&mut self) {
+        if !self.db.tracks_table_locks {
+            return;
+        }
+        if self.session.transaction.is_none() {
+            self.begin_implicit();
+        }
+        let (db, schema) = (&*self.db, self.schema().clone());
+        if let Some(t) =
+            self.session.transaction.as_mut().filter(|t| t.keeps_snapshot() && t.snapshot.is_none() && !t.failed)
+        {
+            t.begin_statement(&schema.catalog, &db.committed, db.committed_digest, db.epoch);
+            self.footprint.snapshot = Some(SnapshotTaken::Transaction);
+        }
+    }
+}
