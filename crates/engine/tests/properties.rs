@@ -117,40 +117,6 @@ fn split_run(program: &Program, steps: usize) -> (u128, Vec<Observation>) {
     (engine.database().digest(), run_rest(&mut progress, &mut engine))
 }
 
-/// Definitions take effect at once, so until they are committed nobody else may act; rolled back, they leave nothing.
-#[test]
-fn uncommitted_definitions_keep_others_out() {
-    let script = "\
-setup> CREATE TABLE t (id int)
-s0> BEGIN
-    BEGIN
-s0> CREATE TABLE z (a int)
-    CREATE TABLE
-s1> INSERT INTO t VALUES (1)
-    ERROR 0A000: a statement while another session has not committed its DDL is not supported by the embedded engine
-s0> ROLLBACK
-    ROLLBACK
-s1> INSERT INTO t VALUES (1)
-    INSERT 0 1
-s1> SELECT * FROM z
-    ERROR 42P01: relation \"z\" does not exist
-s0> BEGIN
-    BEGIN
-s0> SAVEPOINT s
-    SAVEPOINT
-s0> CREATE TABLE z (a int)
-    ERROR 0A000: DDL after a savepoint is not supported by the embedded engine
-s0> ROLLBACK
-    ROLLBACK
-s1> BEGIN
-    BEGIN
-s0> CREATE TABLE z (a int)
-    ERROR 0A000: DDL while another session has an open transaction is not supported by the embedded engine
-";
-    let program = Program::parse(script).unwrap();
-    assert_eq!(program.script(&Engine::new().run(&program)), script);
-}
-
 /// Statements with words lost, doubled, exchanged or made up: errors, never a panic, and the database goes on.
 #[test]
 fn nonsense_is_refused() {
