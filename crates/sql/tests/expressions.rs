@@ -11,22 +11,30 @@ use isolde_sql::catalog::Catalog;
 use isolde_sql::typed::{Expr, ExprKind, QueryBody, StatementKind};
 use isolde_sql::{SqlError, Value, bind, parse, value};
 
+/// Every file, a family of types each.
 #[test]
 fn expressions() {
-    let path = format!("{}/tests/golden/expressions.golden", env!("CARGO_MANIFEST_DIR"));
-    let lines = std::fs::read_to_string(&path).unwrap();
-    let wrong: Vec<String> = lines
-        .lines()
-        .filter_map(|line| {
+    let directory = format!("{}/tests/golden/expressions", env!("CARGO_MANIFEST_DIR"));
+    let mut wrong = Vec::new();
+    let mut count = 0;
+    for entry in std::fs::read_dir(&directory).unwrap() {
+        let path = entry.unwrap().path();
+        let lines = std::fs::read_to_string(&path).unwrap();
+        let family = path.file_stem().unwrap().to_string_lossy().into_owned();
+        for line in lines.lines() {
+            count += 1;
             let (expression, expected) = line.split_once(" => ").unwrap();
             let answer = match answer(expression) {
-                Ok(value) => value.to_string(),
+                Ok(value) => value.to_string().replace('\n', "\\n"),
                 Err(e) => format!("ERROR {} {}", e.state, e.message),
             };
-            (answer != expected).then(|| format!("{expression}\n  expected {expected}\n  found    {answer}"))
-        })
-        .collect();
-    assert!(wrong.is_empty(), "{} of {} lines:\n{}", wrong.len(), lines.lines().count(), wrong.join("\n"));
+            if answer != expected {
+                wrong.push(format!("{family}: {expression}\n  expected {expected}\n  found    {answer}"));
+            }
+        }
+    }
+    wrong.sort();
+    assert!(wrong.is_empty(), "{} of {count} lines:\n{}", wrong.len(), wrong.join("\n"));
 }
 
 fn answer(expression: &str) -> Result<Value, SqlError> {
@@ -76,6 +84,24 @@ fn evaluate(expr: &Expr) -> Result<Value, SqlError> {
             if *greatest { values.max() } else { values.min() }.unwrap_or(Value::Null)
         }
         ExprKind::Row(fields) => Value::record(all(fields)?),
+        ExprKind::AnyOf(any) => {
+            let left = evaluate(&any.left)?;
+            let Value::Array(array) = evaluate(&any.array)? else { return Ok(Value::Null) };
+            let mut results = Vec::new();
+            for element in &array.elements {
+                let args = [left.clone(), element.clone()];
+                results.push(match any.op.eval {
+                    _ if args.iter().any(Value::is_null) => Value::Null,
+                    Eval::Pure(f) => f(&args)?,
+                    Eval::Session(_) => Value::Null,
+                });
+            }
+            kleene(&results, !any.all)
+        }
+        ExprKind::Field(row, at) => match evaluate(row)? {
+            Value::Record(fields) => fields[*at].clone(),
+            _ => Value::Null,
+        },
         other => panic!("{other:?} is not evaluated here"),
     })
 }

@@ -94,7 +94,7 @@ impl<'a> Binder<'a> {
         for (_, value) in &call.named {
             operands.push((self.expr(value)?, value.span));
         }
-        Ok(operands)
+        self.rows_as_json(&call.name.name.name, operands)
     }
 
     fn not_an_aggregate(&self, call: &ast::Call, span: Span) -> Diagnostic {
@@ -332,6 +332,7 @@ impl<'a> Binder<'a> {
         for key in &call.within_group {
             operands.push((self.expr(&key.expr)?, key.expr.span));
         }
+        let operands = self.rows_as_json(name, operands)?;
         let given: Vec<Type> = operands.iter().map(|(e, _)| e.ty).collect();
         if call.args.is_empty() && !call.star && name == "count" {
             let message = "count(*) must be used to call a parameterless aggregate function";
@@ -346,6 +347,7 @@ impl<'a> Binder<'a> {
             Choice::Ambiguous => return Err(self.not_unique(&call.name, &given, Wanted::Function, span)),
         };
         let args = self.arguments(operands, &params)?;
+        let aggregate = if is_json_of_rows(name, &args) { &builtin::JSON_ROWS_AGG } else { aggregate };
         let ty = filled(aggregate.returns, aggregate.args, &params);
         let filter = call.filter.as_ref().map(|f| self.condition(f, "FILTER")).transpose()?;
         let mut order_by = Vec::new();
@@ -363,6 +365,13 @@ impl<'a> Binder<'a> {
     pub(super) fn no_such_function(&self, name: &ast::QualifiedName, given: &[Type], span: Span) -> Diagnostic {
         self.no_function(name, given, &[], Wanted::Function, span)
     }
+}
+
+/// `json_agg` of rows, which the binder has turned into JSON.
+fn is_json_of_rows(name: &str, args: &[Expr]) -> bool {
+    let made =
+        |e: &Expr| matches!(&e.kind, ExprKind::Call(f, _) if std::ptr::eq(*f, &builtin::json_build::ROW_AS_JSON));
+    name == "json_agg" && args.first().is_some_and(made)
 }
 
 /// An aggregate call, still seen from where it was written.

@@ -415,7 +415,10 @@ fn fields_of_first(query: &Query) -> Option<Fields> {
 pub(super) fn resolve_operator(op: &str, given: &[Type], span: Span) -> Result<(&'static Builtin, Vec<Type>)> {
     let arrays = given.iter().any(|t| matches!(t.underlying(), Type::Array(_)));
     // Anything but an array is turned into text beside one.
-    let fits = |b: &&Builtin| b.args.len() == given.len() && !(arrays && op == "||" && b.args.contains(&Type::Text));
+    // A json text cannot be compared.
+    let json = given.iter().any(|t| t.underlying() == Type::Json) && matches!(op, "=" | "<>" | "<" | "<=" | ">" | ">=");
+    let fits =
+        |b: &&Builtin| !json && b.args.len() == given.len() && !(arrays && op == "||" && b.args.contains(&Type::Text));
     let builtins: Vec<&'static Builtin> = builtin::overloads(op).filter(fits).collect();
     let candidates: Vec<Vec<Type>> = builtins.iter().map(|b| b.args.to_vec()).collect();
     let shown = match given {

@@ -15,6 +15,7 @@ mod expr;
 mod from;
 mod group;
 mod hint;
+mod json;
 mod merge;
 mod names;
 mod overload;

@@ -4,7 +4,7 @@
 //! is 0. Sums of `smallint` and `integer` are `bigint`, of `bigint` `numeric`; an average is a sum divided, and gets its
 //! scale from the division.
 
-use super::{Aggregate, AggregateKind, args};
+use super::{Aggregate, AggregateKind, args, json_build};
 use crate::error::{SqlError, SqlState};
 use crate::types::Type::{self, *};
 use crate::value::{Interval as Span, Value, numeric};
@@ -55,6 +55,10 @@ pub static AGGREGATES: &[Aggregate] = &[
     a("every", &[Bool], Bool, AggregateKind::BoolAnd),
     a("bool_or", &[Bool], Bool, AggregateKind::BoolOr),
     a("string_agg", &[Text, Text], Text, AggregateKind::StringAgg),
+    a("json_agg", &[Unknown], Json, AggregateKind::JsonAgg),
+    a("jsonb_agg", &[Unknown], Jsonb, AggregateKind::JsonbAgg),
+    a("json_object_agg", &[Text, Unknown], Json, AggregateKind::JsonObjectAgg),
+    a("jsonb_object_agg", &[Text, Unknown], Jsonb, AggregateKind::JsonbObjectAgg),
     a("array_agg", &[Unknown], Array(&Unknown), AggregateKind::ArrayAgg),
     // Of ordered sets: the direct arguments come first, then what is sorted.
     a("percentile_cont", &[Float8, Float8], Float8, AggregateKind::PercentileCont),
@@ -62,6 +66,9 @@ pub static AGGREGATES: &[Aggregate] = &[
     a("percentile_disc", &[Float8, Unknown], Unknown, AggregateKind::PercentileDisc),
     a("mode", &[Unknown], Unknown, AggregateKind::Mode),
 ];
+
+/// `json_agg` of rows: each on a line of its own.
+pub static JSON_ROWS_AGG: Aggregate = a("json_agg", &[Json], Json, AggregateKind::JsonRowsAgg);
 
 /// An aggregate half way.
 #[derive(Clone, Debug)]
@@ -92,16 +99,25 @@ impl Accumulator {
             return Ok(());
         }
         let value = args::Args::any(args, 0)?;
-        if kind == ArrayAgg {
+        if matches!(kind, ArrayAgg | JsonAgg | JsonRowsAgg | JsonbAgg) {
             self.count += 1;
             self.values.push(value.clone());
+            return Ok(());
+        }
+        if matches!(kind, JsonObjectAgg | JsonbObjectAgg) {
+            if value.is_null() {
+                return Err(SqlError::new(SqlState::INVALID_PARAMETER_VALUE, "field name must not be null"));
+            }
+            self.count += 1;
+            self.values.extend(args.iter().cloned());
             return Ok(());
         }
         if value.is_null() {
             return Ok(());
         }
         match kind {
-            CountRows | Count | ArrayAgg | PercentileCont | PercentileDisc | Mode => {}
+            CountRows | Count | PercentileCont | PercentileDisc | Mode => {}
+            ArrayAgg | JsonAgg | JsonRowsAgg | JsonbAgg | JsonObjectAgg | JsonbObjectAgg => {}
             StringAgg => self.append(value, args.get(1)),
             _ if self.count == 0 => self.state = self.first(value),
             Sum | Avg => self.state = self.sum(value)?,
@@ -123,6 +139,11 @@ impl Accumulator {
             _ if self.count == 0 => Ok(Value::Null),
             StringAgg => Ok(Value::text(self.text)),
             ArrayAgg => super::array::collected(self.values),
+            JsonAgg => json_build::collected(&self.values, false),
+            JsonRowsAgg => json_build::collected(&self.values, true),
+            JsonbAgg => json_build::collected_b(&self.values),
+            JsonObjectAgg => json_build::collected_object(&self.values),
+            JsonbObjectAgg => json_build::collected_object_b(&self.values),
             Avg => self.average(),
             Sum | Min | Max | BoolAnd | BoolOr => Ok(self.state),
             PercentileCont | PercentileDisc | Mode => Ok(Value::Null),

@@ -10,11 +10,15 @@ mod arithmetic;
 pub mod array;
 mod compare;
 mod field;
+mod json;
+pub mod json_build;
 mod like;
 mod list;
 mod math;
 mod md5;
 mod quote;
+mod regex;
+mod regex_syntax;
 mod text;
 mod time;
 mod window;
@@ -22,7 +26,7 @@ mod window;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-pub use aggregate::{AGGREGATES, Accumulator};
+pub use aggregate::{AGGREGATES, Accumulator, JSON_ROWS_AGG};
 pub use window::{WINDOW_FUNCTIONS, WindowFunction, WindowKind, window_functions};
 
 use crate::error::SqlError;
@@ -30,7 +34,8 @@ use crate::types::Type;
 use crate::value::{Row, Value};
 
 /// Every function and operator, by family.
-static FAMILIES: &[&[Builtin]] = &[list::FUNCTIONS, array::FUNCTIONS];
+static FAMILIES: &[&[Builtin]] =
+    &[list::FUNCTIONS, array::FUNCTIONS, json::FUNCTIONS, json_build::FUNCTIONS, regex::FUNCTIONS];
 
 /// Every function and operator.
 pub fn functions() -> impl Iterator<Item = &'static Builtin> {
@@ -135,6 +140,11 @@ pub enum AggregateKind {
     BoolOr,
     StringAgg,
     ArrayAgg,
+    JsonAgg,
+    JsonRowsAgg,
+    JsonbAgg,
+    JsonObjectAgg,
+    JsonbObjectAgg,
     /// `percentile_cont(fraction) WITHIN GROUP (ORDER BY x)`, over numbers or intervals
     PercentileCont,
     /// `percentile_disc(fraction) WITHIN GROUP (ORDER BY x)`
@@ -182,7 +192,7 @@ pub fn set_functions(name: &str) -> impl Iterator<Item = &'static SetBuiltin> + 
 }
 
 /// Every function that yields rows, by family.
-static SETS: &[&[SetBuiltin]] = &[array::SETS];
+static SETS: &[&[SetBuiltin]] = &[array::SETS, json::SETS, regex::SETS];
 
 /// The builtin with this name for these exact parameter types, for code that needs a particular one (`=` for CASE).
 /// A signature of exactly these types is preferred to one that takes any.

@@ -64,9 +64,9 @@ fn convert(value: &Value, from: Type, to: Type) -> Result {
         (Json(text), Type::Jsonb) => Value::jsonb(super::Json::parse(text)?),
         (Jsonb(json), Type::Json) => Json(json.to_string().into()),
         (Jsonb(json), other) if !matches!(other, Type::Jsonb) => return from_jsonb(json, other, to),
-        (Array(array), Type::Array(element)) => {
-            let from = from.underlying().element().unwrap_or(Type::Unknown);
-            let convert = |value: &Value| cast(value, from, *element, true);
+        (Array(array), Type::Array(_)) => {
+            let element = |ty: Type| ty.underlying().element().unwrap_or(Type::Unknown);
+            let convert = |value: &Value| cast(value, element(from), element(to), true);
             Value::Array(Arc::new(array.map(convert)?))
         }
         (Record(fields), Type::Composite(ty)) => return to_composite(fields, ty),

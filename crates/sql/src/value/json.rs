@@ -34,7 +34,7 @@ const DEPTH_MAX: usize = 500;
 impl Json {
     /// Reads the text form.
     pub fn parse(text: &str) -> Result<Json, SqlError> {
-        let mut scanner = Scanner { text, at: 0, depth: 0 };
+        let mut scanner = Scanner { text, at: 0, depth: 0, verbatim: false };
         let json = scanner.value()?;
         scanner.end()?;
         Ok(json)
@@ -63,7 +63,9 @@ impl Json {
     pub fn element(&self, at: i64) -> Option<&Json> {
         match self {
             Json::Array(elements) => index(at, elements.len()).and_then(|at| elements.get(at)),
-            _ => None,
+            Json::Object(_) => None,
+            // A scalar is kept as an array of itself.
+            scalar => (at == 0 || at == -1).then_some(scalar),
         }
     }
 
@@ -148,8 +150,16 @@ impl Json {
                 indent(out, depth);
                 out.push('}');
             }
-            Json::Array(_) => out.push_str("[\n]"),
-            Json::Object(_) => out.push_str("{\n}"),
+            Json::Array(_) => {
+                out.push('[');
+                indent(out, depth);
+                out.push(']');
+            }
+            Json::Object(_) => {
+                out.push('{');
+                indent(out, depth);
+                out.push('}');
+            }
             scalar => out.push_str(&scalar.to_string()),
         }
     }
@@ -275,14 +285,14 @@ fn quote(f: &mut dyn Write, text: &str) -> fmt::Result {
 
 /// A `json` text is well formed.
 pub fn check(text: &str) -> Result<(), SqlError> {
-    let mut scanner = Scanner { text, at: 0, depth: 0 };
+    let mut scanner = Scanner { text, at: 0, depth: 0, verbatim: true };
     scanner.skip()?;
     scanner.end()
 }
 
 /// The members of the object that a `json` text is, in its order, each value as it was written; `None` if it is none.
 pub fn raw_members(text: &str) -> Result<Option<Vec<(Arc<str>, &str)>>, SqlError> {
-    let mut scanner = Scanner { text, at: 0, depth: 0 };
+    let mut scanner = Scanner { text, at: 0, depth: 0, verbatim: true };
     if !scanner.opens('{') {
         return Ok(None);
     }
@@ -297,7 +307,7 @@ pub fn raw_members(text: &str) -> Result<Option<Vec<(Arc<str>, &str)>>, SqlError
 
 /// The elements of the array that a `json` text is, each as it was written; `None` if it is none.
 pub fn raw_elements(text: &str) -> Result<Option<Vec<&str>>, SqlError> {
-    let mut scanner = Scanner { text, at: 0, depth: 0 };
+    let mut scanner = Scanner { text, at: 0, depth: 0, verbatim: true };
     if !scanner.opens('[') {
         return Ok(None);
     }
@@ -314,6 +324,8 @@ struct Scanner<'a> {
     text: &'a str,
     at: usize,
     depth: usize,
+    /// The text is only looked through, so what it could not become does not matter.
+    verbatim: bool,
 }
 
 impl<'a> Scanner<'a> {
@@ -542,6 +554,9 @@ impl<'a> Scanner<'a> {
 
     fn unicode(&mut self, out: &mut String) -> Result<(), SqlError> {
         let first = self.four_digits()?;
+        if first == 0 && self.verbatim {
+            return Ok(());
+        }
         if first == 0 {
             let error = SqlError::new(SqlState(*b"22P05"), "unsupported Unicode escape sequence");
             return Err(error.detail("\\u0000 cannot be converted to text."));

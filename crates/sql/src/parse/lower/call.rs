@@ -169,9 +169,7 @@ impl Lower {
         let args = self.need(f.substring_args(), f)?;
         let mut values = self.exprs(&args)?;
         match &args {
-            cst::SubstringArgs::SubstringSimilarEscape(_) => {
-                return Err(self.unsupported(&args, "SUBSTRING ... SIMILAR"));
-            }
+            cst::SubstringArgs::SubstringSimilarEscape(_) => {}
             // FOR without FROM counts from the first character; with both, they stand in the other order.
             cst::SubstringArgs::SubstringForFrom(_) if values.len() == 2 => {
                 let span = values.first().map_or(Span::default(), |v| v.span);

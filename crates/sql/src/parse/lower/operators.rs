@@ -339,7 +339,7 @@ impl Climb<'_> {
                 return Err(self.lower.misplaced(item));
             };
             let level = op.level();
-            if level < min || *op == Op::Not {
+            if level < min || matches!(op, Op::Not | Op::Escape) {
                 break;
             }
             if unassociative == Some(level) {
