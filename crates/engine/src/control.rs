@@ -115,6 +115,7 @@ impl Machine<'_> {
                 let t = self.in_block("RELEASE SAVEPOINT")?;
                 let depth = t.find_savepoint(name).ok_or_else(|| no_savepoint(name))?;
                 t.release(depth);
+                self.release_cursors(depth);
                 self.settle_kept();
                 Ok("RELEASE")
             }
@@ -320,6 +321,7 @@ impl Machine<'_> {
             self.footprint.heavy.extend(heavy);
             self.rollback_kept(depth);
             self.unwrite();
+            self.rollback_cursors(depth);
         }
     }
 
@@ -328,6 +330,7 @@ impl Machine<'_> {
         self.footprint.heavy.extend(heavy_released(&t.heavy, &imbl::OrdMap::new()));
         self.footprint.ended = Some(committed);
         self.end_serial(t, committed);
+        self.end_cursors(committed);
     }
 
     /// Kept snapshots that show another version of a deleted row than the one that was deleted remember it.
@@ -354,7 +357,7 @@ impl Machine<'_> {
             if let Some(snapshot) = session.transaction.as_mut().and_then(|t| t.snapshot.as_mut()) {
                 snapshot.published_since = snapshot.published_since.wrapping_add(published);
             }
-            for run in session.frames.iter_mut().flat_map(Frame::running_mut) {
+            for run in session.running_mut() {
                 run.view.published_since = run.view.published_since.wrapping_add(published);
             }
         }
@@ -362,8 +365,7 @@ impl Machine<'_> {
 }
 
 fn holds_snapshot(session: &Session) -> bool {
-    let running = session.frames.iter().any(|frame| frame.running().next().is_some());
-    running || session.transaction.as_ref().is_some_and(|t| t.snapshot.is_some())
+    session.running().next().is_some() || session.transaction.as_ref().is_some_and(|t| t.snapshot.is_some())
 }
 
 fn no_savepoint(name: &str) -> SqlError {

@@ -434,7 +434,7 @@ impl Schema {
     pub(crate) fn code(&self, id: RoutineId) -> Result<Arc<Code>, SqlError> {
         let compile = || {
             let def = self.catalog.routine(id);
-            let routine = bind::routine(&self.catalog, def)?;
+            let routine = bind::routine_late(&self.catalog, def)?;
             Ok(Arc::new(Code { routine: Some(id), ..Code::compile(&self.catalog, &routine) }))
         };
         self.routines[id.0 as usize].get_or_init(compile).clone()
@@ -444,6 +444,6 @@ impl Schema {
 impl Produced {
     /// What a statement without a result produces.
     pub(crate) fn nothing(verb: &'static str) -> Self {
-        Produced { verb, columns: Arc::default(), rows: Vec::new(), count: 0, rest: None }
+        Produced { verb, columns: Arc::default(), rows: Vec::new(), count: 0, sources: Vec::new(), rest: None }
     }
 }

@@ -35,6 +35,7 @@
 mod clock;
 mod command;
 mod control;
+mod cursor;
 mod database;
 mod define;
 mod enter;

@@ -14,7 +14,7 @@ use std::sync::{Arc, LazyLock};
 
 use isolde_sql::ast::LockStrength;
 use isolde_sql::catalog::{Catalog, RoutineId};
-use isolde_sql::typed::{StatementKind, Transaction as Control};
+use isolde_sql::typed::{CursorCommand, StatementKind, Transaction as Control};
 use isolde_sql::{Row, SqlError, SqlState, Value};
 
 use crate::database::Database;
@@ -138,7 +138,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Runs the statement at the top of the stack, from its start or from where it stopped.
-    fn run_statement_frame(&mut self) -> Ran {
+    pub(crate) fn run_statement_frame(&mut self) -> Ran {
         if let Err(ran) = self.enter_statement() {
             return ran;
         }
@@ -161,10 +161,7 @@ impl<'a> Machine<'a> {
                 self.mark_entered(Running::new(Snapshot::empty(), 0));
                 self.enter(code, Vec::new())
             }
-            StatementKind::Cursor(_) => {
-                let message = "a cursor is not supported by the embedded engine";
-                self.fail(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message))
-            }
+            StatementKind::Cursor(command) => self.run_cursor(&prepared, command),
             StatementKind::Transaction(control) => self.control(control),
             StatementKind::Define(define) => self.statement_done(|machine| machine.define(define)),
             StatementKind::Truncate(tables) if self.truncate_fires(tables) => {
@@ -399,6 +396,10 @@ impl<'a> Machine<'a> {
                 Err(error) => self.fail(error),
             },
             Some(Frame::Statement(frame)) => {
+                if let StatementKind::Cursor(command) = &frame.prepared.clone().statement.kind {
+                    let prepared = frame.prepared.clone();
+                    return self.cursor_rows(&prepared, command, produced);
+                }
                 if let Some(run) = &mut frame.running {
                     run.calls.push(CallResult::Rows(produced.rows));
                 }
@@ -483,8 +484,8 @@ impl<'a> Machine<'a> {
         Ran::Answered(Err(error))
     }
 
-    fn note_outcome(&mut self, produced: &Produced) {
-        let Produced { verb, columns, rows, count, rest: _ } = produced;
+    pub(crate) fn note_outcome(&mut self, produced: &Produced) {
+        let Produced { verb, columns, rows, count, .. } = produced;
         self.outcome.get_or_insert_with(|| {
             if columns.is_empty() && *verb != "SELECT" {
                 Outcome::Count { verb, rows: *count }
@@ -629,7 +630,7 @@ impl Produced {
     pub(crate) fn into_result(self) -> StatementResult {
         let tag: Arc<str> = match self.verb {
             "INSERT" => format!("INSERT 0 {}", self.count).into(),
-            "SELECT" | "UPDATE" | "DELETE" | "MERGE" => format!("{} {}", self.verb, self.count).into(),
+            "SELECT" | "UPDATE" | "DELETE" | "MERGE" | "FETCH" | "MOVE" => format!("{} {}", self.verb, self.count).into(),
             verb => verb.into(),
         };
         StatementResult { tag, columns: self.columns, rows: self.rows }
@@ -645,6 +646,9 @@ pub(crate) fn is_step(session: &Session, prepared: &Prepared) -> bool {
         }
         StatementKind::Transaction(Control::Prepare(_)) => transaction.is_some_and(|t| !t.failed),
         StatementKind::Transaction(Control::CommitPrepared(_) | Control::RollbackPrepared(_)) => true,
+        StatementKind::Cursor(CursorCommand::Fetch { cursor, .. }) => {
+            session.cursors.iter().any(|open| open.name == *cursor && open.rest.is_some())
+        }
         // The first query of a transaction that keeps its snapshot takes it, whatever it reads.
         StatementKind::Query(_) => {
             prepared.visible || transaction.is_some_and(|t| t.explicit && t.keeps_snapshot() && t.snapshot.is_none())

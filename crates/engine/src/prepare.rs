@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use isolde_sql::ast::{self, TableLockMode};
 use isolde_sql::catalog::{Catalog, TableId};
-use isolde_sql::typed::{self, OutputColumn, QueryBody, Rel, RelSource, RowLocking, SessionCommand, StatementKind};
+use isolde_sql::typed::{
+    self, CursorCommand, OutputColumn, QueryBody, Rel, RelSource, RowLocking, SessionCommand, StatementKind,
+};
 use isolde_sql::{Diagnostic, Type};
 
 use crate::footprint::ColumnSet;
@@ -54,6 +56,8 @@ pub(crate) enum Plan {
     Call(Vec<Expr>),
     /// The block's code.
     Do(Arc<Code>),
+    /// The query of DECLARE CURSOR.
+    Cursor(Arc<Prepared>),
     /// Everything else: transaction control, DDL, SET.
     Other,
 }
@@ -65,6 +69,8 @@ pub(crate) struct LockingPlan {
     /// Per relation, the table it is.
     pub(crate) tables: Vec<Option<TableId>>,
     pub(crate) columns: Arc<[OutputColumn]>,
+    /// A cursor wants to know where its rows come from.
+    pub(crate) sources: bool,
 }
 
 #[derive(Debug)]
@@ -206,6 +212,21 @@ impl Prepared {
         }))
     }
 
+    /// Plans the query of a cursor: where it is of one table, the cursor knows which row it stands on.
+    pub(crate) fn cursor(catalog: &Catalog, statement: Arc<typed::Statement>) -> Self {
+        let mut prepared = Self::plan(catalog, statement);
+        if let (Plan::Query(plan), StatementKind::Query(query)) = (&mut prepared.plan, &prepared.statement.kind) {
+            plan.sources = match &query.body {
+                QueryBody::Select(select) => {
+                    let plain = select.grouping.is_none() && !select.distinct;
+                    !query.locking.is_empty() || (plain && plan.tables[..].len() == 1 && plan.tables[0].is_some())
+                }
+                _ => false,
+            };
+        }
+        prepared
+    }
+
     /// Plans a query that stands inside of a statement, to be run with that statement's snapshot.
     pub(crate) fn inner(catalog: &Catalog, query: &typed::Query, rows_max: Option<usize>) -> Self {
         let kind = StatementKind::Query(query.clone());
@@ -239,6 +260,7 @@ fn is_visible(statement: &StatementKind) -> bool {
         StatementKind::Define(_) | StatementKind::Truncate(_) | StatementKind::LockTable { .. } => true,
         StatementKind::Transaction(_) | StatementKind::Set { .. } => false,
         StatementKind::Session(command) => matches!(command, SessionCommand::Maintain { .. }),
+        StatementKind::Cursor(CursorCommand::Declare { query, .. }) => is_visible(&query.kind),
         StatementKind::Call(..) | StatementKind::Do(_) | StatementKind::Cursor(_) => false,
     }
 }
@@ -252,6 +274,7 @@ impl Plan {
                 locking: q.locking.clone(),
                 tables: tables_of(q),
                 columns: q.columns.clone().into(),
+                sources: false,
             }),
             StatementKind::Insert(insert) => {
                 let (returning, columns) = returning(catalog, insert.returning.as_ref());
@@ -301,6 +324,9 @@ impl Plan {
             }
             StatementKind::Merge(merge) => Plan::Merge(merge_plan(catalog, merge)),
             StatementKind::Call(_, args) => Plan::Call(compile(args)),
+            StatementKind::Cursor(CursorCommand::Declare { query, .. }) => {
+                Plan::Cursor(Arc::new(Prepared::cursor(catalog, query.clone())))
+            }
             StatementKind::Do(routine) => Plan::Do(Arc::new(Code::compile(catalog, routine))),
             _ => Plan::Other,
         }
@@ -334,6 +360,7 @@ impl Plan {
             Plan::Merge(_) => ("MERGE", Arc::default()),
             Plan::Call(_) => ("CALL", Arc::default()),
             Plan::Do(_) => ("DO", Arc::default()),
+            Plan::Cursor(_) => ("DECLARE CURSOR", Arc::default()),
             Plan::Other => ("", Arc::default()),
         }
     }

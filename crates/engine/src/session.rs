@@ -14,6 +14,7 @@ use isolde_sql::typed::OutputColumn;
 use isolde_sql::{Row, Span, SqlError, Value};
 
 use crate::clock::Timeouts;
+use crate::cursor::Cursor;
 use crate::exec::Running;
 use crate::footprint::Footprint;
 use crate::kept::Kept;
@@ -203,6 +204,10 @@ pub(crate) struct Session {
     pub(crate) prepared_as: Option<Arc<str>>,
     pub(crate) transaction: Option<Transaction>,
     pub(crate) frames: Vec<Frame>,
+    /// Its open cursors.
+    pub(crate) cursors: Vec<Cursor>,
+    /// How many cursors were opened that were not given a name.
+    pub(crate) portals: u64,
     /// Set while the top frame's statement waits for a lock.
     pub(crate) wait: Option<Wait>,
     /// The reply that waits for the implicit transaction to be committed.
@@ -282,6 +287,18 @@ impl Frame {
 }
 
 impl Session {
+    /// All statements that have begun and rest.
+    pub(crate) fn running(&self) -> impl Iterator<Item = &Running> {
+        let cursors = self.cursors.iter().filter_map(|cursor| cursor.rest.as_ref()?.running.as_deref());
+        self.frames.iter().flat_map(Frame::running).chain(cursors)
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn running_mut(&mut self) -> impl Iterator<Item = &mut Running> {
+        let cursors = self.cursors.iter_mut().filter_map(|cursor| cursor.rest.as_mut()?.running.as_deref_mut());
+        self.frames.iter_mut().flat_map(Frame::running_mut).chain(cursors)
+    }
+
     /// The lock it holds on a row.
     pub(crate) fn lock_on(&self, row: RowRef) -> Option<Held> {
         self.transaction.as_ref()?.locks.get(&row).copied()

@@ -58,6 +58,13 @@ impl Database {
         for frame in &session.frames {
             self.hash_frame(frame, &mut h);
         }
+        session.portals.hash(&mut h);
+        for cursor in &session.cursors {
+            (&cursor.name, &cursor.rows, cursor.at, cursor.scrolls, cursor.held, cursor.depth).hash(&mut h);
+            if let Some(rest) = &cursor.rest {
+                self.hash_statement(rest, &mut h);
+            }
+        }
         session.transaction.is_some().hash(&mut h);
         if let Some(t) = &session.transaction {
             self.hash_transaction(t, &mut h);

@@ -129,6 +129,9 @@ states! {
     INTERNAL_ERROR = "XX000", "internal_error";
     INVALID_ARGUMENT_FOR_LIMIT = "2201W", "invalid_row_count_in_limit_clause";
     INVALID_COLUMN_REFERENCE = "42P10", "invalid_column_reference";
+    INVALID_CURSOR_NAME = "34000", "invalid_cursor_name";
+    INVALID_CURSOR_STATE = "24000", "invalid_cursor_state";
+    DUPLICATE_CURSOR = "42P03", "duplicate_cursor";
     INVALID_DATETIME_FORMAT = "22007", "invalid_datetime_format";
     INVALID_FOREIGN_KEY = "42830", "invalid_foreign_key";
     INVALID_FUNCTION_DEFINITION = "42P13", "invalid_function_definition";

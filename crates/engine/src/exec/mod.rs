@@ -63,6 +63,8 @@ pub(crate) struct Running {
     pub(crate) output: Vec<Row>,
     /// It stops after so many rows: see [`Prepared::rows_max`] and [`StatementFrame::fetch`].
     pub(crate) rows_max: Option<usize>,
+    /// Where the rows of `output` come from, if a cursor wants to know.
+    pub(crate) sources: Vec<Vec<RowRef>>,
     /// Rows changed or locked.
     pub(crate) count: u64,
     /// CALL: the arguments are evaluated and the procedure runs.
@@ -97,6 +99,8 @@ pub(crate) struct Produced {
     pub(crate) columns: Arc<[OutputColumn]>,
     pub(crate) rows: Vec<Row>,
     pub(crate) count: u64,
+    /// Where the rows come from, if a cursor wants to know.
+    pub(crate) sources: Vec<Vec<RowRef>>,
     /// The statement itself, if it has only been asked for its first rows and there may be more.
     pub(crate) rest: Option<Box<StatementFrame>>,
 }
@@ -149,6 +153,7 @@ impl Running {
             after: Vec::new(),
             after_next: 0,
             output: Vec::new(),
+            sources: Vec::new(),
             rows_max: None,
             count: 0,
             entered: false,
@@ -201,13 +206,14 @@ impl Machine<'_> {
         }
         if !run.complete {
             match &prepared.plan {
-                Plan::Query(plan) if plan.locking.is_empty() => {
+                Plan::Query(plan) if plan.locking.is_empty() && !plan.sources => {
                     let rows = self.with_context(&run.view.tables, params, &mut run.calls, |ctx| {
                         crate::query::run(ctx, &plan.query, None)
                     })?;
                     if plan.query.withs.is_empty() {
                         let count = rows.len() as u64;
-                        return Ok(Produced { verb: "SELECT", columns: plan.columns.clone(), rows, count, rest: None });
+                        let columns = plan.columns.clone();
+                        return Ok(Produced { columns, rows, count, ..Produced::nothing("SELECT") });
                     }
                     run.output = rows;
                 }
@@ -216,7 +222,7 @@ impl Machine<'_> {
                 Plan::Update(plan) => self.update(plan, params, run)?,
                 Plan::Delete(plan) => self.delete(plan, params, run)?,
                 Plan::Merge(plan) => self.merge(plan, params, run)?,
-                Plan::Call(_) | Plan::Do(_) | Plan::Other => {
+                Plan::Call(_) | Plan::Do(_) | Plan::Cursor(_) | Plan::Other => {
                     unreachable!("only queries and changes of rows are run as statements")
                 }
             }
@@ -236,13 +242,14 @@ impl Machine<'_> {
             // Its foreign keys are looked at when the whole statement is done.
             let rows = std::mem::take(&mut run.output);
             let (verb, columns) = prepared.plan.result();
-            return Ok(Produced { verb, columns, rows, count: run.count, rest: None });
+            return Ok(Produced { columns, rows, count: run.count, ..Produced::nothing(verb) });
         }
         self.work_off(run)?;
         let (verb, columns) = prepared.plan.result();
         let rows = std::mem::take(&mut run.output);
         let count = if let Plan::Query(_) = prepared.plan { rows.len() as u64 } else { run.count };
-        Ok(Produced { verb, columns, rows, count, rest: None })
+        let sources = std::mem::take(&mut run.sources);
+        Ok(Produced { verb, columns, rows, count, sources, rest: None })
     }
 
     /// What is to be seen to after the rows, in the order of the queue.

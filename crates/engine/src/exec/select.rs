@@ -34,6 +34,10 @@ impl Machine<'_> {
                         query::project(ctx, &plan.query, &candidate)
                     })?;
                     run.output.push(row);
+                    if plan.sources {
+                        let tables = plan.tables.iter().zip(&candidate.rows);
+                        run.sources.push(tables.filter_map(|(table, row)| Some(((*table)?, row.id?))).collect());
+                    }
                 }
                 run.count += 1;
             }

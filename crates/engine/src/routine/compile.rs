@@ -7,12 +7,14 @@ use std::sync::Arc;
 use isolde_sql::builtin::{Eval, SessionFunction};
 use isolde_sql::catalog::Catalog;
 use isolde_sql::typed::{
-    self, ExprKind, OutputColumn, Query, QueryBody, Raise, RaiseMessage, Routine, Select, Statement, StatementKind,
-    Stmt, StmtKind, Variable,
+    self, ExprKind, OutputColumn, Place, Query, QueryBody, Raise, RaiseMessage, Routine, Select, Statement,
+    StatementKind, Stmt, StmtKind, Variable,
 };
 use isolde_sql::{Span, Type, Value, builtin};
 
+use super::cursor::Direction;
 use super::{Code, HandlerCode, Instruction, RaiseCode, RaiseText, Then, TrySlots};
+use crate::cursor::goes_back;
 use crate::plan::{self, Expr};
 use crate::prepare::Prepared;
 
@@ -74,6 +76,7 @@ struct Compiler<'a> {
 enum Ending {
     Rows(usize),
     Numbers(usize),
+    Cursor { cursor: usize, iterated: usize },
 }
 
 /// A loop or labelled block that is being compiled.
@@ -109,9 +112,11 @@ impl Compiler<'_> {
 
     fn aim(&mut self, jump: usize, target: usize) {
         match &mut self.instructions[jump] {
-            Instruction::Jump(to) | Instruction::JumpUnless(_, to) | Instruction::NextRow { end: to, .. } => {
-                *to = target
-            }
+            Instruction::Jump(to)
+            | Instruction::JumpUnless(_, to)
+            | Instruction::NextRow { end: to, .. }
+            | Instruction::NextOfCursor { end: to, .. }
+            | Instruction::NextElement { end: to, .. } => *to = target,
             other => unreachable!("{other:?} is not a jump"),
         }
     }
@@ -187,13 +192,11 @@ impl Compiler<'_> {
             }
             StmtKind::Perform(statement) => self.run(statement, Then::Found),
             StmtKind::Execute { text, into, using } => {
-                let text = self.expr(text, s);
-                let using = using.iter().map(|e| (self.expr(e, s), e.ty)).collect();
                 let then = match into {
                     Some(into) => Then::Into { into: into.clone(), sets_found: false },
                     None => Then::Nothing,
                 };
-                self.emit(Instruction::Execute { text, using, then });
+                self.execute(s, text, using, then);
             }
             StmtKind::If { branches, otherwise } => self.branches(s, branches, otherwise),
             StmtKind::Loop { label, body } => {
@@ -220,15 +223,51 @@ impl Compiler<'_> {
                 let rows = self.loops;
                 self.loops += 1;
                 self.run(query, Then::Rows(rows));
-                let start = self.emit(Instruction::NextRow { rows, into: into.clone(), end: LATER });
-                self.open(*label, Some(start));
-                self.for_loops.push((*label, Ending::Rows(rows)));
-                self.block(body);
-                self.emit(Instruction::Jump(start));
-                self.land(start);
-                self.close(*label, start);
-                self.end_for();
+                self.for_rows(rows, *label, into, body);
             }
+            StmtKind::ForExecute { label, into, text, using, body } => {
+                let rows = self.loops;
+                self.loops += 1;
+                self.execute(s, text, using, Then::Rows(rows));
+                self.for_rows(rows, *label, into, body);
+            }
+            StmtKind::ForCursor { label, into, cursor, open, body } => {
+                self.open_cursor(s, *cursor, open, true);
+                let iterated = self.hidden(Type::Bool);
+                self.emit_bool(iterated, false);
+                let (cursor, into) = (*cursor, into.clone());
+                let start = self.emit(Instruction::NextOfCursor { cursor, into, iterated, end: LATER });
+                self.for_body(start, *label, Ending::Cursor { cursor, iterated }, body);
+            }
+            StmtKind::Foreach { label, into, array, slice, body } => {
+                let [values, index] = [array.ty, Type::Int8].map(|ty| self.hidden(ty));
+                let element = array.ty.element().unwrap_or(Type::Unknown);
+                let array = self.expr(array, s);
+                self.emit(Instruction::Store(values, array));
+                let zero = plan::expr(self.catalog, &int(0));
+                self.emit(Instruction::Store(index, zero));
+                let iterated = self.hidden(Type::Bool);
+                self.emit_bool(iterated, false);
+                let (into, slice) = (into.clone(), *slice);
+                let next = Instruction::NextElement { array: values, index, slice, element, into, end: LATER };
+                let start = self.emit(next);
+                self.open(*label, Some(start));
+                self.emit_bool(iterated, true);
+                self.for_loops.push((*label, Ending::Numbers(iterated)));
+                self.end_loop(start, *label, body);
+            }
+            StmtKind::Open(cursor, open) => self.open_cursor(s, *cursor, open, false),
+            StmtKind::Fetch { cursor, direction, into } => {
+                let direction = Direction::new(direction, |e| self.expr(e, s));
+                self.emit(Instruction::Fetch { cursor: *cursor, direction, into: into.clone() });
+            }
+            StmtKind::Close(cursor) => {
+                self.emit(Instruction::CloseCursor(*cursor));
+            }
+            StmtKind::Fail(error) => {
+                self.emit(Instruction::Fail(error.clone()));
+            }
+            StmtKind::ReturnExecute { text, using } => self.execute(s, text, using, Then::ReturnChecked),
             StmtKind::Exit { label, when } => self.leave(s, *label, when.as_ref(), false),
             StmtKind::Continue { label, when } => self.leave(s, *label, when.as_ref(), true),
             StmtKind::Labelled { label, body } => {
@@ -268,6 +307,52 @@ impl Compiler<'_> {
                 self.emit(Instruction::CaseNotFound);
             }
         }
+    }
+
+    /// A text that is executed.
+    fn execute(&mut self, s: &Stmt, text: &typed::Expr, using: &[typed::Expr], then: Then) {
+        let text = self.expr(text, s);
+        let using = using.iter().map(|e| (self.expr(e, s), e.ty)).collect();
+        self.emit(Instruction::Execute { text, using, then });
+    }
+
+    fn open_cursor(&mut self, s: &Stmt, cursor: usize, open: &typed::Open, held: bool) {
+        self.emit(Instruction::CheckOpen(cursor));
+        for (slot, arg) in &open.args {
+            let arg = self.expr(arg, s);
+            self.emit(Instruction::Store(*slot, arg));
+        }
+        match &open.source {
+            typed::OpenSource::Query(statement) => {
+                let prepared = Prepared::cursor(self.catalog, statement.clone());
+                let scroll = Some(open.scroll.unwrap_or_else(|| goes_back(&prepared)));
+                self.emit(Instruction::Run(Arc::new(prepared), Then::Open { cursor, scroll, held }));
+            }
+            typed::OpenSource::Execute { text, using } => {
+                self.execute(s, text, using, Then::Open { cursor, scroll: open.scroll, held });
+            }
+        }
+    }
+
+    /// A loop over rows that have been fetched.
+    fn for_rows(&mut self, rows: usize, label: usize, into: &[Place], body: &[Stmt]) {
+        let start = self.emit(Instruction::NextRow { rows, into: into.to_vec(), end: LATER });
+        self.for_body(start, label, Ending::Rows(rows), body);
+    }
+
+    /// The body of a FOR loop whose next round begins with the instruction at `start`.
+    fn for_body(&mut self, start: usize, label: usize, ending: Ending, body: &[Stmt]) {
+        self.open(label, Some(start));
+        self.for_loops.push((label, ending));
+        self.end_loop(start, label, body);
+    }
+
+    fn end_loop(&mut self, start: usize, label: usize, body: &[Stmt]) {
+        self.block(body);
+        self.emit(Instruction::Jump(start));
+        self.land(start);
+        self.close(label, start);
+        self.end_for();
     }
 
     fn branches(&mut self, s: &Stmt, branches: &[(typed::Expr, Vec<Stmt>)], otherwise: &[Stmt]) {
@@ -336,9 +421,12 @@ impl Compiler<'_> {
     }
 
     fn emit_ending(&mut self, ending: Ending) {
+        if let Ending::Cursor { cursor, .. } = ending {
+            self.emit(Instruction::CloseCursor(cursor));
+        }
         self.emit(match ending {
             Ending::Rows(rows) => Instruction::CloseLoop { rows },
-            Ending::Numbers(iterated) => Instruction::SetFound(iterated),
+            Ending::Numbers(iterated) | Ending::Cursor { iterated, .. } => Instruction::SetFound(iterated),
         });
     }
 

@@ -6,6 +6,7 @@
 //! what it is to everybody else.
 
 mod compile;
+mod cursor;
 mod run;
 
 pub(crate) use compile::draws;
@@ -19,6 +20,8 @@ use isolde_sql::catalog::RoutineId;
 use isolde_sql::typed::{Catch, Into, OutputColumn, Place, RoutineReturns, Variable};
 use isolde_sql::{Row, SqlError, SqlState, Type, Value};
 
+use self::cursor::Direction;
+use crate::cursor::goes_back;
 use crate::plan::Expr;
 use crate::prepare::Prepared;
 use crate::session::StatementFrame;
@@ -67,6 +70,33 @@ pub(crate) enum Instruction {
     },
     /// A loop over numbers is over: FOUND says what this variable of the compiler's own says.
     SetFound(usize),
+    /// OPEN is about to open the cursor in this variable.
+    CheckOpen(usize),
+    /// FETCH, or MOVE if there is nothing to store into.
+    Fetch {
+        cursor: usize,
+        direction: Direction,
+        into: Option<Vec<Place>>,
+    },
+    /// The next row of a loop over a cursor, or its end.
+    NextOfCursor {
+        cursor: usize,
+        into: Vec<Place>,
+        /// The variable of the compiler's own that says whether there was a row.
+        iterated: usize,
+        end: usize,
+    },
+    CloseCursor(usize),
+    /// FOREACH: the next element of the array in one variable, its number being in another.
+    NextElement {
+        array: usize,
+        index: usize,
+        slice: usize,
+        element: Type,
+        into: Vec<Place>,
+        end: usize,
+    },
+    Fail(SqlError),
     /// Opens a block with handlers.
     Try(Arc<[HandlerCode]>, TrySlots),
     /// Leaves it without an error.
@@ -103,8 +133,26 @@ pub(crate) enum Then {
     More(usize),
     /// Added to what the function returns.
     Return,
+    /// The same, if its columns are those that were declared.
+    ReturnChecked,
+    /// To be fetched from by the cursor in this variable.
+    Open { cursor: usize, scroll: Option<bool>, held: bool },
+    /// More rows of this cursor.
+    Fetched(Arc<str>),
     /// Nothing, not even FOUND.
     Nothing,
+}
+
+impl Then {
+    /// The same, once it is known which statement it is about.
+    fn settled(&self, prepared: &Prepared) -> Then {
+        match self {
+            Then::Open { cursor, scroll: None, held } => {
+                Then::Open { cursor: *cursor, scroll: Some(goes_back(prepared)), held: *held }
+            }
+            other => other.clone(),
+        }
+    }
 }
 
 #[derive(Debug)]

@@ -64,15 +64,29 @@ impl Machine<'_> {
                     let size = if self.is_atomic() { FETCHED_LATER } else { 1 };
                     return self.fetch_more(frame, *rows, size);
                 }
-                Instruction::Execute { text, using, then } => match self.dynamic(&mut frame, text, using) {
+                Instruction::Execute { text, using, then } => match self.dynamic(&mut frame, text, using, then) {
                     Ok((prepared, params)) => {
-                        frame.then = Some(then.clone());
+                        let fetch = self.fetch_size(&prepared, then, FETCHED_FIRST);
+                        frame.then = Some(then.settled(&prepared));
                         self.session.frames.push(Frame::Routine(frame));
-                        self.push_statement(prepared, params);
+                        let statement = StatementFrame { fetch, ..StatementFrame::new(prepared, params) };
+                        self.session.frames.push(Frame::Statement(statement));
                         return Ran::On;
                     }
                     Err(error) => Err(error),
                 },
+                Instruction::Fetch { cursor, direction, into } => {
+                    match self.fetch(&mut frame, *cursor, direction, into.as_deref()) {
+                        Ok(Some((name, count))) => return self.take_for_routine(frame, name, count),
+                        done => done.map(drop),
+                    }
+                }
+                Instruction::NextOfCursor { cursor, into, iterated, end } => {
+                    match self.next_of_cursor(&mut frame, *cursor, into, (*iterated, *end)) {
+                        Ok(Some((name, count))) => return self.take_for_routine(frame, name, count),
+                        done => done.map(drop),
+                    }
+                }
                 Instruction::Return(value) => match value.as_ref().map(|e| self.value(&frame, e)).transpose() {
                     Ok(value) => return self.leave_routine(frame, value),
                     Err(error) => Err(error),
@@ -90,6 +104,9 @@ impl Machine<'_> {
     /// that are only read come from one snapshot.
     fn fetch_size(&self, prepared: &Prepared, then: &Then, atomic: usize) -> Option<usize> {
         let locks = matches!(&prepared.plan, Plan::Query(plan) if !plan.locking.is_empty());
+        if matches!(then, Then::Open { .. }) {
+            return locks.then_some(0);
+        }
         let fetches = locks && matches!(then, Then::Rows(_)) && !self.session.options.autocommit;
         fetches.then(|| if self.is_atomic() { atomic } else { 1 })
     }
@@ -189,14 +206,22 @@ impl Machine<'_> {
                     .hint("CASE statement is missing ELSE part."))
             }
             Instruction::CheckRange { from, to, by } => frame.check_range(*from, *to, *by),
-            Instruction::Run(..) | Instruction::Execute { .. } | Instruction::Return(_) => {
-                unreachable!("not a local instruction")
+            Instruction::CheckOpen(cursor) => self.check_open(frame, *cursor),
+            Instruction::CloseCursor(cursor) => self.close(frame, *cursor),
+            Instruction::NextElement { array, index, slice, element, into, end } => {
+                frame.next_element((*array, *index), *slice, *element, into, *end)
             }
+            Instruction::Fail(error) => Err(error.clone()),
+            Instruction::Run(..)
+            | Instruction::Execute { .. }
+            | Instruction::Return(_)
+            | Instruction::Fetch { .. }
+            | Instruction::NextOfCursor { .. } => unreachable!("not a local instruction"),
         }
     }
 
     /// The value of a local expression.
-    fn value(&mut self, frame: &RoutineFrame, e: &Expr) -> Result<Value, SqlError> {
+    pub(super) fn value(&mut self, frame: &RoutineFrame, e: &Expr) -> Result<Value, SqlError> {
         let mut calls = Calls::default();
         let shapes = &frame.shapes;
         let result = self.with_shapes(Tables::none(), &frame.locals, &mut calls, Some(shapes), |ctx| {
@@ -215,6 +240,7 @@ impl Machine<'_> {
             && let Some(t) = &mut self.session.transaction
         {
             t.release(depth);
+            self.release_cursors(depth);
         }
     }
 
@@ -224,6 +250,7 @@ impl Machine<'_> {
         frame: &mut RoutineFrame,
         text: &Expr,
         using: &[(Expr, Type)],
+        then: &Then,
     ) -> Result<(Arc<Prepared>, Arc<[Value]>), SqlError> {
         let text = match self.value(frame, text)? {
             Value::Null => {
@@ -237,6 +264,10 @@ impl Machine<'_> {
         let fragment = isolde_sql::parse::Fragment { text: &text, offset: 0 };
         let statement = isolde_sql::parse::statement(fragment)?;
         let prepared = Prepared::new(self.catalog(), &statement, &text, &types)?;
+        let prepared = match then {
+            Then::Open { .. } => Prepared::cursor(self.catalog(), prepared.statement),
+            _ => prepared,
+        };
         Ok((Arc::new(prepared), params.into()))
     }
 
@@ -313,6 +344,19 @@ impl Machine<'_> {
         let Some(Frame::Routine(frame)) = self.session.frames.last_mut() else {
             unreachable!("the routine that ran the statement is at the top")
         };
+        match frame.then.take() {
+            Some(Then::Open { cursor, scroll, held }) => {
+                self.opened(cursor, scroll.unwrap_or_default(), held, produced);
+                return Ok(());
+            }
+            Some(Then::Fetched(name)) => {
+                if let Ok(cursor) = self.cursor_mut(&name) {
+                    cursor.extend(produced);
+                }
+                return Ok(());
+            }
+            then => frame.then = then,
+        }
         frame.row_count = produced.count;
         let found = produced.count > 0;
         match frame.then.take() {
@@ -332,6 +376,12 @@ impl Machine<'_> {
                     open.rows = open.rows[open.next..].iter().cloned().chain(produced.rows).collect();
                     (open.next, open.rest) = (0, produced.rest);
                 }
+            }
+            Some(Then::Open { .. } | Then::Fetched(_)) => unreachable!("cursors were seen to above"),
+            Some(Then::ReturnChecked) => {
+                frame.check_returned(&produced.columns)?;
+                frame.returned.extend(produced.rows);
+                frame.set_found(found);
             }
             Some(Then::Return) => {
                 frame.returned.extend(produced.rows);
@@ -368,7 +418,20 @@ impl RoutineFrame {
         self.loops.iter().position(|open| open.as_ref().is_some_and(|open| open.rest.is_some()))
     }
 
-    fn set_found(&mut self, found: bool) {
+    /// RETURN QUERY EXECUTE: the columns must be those that were declared.
+    fn check_returned(&self, given: &[OutputColumn]) -> Result<(), SqlError> {
+        let RoutineReturns::Set(wanted) = &self.code.returns else { return Ok(()) };
+        let same = given.len() == wanted.len() && given.iter().zip(wanted).all(|(g, w)| g.ty.base() == w.ty.base());
+        match same {
+            true => Ok(()),
+            false => {
+                let message = "structure of query does not match function result type";
+                Err(SqlError::new(SqlState::DATATYPE_MISMATCH, message))
+            }
+        }
+    }
+
+    pub(super) fn set_found(&mut self, found: bool) {
         let slot = self.code.found;
         if let Some(local) = self.locals.get_mut(slot) {
             *local = Value::Bool(found);
@@ -380,7 +443,12 @@ impl RoutineFrame {
     }
 
     /// Stores a row into places: whole into one record, else column by column; no row is all NULLs.
-    fn store(&mut self, places: &[Place], row: Option<&Row>, columns: &Arc<[OutputColumn]>) -> Result<(), SqlError> {
+    pub(super) fn store(
+        &mut self,
+        places: &[Place],
+        row: Option<&Row>,
+        columns: &Arc<[OutputColumn]>,
+    ) -> Result<(), SqlError> {
         if let [place] = places
             && place.ty == Type::Record
             && place.field.is_none()
@@ -399,7 +467,7 @@ impl RoutineFrame {
         Ok(())
     }
 
-    fn assign(&mut self, place: &Place, value: Value, shape: Shape) -> Result<(), SqlError> {
+    pub(super) fn assign(&mut self, place: &Place, value: Value, shape: Shape) -> Result<(), SqlError> {
         let variable = &self.code.variables[place.slot];
         let Some(field) = &place.field else {
             if variable.not_null && value.is_null() {

@@ -59,8 +59,15 @@ pub enum DeclarationKind {
     },
     /// `name ALIAS FOR $1`
     Alias(Ident),
-    /// `name CURSOR FOR query`
-    Cursor(Box<Query>),
+    /// `name [SCROLL] CURSOR [(params)] FOR query`
+    Cursor {
+        /// `SCROLL` or `NO SCROLL`, if said.
+        scroll: Option<bool>,
+        /// Its parameters.
+        params: Vec<(Ident, TypeName)>,
+        /// What it runs over.
+        query: Box<Query>,
+    },
 }
 
 /// `WHEN condition OR condition THEN ...`
@@ -157,6 +164,65 @@ pub enum StmtKind {
         /// The statements.
         body: Vec<Stmt>,
     },
+    /// `FOR targets IN cursor [(args)] LOOP`
+    ForCursor {
+        /// `<<label>>`
+        label: Option<Ident>,
+        /// A record, or one or more variables.
+        targets: Vec<Target>,
+        /// The cursor.
+        cursor: Ident,
+        /// Its arguments.
+        args: Vec<CursorArg>,
+        /// The statements.
+        body: Vec<Stmt>,
+    },
+    /// `FOR targets IN EXECUTE text [USING ...] LOOP`
+    ForExecute {
+        /// `<<label>>`
+        label: Option<Ident>,
+        /// A record, or one or more variables.
+        targets: Vec<Target>,
+        /// The text to run.
+        text: Expr,
+        /// `USING`
+        using: Vec<Expr>,
+        /// The statements.
+        body: Vec<Stmt>,
+    },
+    /// `FOREACH targets [SLICE n] IN ARRAY expr LOOP`
+    Foreach {
+        /// `<<label>>`
+        label: Option<Ident>,
+        /// One or more variables.
+        targets: Vec<Target>,
+        /// `SLICE`, 0 if absent.
+        slice: i64,
+        /// The array.
+        array: Expr,
+        /// The statements.
+        body: Vec<Stmt>,
+    },
+    /// `OPEN cursor ...`
+    Open {
+        /// The cursor.
+        cursor: Target,
+        /// `SCROLL` or `NO SCROLL`, if said.
+        scroll: Option<bool>,
+        /// What it runs over.
+        source: OpenSource,
+    },
+    /// `FETCH` or `MOVE`
+    Fetch {
+        /// The cursor.
+        cursor: Target,
+        /// Where to.
+        direction: Direction,
+        /// `INTO`; none for MOVE.
+        into: Option<Vec<Target>>,
+    },
+    /// `CLOSE cursor`
+    Close(Target),
     /// `EXIT [label] [WHEN expr]`
     Exit(Option<Ident>, Option<Expr>),
     /// `CONTINUE [label] [WHEN expr]`
@@ -165,8 +231,15 @@ pub enum StmtKind {
     Return(Option<Expr>),
     /// `RETURN NEXT [expr]`
     ReturnNext(Option<Expr>),
-    /// `RETURN QUERY query`
-    ReturnQuery(Box<Query>),
+    /// `RETURN QUERY query`, also of INSERT, UPDATE or DELETE with RETURNING
+    ReturnQuery(Box<Statement>),
+    /// `RETURN QUERY EXECUTE text [USING ...]`
+    ReturnExecute {
+        /// The text to run.
+        text: Expr,
+        /// `USING`
+        using: Vec<Expr>,
+    },
     /// `RAISE`
     Raise(Raise),
     /// `ASSERT condition [, message]`
@@ -182,11 +255,40 @@ pub enum StmtKind {
     Null,
 }
 
+/// An argument of a cursor, by name or by position.
+pub type CursorArg = (Option<Ident>, Expr);
+
+/// What OPEN runs.
+#[derive(Clone, Debug)]
+pub enum OpenSource {
+    /// The query of its declaration.
+    Bound(Vec<CursorArg>),
+    /// `FOR query`
+    Query(Box<Statement>),
+    /// `FOR EXECUTE text USING`
+    Execute(Expr, Vec<Expr>),
+}
+
+/// Where FETCH and MOVE go.
+#[derive(Clone, Debug)]
+pub enum Direction {
+    /// So many rows on; `None` is all.
+    Forward(Option<Expr>),
+    /// So many rows back; `None` is all.
+    Backward(Option<Expr>),
+    /// The n-th row, from the end if negative.
+    Absolute(Expr),
+    /// The n-th row from here.
+    Relative(Expr),
+}
+
 /// What is assigned to: `x` or `r.field`.
 #[derive(Clone, Debug)]
 pub struct Target {
     /// The dotted name.
     pub path: Vec<Ident>,
+    /// `[i][j]` behind it.
+    pub subscripts: Vec<Expr>,
     /// Where.
     pub span: Span,
 }

@@ -9,6 +9,7 @@ mod array;
 mod call;
 mod coerce;
 mod constraint;
+mod cursor;
 mod ddl;
 mod dml;
 mod expr;
@@ -74,6 +75,11 @@ pub use session::{execute_args, prepared_statement};
 /// Binds a routine's body; done when it is first called, so that it may name tables created after it.
 pub fn routine(catalog: &Catalog, def: &RoutineDef) -> Result<Arc<typed::Routine>> {
     routine::bind(catalog, def).map(Arc::new)
+}
+
+/// The same, as PostgreSQL does it: a statement that is wrong fails when it is reached, and not before.
+pub fn routine_late(catalog: &Catalog, def: &RoutineDef) -> Result<Arc<typed::Routine>> {
+    routine::bind_late(catalog, def).map(Arc::new)
 }
 
 /// Binds the function of a trigger to the table that the trigger is on.

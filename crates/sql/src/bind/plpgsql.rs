@@ -4,9 +4,10 @@
 //! in the stack of blocks. A `record` has no declared shape: the shape it was last given, reading from the top, tells the types
 //! of its fields.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::cursor::BoundCursor;
 use super::expr::{boolean, constant};
 use super::hint::did_you_mean;
 use super::routine::outputs;
@@ -14,7 +15,7 @@ use super::scope::{Fields, Namespace, VariableRef};
 use super::text::one_line;
 use super::{Binder, Result};
 use crate::ast::plpgsql::{self as pl, DeclarationKind, Target};
-use crate::ast::{self, Ident, ParamMode};
+use crate::ast::{self, Ident, ParamMode, Subscript};
 use crate::catalog::RoutineDef;
 use crate::error::{Diagnostic, Span, SqlState};
 use crate::typed::{
@@ -37,6 +38,10 @@ pub(super) struct Code<'a> {
     labels_used: usize,
     /// Slots that may not be assigned.
     constants: BTreeSet<usize>,
+    /// Cursors declared with their query, by slot.
+    pub(super) cursors: BTreeMap<usize, BoundCursor>,
+    /// What is wrong with a statement is found when it is reached.
+    pub(super) late: bool,
     /// Handlers around the statement.
     pub(super) handlers: usize,
 }
@@ -51,7 +56,23 @@ impl<'a> Code<'a> {
     /// The body of a routine or DO block.
     pub(super) fn new(binder: Binder<'a>, def: Option<&'a RoutineDef>, rows: Vec<usize>, body: &'a pl::Body) -> Self {
         let constants = BTreeSet::new();
-        Code { binder, def, rows, body, labels: Vec::new(), labels_used: 0, constants, handlers: 0 }
+        Code {
+            binder,
+            def,
+            rows,
+            body,
+            labels: Vec::new(),
+            labels_used: 0,
+            constants,
+            cursors: BTreeMap::new(),
+            late: false,
+            handlers: 0,
+        }
+    }
+
+    /// What is wrong with a statement is to be found when it is reached.
+    pub(super) fn late(self) -> Self {
+        Code { late: true, ..self }
     }
 
     /// Binds it all.
@@ -116,7 +137,13 @@ impl<'a> Code<'a> {
         match &declaration.kind {
             DeclarationKind::Variable { constant, ty, not_null, default } => {
                 let (ty, fields) = self.binder.type_name(ty)?;
-                let value = default.as_ref().map(|e| self.assigned(e, ty)).transpose()?;
+                let value = match default.as_ref().map(|e| self.assigned(e, ty)).transpose() {
+                    Err(error) if self.late && is_late(&error) => {
+                        code.push(Stmt { kind: StmtKind::Fail(error.into()), span: name.span });
+                        None
+                    }
+                    value => value?,
+                };
                 if *not_null && default.is_none() {
                     let message =
                         format!("variable \"{}\" must have a default value, since it's declared NOT NULL", name.name);
@@ -153,8 +180,15 @@ impl<'a> Code<'a> {
                 self.names().names.insert(name.name.clone(), slot);
                 Ok(())
             }
-            DeclarationKind::Cursor(_) => Err(Diagnostic::unsupported(name.span, "a cursor")),
+            DeclarationKind::Cursor { scroll, params, query } => {
+                self.declare_cursor(name, *scroll, params, query, code)
+            }
         }
+    }
+
+    /// Gives a slot its name in the innermost block.
+    pub(super) fn name_variable(&mut self, name: &Ident, slot: usize) {
+        self.names().names.insert(name.name.clone(), slot);
     }
 
     fn names(&mut self) -> &mut Namespace {
@@ -165,7 +199,24 @@ impl<'a> Code<'a> {
         stmts.iter().try_for_each(|stmt| self.stmt(stmt, code))
     }
 
+    /// A statement; one that is wrong fails when it is reached, if that is how we bind.
     fn stmt(&mut self, stmt: &pl::Stmt, code: &mut Vec<Stmt>) -> Result<()> {
+        let (labels, blocks, handlers) = (self.labels.len(), self.binder.frame.blocks.len(), self.handlers);
+        match self.stmt_now(stmt, code) {
+            Err(error) if self.late && is_late(&error) => {
+                self.labels.truncate(labels);
+                self.binder.frame.blocks.truncate(blocks);
+                self.handlers = handlers;
+                self.binder.levels.clear();
+                self.binder.with.clear();
+                code.push(Stmt { kind: StmtKind::Fail(error.into()), span: stmt.span });
+                Ok(())
+            }
+            result => result,
+        }
+    }
+
+    fn stmt_now(&mut self, stmt: &pl::Stmt, code: &mut Vec<Stmt>) -> Result<()> {
         use pl::StmtKind as P;
         let span = stmt.span;
         let kind = match &stmt.kind {
@@ -173,7 +224,10 @@ impl<'a> Code<'a> {
             P::Block(block) => return self.block(block, code),
             P::Assign(target, expr) => {
                 let place = self.place(target)?;
-                let value = self.assigned(expr, place.ty)?;
+                let value = match &target.subscripts[..] {
+                    [] => self.assigned(expr, place.ty)?,
+                    subscripts => self.assigned_element(&place, target, subscripts, expr)?,
+                };
                 if place.field.is_none() {
                     self.shape(place.slot, &value);
                 }
@@ -182,17 +236,29 @@ impl<'a> Code<'a> {
             P::Sql(statement, into) => self.sql(statement, into.as_ref(), span)?,
             P::Perform(query) => StmtKind::Perform(self.query_statement(query, span)?),
             P::Execute { text, into, using } => {
-                let text = self.assigned(text, Type::Text)?;
-                let using: Result<Vec<Expr>> = using.iter().map(|e| self.binder.value(e)).collect();
+                let (text, using) = self.dynamic(text, using)?;
                 let into = into.as_ref().map(|i| self.into(i, None)).transpose()?;
-                StmtKind::Execute { text, into, using: using? }
+                StmtKind::Execute { text, into, using }
             }
             P::If(branches, otherwise) => {
                 let mut bound = Vec::new();
+                let mut wrong = None;
                 for (condition, body) in branches {
-                    bound.push((self.assigned(condition, Type::Bool)?, self.body(body)?));
+                    match self.assigned(condition, Type::Bool) {
+                        // Only who comes to this condition finds out.
+                        Err(error) if self.late && is_late(&error) && !bound.is_empty() => {
+                            let kind = StmtKind::Fail(error.into());
+                            wrong = Some(vec![Stmt { kind, span: condition.span }]);
+                            break;
+                        }
+                        condition => bound.push((condition?, self.body(body)?)),
+                    }
                 }
-                let otherwise = otherwise.as_ref().map_or(Ok(Vec::new()), |body| self.body(body))?;
+                let otherwise = match (wrong, otherwise) {
+                    (Some(wrong), _) => wrong,
+                    (None, Some(body)) => self.body(body)?,
+                    (None, None) => Vec::new(),
+                };
                 StmtKind::If { branches: bound, otherwise }
             }
             P::Case { operand, whens, otherwise } => {
@@ -224,6 +290,22 @@ impl<'a> Code<'a> {
                 let into = self.places(targets, Some(&columns))?;
                 let (label, body) = self.in_loop(label.as_ref(), None, body)?;
                 StmtKind::ForQuery { label, into, query: statement, body }
+            }
+            P::ForCursor { label, targets, cursor, args, body } => {
+                self.for_cursor(label.as_ref(), targets, cursor, args, body, span)?
+            }
+            P::ForExecute { label, targets, text, using, body } => {
+                self.for_execute(label.as_ref(), targets, (text, using), body)?
+            }
+            P::Foreach { label, targets, slice, array, body } => {
+                self.foreach(label.as_ref(), targets, *slice, array, body)?
+            }
+            P::Open { cursor, scroll, source } => self.open_cursor(cursor, *scroll, source, span)?,
+            P::Fetch { cursor, direction, into } => self.fetch_cursor(cursor, direction, into.as_deref())?,
+            P::Close(cursor) => self.close_cursor(cursor)?,
+            P::ReturnExecute { text, using } => {
+                let (text, using) = self.dynamic(text, using)?;
+                self.return_execute(text, using, span)?
             }
             P::Exit(label, when) => {
                 let label = self.exit_label(label.as_ref(), span)?;
@@ -263,6 +345,23 @@ impl<'a> Code<'a> {
         }
     }
 
+    /// The array in a place, with one of its elements assigned.
+    fn assigned_element(
+        &mut self,
+        place: &Place,
+        target: &Target,
+        subscripts: &[ast::Expr],
+        expr: &ast::Expr,
+    ) -> Result<Expr> {
+        let Some(found) = self.binder.frame.lookup(&target.path) else {
+            return Err(Diagnostic::syntax(target.span, "not a known variable"));
+        };
+        let array = Expr { ty: place.ty, ..self.binder.variable(found)? };
+        let value = self.binder.expr(expr)?;
+        let subscripts: Vec<Subscript> = subscripts.iter().map(|at| Subscript::At(at.clone())).collect();
+        self.binder.assigned_subscript(array, &subscripts, (value, expr.span), target.span)
+    }
+
     fn when(&mut self, when: Option<&ast::Expr>) -> Result<Option<Expr>> {
         when.map(|e| self.assigned(e, Type::Bool)).transpose()
     }
@@ -273,7 +372,7 @@ impl<'a> Code<'a> {
         self.set_shape(slot, fields);
     }
 
-    fn set_shape(&mut self, slot: usize, fields: Option<Fields>) {
+    pub(super) fn set_shape(&mut self, slot: usize, fields: Option<Fields>) {
         let variable = &self.binder.frame.variables[slot];
         if variable.ty != Type::Record || variable.fields.is_some() {
             return;
@@ -336,7 +435,7 @@ impl<'a> Code<'a> {
         number
     }
 
-    fn in_loop(
+    pub(super) fn in_loop(
         &mut self,
         label: Option<&Ident>,
         variable: Option<(&Ident, usize)>,
@@ -422,7 +521,7 @@ impl<'a> Code<'a> {
     }
 
     /// The places that a row of `columns` goes to.
-    fn places(&mut self, targets: &[Target], columns: Option<&[OutputColumn]>) -> Result<Vec<Place>> {
+    pub(super) fn places(&mut self, targets: &[Target], columns: Option<&[OutputColumn]>) -> Result<Vec<Place>> {
         let places: Result<Vec<Place>> = targets.iter().map(|t| self.place(t)).collect();
         let places = places?;
         if let [Place { slot, field: None, ty: Type::Record }] = &places[..] {
@@ -441,13 +540,13 @@ impl<'a> Code<'a> {
         Ok(places)
     }
 
-    fn text(&self, span: Span) -> Arc<str> {
+    pub(super) fn text(&self, span: Span) -> Arc<str> {
         let start = self.body.span.start;
         let inside = Span { start: span.start.saturating_sub(start), end: span.end.saturating_sub(start) };
         one_line(inside.of(&self.body.text))
     }
 
-    fn statement(&mut self, statement: &ast::Statement) -> Result<Arc<Statement>> {
+    pub(super) fn statement(&mut self, statement: &ast::Statement) -> Result<Arc<Statement>> {
         let text = self.text(statement.span);
         Ok(Arc::new(self.binder.statement(statement, text)?))
     }
@@ -498,7 +597,9 @@ impl<'a> Code<'a> {
             let by_name = || named.iter().find(|(name, _)| name.name == param.name).map(|(_, arg)| arg);
             let Some(arg) = args.get(i).or_else(by_name) else { continue };
             let place = match &arg.kind {
-                ast::ExprKind::Name(path) => self.place(&Target { path: path.clone(), span: arg.span }).ok(),
+                ast::ExprKind::Name(path) => {
+                    self.place(&Target { path: path.clone(), subscripts: Vec::new(), span: arg.span }).ok()
+                }
                 _ => None,
             };
             let Some(place) = place else {
@@ -538,4 +639,9 @@ impl<'a> Code<'a> {
 
 fn constant_null(ty: Type) -> Expr {
     constant(Value::Null, ty)
+}
+
+/// Whether PostgreSQL would find a mistake only on coming to it: syntax is checked before.
+fn is_late(error: &Diagnostic) -> bool {
+    error.state != SqlState::SYNTAX_ERROR
 }

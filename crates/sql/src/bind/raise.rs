@@ -26,8 +26,6 @@ const FURTHER_CONDITIONS: &[(&str, &[u8; 5])] = &[
     ("insufficient_resources", b"53000"),
     ("integrity_constraint_violation", b"23000"),
     ("invalid_authorization_specification", b"28000"),
-    ("invalid_cursor_name", b"34000"),
-    ("invalid_cursor_state", b"24000"),
     ("invalid_escape_sequence", b"22025"),
     ("invalid_parameter_type", b"42P18"),
     ("invalid_regular_expression", b"2201B"),

@@ -87,9 +87,9 @@ impl<'a> Code<'a> {
     }
 
     /// `RETURN QUERY`: PostgreSQL wants the very types that were declared.
-    pub(super) fn return_query(&mut self, query: &ast::Query, span: Span) -> Result<StmtKind> {
+    pub(super) fn return_query(&mut self, query: &ast::Statement, span: Span) -> Result<StmtKind> {
         let columns = self.set_columns("RETURN QUERY", span)?;
-        let statement = self.query_statement(query, span)?;
+        let statement = self.row_statement_at(query, span)?;
         let given = outputs(&statement).unwrap_or_default();
         let error = Diagnostic::new(
             span,
@@ -108,5 +108,11 @@ impl<'a> Code<'a> {
             ))),
             None => Ok(StmtKind::ReturnQuery(statement)),
         }
+    }
+
+    /// `RETURN QUERY EXECUTE`: its types are compared when they are known.
+    pub(super) fn return_execute(&mut self, text: Expr, using: Vec<Expr>, span: Span) -> Result<StmtKind> {
+        self.set_columns("RETURN QUERY", span)?;
+        Ok(StmtKind::ReturnExecute { text, using })
     }
 }

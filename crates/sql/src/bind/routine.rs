@@ -20,6 +20,15 @@ use crate::types::{CastLevel, Type};
 
 /// Binds the body of a routine.
 pub(super) fn bind(catalog: &Catalog, def: &RoutineDef) -> Result<Routine> {
+    bind_body(catalog, def, false)
+}
+
+/// The same; what is wrong with a statement is found when it is reached.
+pub(super) fn bind_late(catalog: &Catalog, def: &RoutineDef) -> Result<Routine> {
+    bind_body(catalog, def, true)
+}
+
+fn bind_body(catalog: &Catalog, def: &RoutineDef, late: bool) -> Result<Routine> {
     let mut frame = Frame::default();
     let mut names = Namespace { label: Some(def.name.clone()), ..Namespace::default() };
     let is_sql = matches!(def.body, RoutineBody::Sql(_));
@@ -42,7 +51,10 @@ pub(super) fn bind(catalog: &Catalog, def: &RoutineDef) -> Result<Routine> {
     let binder = Binder { catalog, levels: Vec::new(), with: Vec::new(), frame };
     let (body, variables) = match &def.body {
         RoutineBody::Sql(statements) => sql_body(binder, def, statements, &outs)?,
-        RoutineBody::PlPgSql(body) => Code::new(binder, Some(def), rows_of(def, &outs), body).bind(&body.block)?,
+        RoutineBody::PlPgSql(body) => {
+            let code = Code::new(binder, Some(def), rows_of(def, &outs), body);
+            if late { code.late() } else { code }.bind(&body.block)?
+        }
     };
     let returns = match &def.returns {
         ReturnsDef::Void => RoutineReturns::Void,
@@ -70,7 +82,7 @@ pub(super) fn bind_block(catalog: &Catalog, body: &ast::plpgsql::Body) -> Result
     names.names.insert("found".into(), found);
     frame.blocks.push(names);
     let binder = Binder { catalog, levels: Vec::new(), with: Vec::new(), frame };
-    let (code, variables) = Code::new(binder, None, Vec::new(), body).bind(&body.block)?;
+    let (code, variables) = Code::new(binder, None, Vec::new(), body).late().bind(&body.block)?;
     let name = "inline_code_block".into();
     let (text, offset) = (body.text.clone(), body.span.start);
     Ok(Routine { name, variables, params: 0, found, returns: RoutineReturns::Void, body: code, text, offset })

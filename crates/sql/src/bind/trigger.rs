@@ -60,7 +60,7 @@ pub(super) fn bind(catalog: &Catalog, table: &Table, trigger: &Trigger) -> Resul
     names.names.insert("found".into(), found);
     frame.blocks.push(names);
     let binder = Binder { catalog, levels: Vec::new(), with: Vec::new(), frame };
-    let (code, variables) = Code::new(binder, Some(def), Vec::new(), body).bind(&body.block)?;
+    let (code, variables) = Code::new(binder, Some(def), Vec::new(), body).late().bind(&body.block)?;
     let returns = RoutineReturns::Trigger(table.columns.len());
     let (text, offset) = (body.text.clone(), body.span.start);
     Ok(Routine { name: def.name.clone(), variables, params, found, returns, body: code, text, offset })

@@ -388,7 +388,11 @@ fn declaration(u: U) -> Result<Declaration> {
             default: some(u, |u| expr(u, 1))?,
         },
         2 => DeclarationKind::Alias(Ident { name: "$1".into(), span: here() }),
-        _ => DeclarationKind::Cursor(Box::new(query(u, 1)?)),
+        _ => DeclarationKind::Cursor {
+            scroll: u.arbitrary()?,
+            params: some(u, |u| list(u, 2, |u| Ok((ident(u)?, variable_type(u)?))))?.unwrap_or_default(),
+            query: Box::new(query(u, 1)?),
+        },
     };
     Ok(Declaration { name: ident(u)?, kind })
 }
@@ -419,7 +423,7 @@ fn stmts(u: U, depth: usize) -> Result<Vec<Stmt>> {
 }
 
 fn target(u: U) -> Result<Target> {
-    Ok(Target { path: list(u, 2, ident)?, span: here() })
+    Ok(Target { path: list(u, 2, ident)?, subscripts: Vec::new(), span: here() })
 }
 
 fn into(u: U) -> Result<Into> {
@@ -472,7 +476,10 @@ fn simple_stmt(u: U) -> Result<StmtKind> {
         8 => StmtKind::Continue(some(u, ident)?, some(u, |u| expr(u, 1))?),
         9 => StmtKind::Return(some(u, |u| expr(u, 2))?),
         10 => StmtKind::ReturnNext(some(u, |u| expr(u, 1))?),
-        11 => StmtKind::ReturnQuery(Box::new(query(u, 1)?)),
+        11 => StmtKind::ReturnQuery(Box::new(Statement {
+            kind: StatementKind::Query(Box::new(query(u, 1)?)),
+            span: here(),
+        })),
         12 => StmtKind::Assert(expr(u, 1)?, some(u, |u| expr(u, 1))?),
         _ => StmtKind::Raise(raise(u)?),
     })

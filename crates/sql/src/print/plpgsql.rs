@@ -5,10 +5,10 @@ use std::fmt::{self, Display, Formatter};
 use super::name::{Delimited, Path};
 use super::{Clause, ListClause, Quoted, commas, statement};
 use crate::ast::plpgsql::{
-    Block, Body, Condition, Declaration, DeclarationKind, Handler, Into, Raise, RaiseLevel, RaiseWhat, Stmt, StmtKind,
-    Target,
+    Block, Body, Condition, CursorArg, Declaration, DeclarationKind, Direction, Handler, Into, OpenSource, Raise,
+    RaiseLevel, RaiseWhat, Stmt, StmtKind, Target,
 };
-use crate::ast::{Expr, Ident, QualifiedName, Query, TypeName};
+use crate::ast::{Expr, ExprKind, Ident, QualifiedName, Query, TypeName};
 
 impl Display for Body {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -90,7 +90,15 @@ impl Display for Declaration {
                 write!(f, "{constant}{}{not_null}{}", VariableType(ty), Clause(":=", default.as_ref()))
             }
             DeclarationKind::Alias(name) => write!(f, "ALIAS FOR {}", Variable(name)),
-            DeclarationKind::Cursor(query) => write!(f, "CURSOR FOR {query}"),
+            DeclarationKind::Cursor { scroll, params, query } => {
+                write!(f, "{}CURSOR", scroll_word(*scroll))?;
+                if !params.is_empty() {
+                    let params: Vec<String> =
+                        params.iter().map(|(name, ty)| format!("{name} {}", VariableType(ty))).collect();
+                    write!(f, " ({})", commas(&params))?;
+                }
+                write!(f, " FOR {query}")
+            }
         }
     }
 }
@@ -125,9 +133,43 @@ impl Display for Variable<'_> {
 impl Display for Target {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self.path.as_slice() {
-            [] => Ok(()),
-            [name] => Variable(name).fmt(f),
-            [first, rest @ ..] => write!(f, "{}.{}", Variable(first), Path(rest)),
+            [] => {}
+            [name] => Variable(name).fmt(f)?,
+            [first, rest @ ..] => write!(f, "{}.{}", Variable(first), Path(rest))?,
+        }
+        self.subscripts.iter().try_for_each(|at| write!(f, "[{at}]"))
+    }
+}
+
+fn scroll_word(scroll: Option<bool>) -> &'static str {
+    match scroll {
+        Some(true) => "SCROLL ",
+        Some(false) => "NO SCROLL ",
+        None => "",
+    }
+}
+
+/// `(a, b := 2)`, or nothing.
+fn cursor_args(args: &[CursorArg]) -> String {
+    let shown = args.iter().map(|(name, value)| match name {
+        Some(name) => format!("{name} := {value}"),
+        None => value.to_string(),
+    });
+    let shown: Vec<String> = shown.collect();
+    if shown.is_empty() { String::new() } else { format!(" ({})", commas(&shown)) }
+}
+
+impl Display for Direction {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Direction::Forward(None) => f.write_str("FORWARD ALL"),
+            Direction::Backward(None) => f.write_str("BACKWARD ALL"),
+            Direction::Forward(Some(n)) if matches!(n.kind, ExprKind::Integer(1)) => f.write_str("NEXT"),
+            Direction::Backward(Some(n)) if matches!(n.kind, ExprKind::Integer(1)) => f.write_str("PRIOR"),
+            Direction::Forward(Some(n)) => write!(f, "FORWARD {n}"),
+            Direction::Backward(Some(n)) => write!(f, "BACKWARD {n}"),
+            Direction::Absolute(n) => write!(f, "ABSOLUTE {n}"),
+            Direction::Relative(n) => write!(f, "RELATIVE {n}"),
         }
     }
 }
@@ -212,12 +254,44 @@ fn one(f: &mut Formatter<'_>, stmt: &Stmt, depth: usize) -> fmt::Result {
             write!(f, "FOR {} IN {query} ", commas(targets))?;
             loop_body(f, body, depth)
         }
+        StmtKind::ForCursor { label: name, targets, cursor, args, body } => {
+            label(f, name.as_ref(), depth)?;
+            write!(f, "FOR {} IN {cursor}{} ", commas(targets), cursor_args(args))?;
+            loop_body(f, body, depth)
+        }
+        StmtKind::ForExecute { label: name, targets, text, using, body } => {
+            label(f, name.as_ref(), depth)?;
+            write!(f, "FOR {} IN EXECUTE {text}{} ", commas(targets), ListClause("USING", using))?;
+            loop_body(f, body, depth)
+        }
+        StmtKind::Foreach { label: name, targets, slice, array, body } => {
+            label(f, name.as_ref(), depth)?;
+            let slice = if *slice == 0 { String::new() } else { format!(" SLICE {slice}") };
+            write!(f, "FOREACH {}{slice} IN ARRAY {array} ", commas(targets))?;
+            loop_body(f, body, depth)
+        }
+        StmtKind::Open { cursor, scroll, source } => match source {
+            OpenSource::Bound(args) => write!(f, "OPEN {cursor}{}", cursor_args(args)),
+            OpenSource::Query(query) => write!(f, "OPEN {cursor} {}FOR {query}", scroll_word(*scroll)),
+            OpenSource::Execute(text, using) => {
+                let using = ListClause("USING", using);
+                write!(f, "OPEN {cursor} {}FOR EXECUTE {text}{using}", scroll_word(*scroll))
+            }
+        },
+        StmtKind::Fetch { cursor, direction, into: Some(into) } => {
+            write!(f, "FETCH {direction} FROM {cursor} INTO {}", commas(into))
+        }
+        StmtKind::Fetch { cursor, direction, into: None } => write!(f, "MOVE {direction} FROM {cursor}"),
+        StmtKind::Close(cursor) => write!(f, "CLOSE {cursor}"),
         StmtKind::Exit(name, condition) => exit(f, "EXIT", name.as_ref(), condition.as_ref()),
         StmtKind::Continue(name, condition) => exit(f, "CONTINUE", name.as_ref(), condition.as_ref()),
         StmtKind::Return(None) => f.write_str("RETURN"),
         StmtKind::Return(Some(value)) => write!(f, "RETURN {}", NotFirst(value, &["next", "query"])),
         StmtKind::ReturnNext(value) => write!(f, "RETURN{}", Clause("NEXT", value.as_ref()).or_bare()),
         StmtKind::ReturnQuery(query) => write!(f, "RETURN QUERY {query}"),
+        StmtKind::ReturnExecute { text, using } => {
+            write!(f, "RETURN QUERY EXECUTE {text}{}", ListClause("USING", using))
+        }
         StmtKind::Raise(raise) => raise.fmt(f),
         StmtKind::Assert(condition, message) => {
             write!(f, "ASSERT {condition}")?;

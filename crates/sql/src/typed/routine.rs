@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::{Expr, OutputColumn, Statement};
 use crate::ast::plpgsql::RaiseLevel;
 use crate::catalog::Fields;
-use crate::error::{Span, SqlState};
+use crate::error::{Span, SqlError, SqlState};
 use crate::types::Type;
 
 /// A routine, ready to run.
@@ -123,6 +123,41 @@ pub enum StmtKind {
         query: Arc<Statement>,
         body: Vec<Stmt>,
     },
+    /// `FOR ... IN EXECUTE`
+    ForExecute {
+        label: usize,
+        into: Vec<Place>,
+        text: Expr,
+        using: Vec<Expr>,
+        body: Vec<Stmt>,
+    },
+    /// `FOR ... IN cursor`: it is opened, fetched from row by row, and closed.
+    ForCursor {
+        label: usize,
+        into: Vec<Place>,
+        cursor: usize,
+        open: Box<Open>,
+        body: Vec<Stmt>,
+    },
+    /// `FOREACH ... IN ARRAY`
+    Foreach {
+        label: usize,
+        into: Vec<Place>,
+        array: Expr,
+        slice: usize,
+        body: Vec<Stmt>,
+    },
+    /// `OPEN`; the variable in this slot holds the cursor's name.
+    Open(usize, Box<Open>),
+    /// `FETCH`, or MOVE if there is nothing to store into.
+    Fetch {
+        cursor: usize,
+        direction: Direction,
+        into: Option<Vec<Place>>,
+    },
+    Close(usize),
+    /// A statement that PostgreSQL finds wrong when it comes to it.
+    Fail(SqlError),
     /// Leaves the loop or block with this label.
     Exit {
         label: usize,
@@ -141,6 +176,11 @@ pub enum StmtKind {
     Return(Option<Expr>),
     ReturnNext(Vec<Expr>),
     ReturnQuery(Arc<Statement>),
+    /// `RETURN QUERY EXECUTE`
+    ReturnExecute {
+        text: Expr,
+        using: Vec<Expr>,
+    },
     Raise(Raise),
     Assert(Expr, Option<Expr>),
     RowCount(Place),
@@ -148,6 +188,35 @@ pub enum StmtKind {
     StackedDiagnostics(Vec<(Place, Arc<str>)>),
     /// `CASE` fell through.
     CaseNotFound,
+}
+
+/// How a cursor is opened.
+#[derive(Clone, Debug)]
+pub struct Open {
+    /// The arguments of a bound cursor and the slots they go to.
+    pub args: Vec<(usize, Expr)>,
+    /// What it runs over.
+    pub source: OpenSource,
+    /// `SCROLL` or `NO SCROLL`, if said.
+    pub scroll: Option<bool>,
+}
+
+/// What a cursor runs over.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub enum OpenSource {
+    Query(Arc<Statement>),
+    Execute { text: Expr, using: Vec<Expr> },
+}
+
+/// Where FETCH and MOVE go; a count of `None` is all.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub enum Direction {
+    Forward(Option<Expr>),
+    Backward(Option<Expr>),
+    Absolute(Expr),
+    Relative(Expr),
 }
 
 /// What an assignment stores into; the value is cast to `ty` first.

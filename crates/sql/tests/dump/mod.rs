@@ -232,6 +232,24 @@ impl Dump<'_> {
                 items.iter().for_each(|(to, item)| self.line(&format!("{} := {item}", place(to))));
             }
             StmtKind::CaseNotFound => self.line("case not found"),
+            StmtKind::ForExecute { label, text, using, body, .. } => {
+                self.block(&format!("for <{label}> execute {} using {}", expr(text), list(using)), body);
+            }
+            StmtKind::ForCursor { label, cursor, body, .. } => {
+                self.block(&format!("for <{label}> in cursor ${cursor}"), body);
+            }
+            StmtKind::Foreach { label, array, slice, body, .. } => {
+                self.block(&format!("foreach <{label}> slice {slice} in {}", expr(array)), body);
+            }
+            StmtKind::Open(cursor, _) => self.line(&format!("open ${cursor}")),
+            StmtKind::Fetch { cursor, into, .. } => {
+                self.line(&format!("{} ${cursor}", if into.is_some() { "fetch" } else { "move" }));
+            }
+            StmtKind::Close(cursor) => self.line(&format!("close ${cursor}")),
+            StmtKind::Fail(error) => self.line(&format!("fail {} {}", error.state, error.message)),
+            StmtKind::ReturnExecute { text, using } => {
+                self.line(&format!("return query execute {} using {}", expr(text), list(using)));
+            }
         }
     }
 }

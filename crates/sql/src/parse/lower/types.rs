@@ -34,6 +34,8 @@ const KNOWN: &[(&str, Type)] = &[
     ("tstzrange", Type::Range(&Type::Timestamptz)),
     ("daterange", Type::Range(&Type::Date)),
     ("text", Type::Text),
+    // A cursor's name is text to everybody but PL/pgSQL.
+    ("refcursor", Type::Text),
     ("date", Type::Date),
     ("timestamp", Type::Timestamp),
     ("timestamptz", Type::Timestamptz),
@@ -73,7 +75,6 @@ const FOREIGN: &[&str] = &[
     "event_trigger",
     "citext",
     "hstore",
-    "refcursor",
     "anyelement",
     "anyarray",
     "pg_lsn",

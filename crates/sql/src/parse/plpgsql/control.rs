@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::sql::{Followers, SEMICOLON};
+use super::sql::{COMMA_OR_SEMICOLON, Followers, SEMICOLON, SEMICOLON_OR_USING};
 use super::{Parser, Result};
 use crate::ast::plpgsql::{Stmt, StmtKind};
 use crate::ast::{Expr, Ident};
@@ -14,6 +14,8 @@ const COMMA_OR_THEN: Followers = Followers::of_expression(&[",", "THEN"], "THEN"
 const WHEN: Followers = Followers::of_expression(&["WHEN"], "WHEN");
 const LOOP: Followers = Followers::of_expression(&["LOOP"], "LOOP");
 const LOOP_OR_BY: Followers = Followers::of_expression(&["LOOP", "BY"], "LOOP");
+const LOOP_OR_USING: Followers = Followers::of_expression(&["LOOP", "USING"], "LOOP");
+const COMMA_OR_LOOP: Followers = Followers::of_expression(&[",", "LOOP"], "LOOP");
 const LOOP_OR_RANGE: Followers = Followers::of_statement(&["..", "LOOP"], "LOOP");
 
 impl Parser<'_> {
@@ -75,7 +77,7 @@ impl Parser<'_> {
     }
 
     /// `LOOP ... END LOOP [label]`
-    fn loop_body(&mut self, label: Option<&Ident>) -> Result<Vec<Stmt>> {
+    pub(super) fn loop_body(&mut self, label: Option<&Ident>) -> Result<Vec<Stmt>> {
         self.tokens.expect_word("LOOP")?;
         let body = self.statements()?;
         self.end_of("LOOP")?;
@@ -88,8 +90,10 @@ impl Parser<'_> {
         self.tokens.expect_word("FOR")?;
         let targets = self.targets()?;
         self.tokens.expect_word("IN")?;
-        if self.tokens.at_word("EXECUTE") {
-            return Err(Diagnostic::unsupported(self.tokens.here(), "FOR ... IN EXECUTE"));
+        if self.tokens.eat_word("EXECUTE") {
+            let (text, using) = self.dynamic(LOOP_OR_USING, COMMA_OR_LOOP)?;
+            let body = self.loop_body(label.as_ref())?;
+            return Ok(StmtKind::ForExecute { label, targets, text, using, body });
         }
         let reverse_at = self.tokens.here();
         let reverse = self.tokens.eat_word("REVERSE");
@@ -109,8 +113,7 @@ impl Parser<'_> {
             return Err(Diagnostic::syntax(reverse_at, "cannot specify REVERSE in query FOR loop"));
         }
         if self.is_cursor(range.clone()) {
-            let span = self.tokens.span_from(range.start);
-            return Err(Diagnostic::unsupported(span, "a FOR loop over a cursor"));
+            return self.for_cursor(label, targets, range);
         }
         self.no_into(range.clone())?;
         let query = Box::new(parse::statement(self.tokens.cut(range))?);
@@ -165,12 +168,10 @@ impl Parser<'_> {
     }
 
     fn return_query(&mut self) -> Result<StmtKind> {
-        let word = self.tokens.keyword();
-        match word.as_str() {
-            "EXECUTE" | "INSERT" | "UPDATE" | "DELETE" | "MERGE" => {
-                Err(Diagnostic::unsupported(self.tokens.here(), format!("RETURN QUERY {word}")))
-            }
-            _ => Ok(StmtKind::ReturnQuery(Box::new(self.query()?))),
+        if self.tokens.eat_word("EXECUTE") {
+            let (text, using) = self.dynamic(SEMICOLON_OR_USING, COMMA_OR_SEMICOLON)?;
+            return Ok(StmtKind::ReturnExecute { text, using });
         }
+        Ok(StmtKind::ReturnQuery(Box::new(self.row_statement()?)))
     }
 }

@@ -49,21 +49,37 @@ impl Parser<'_> {
         }
     }
 
-    /// `CURSOR FOR query`
+    /// `[NO] SCROLL CURSOR [(params)] FOR query`
     fn cursor(&mut self) -> Result<DeclarationKind> {
-        if !self.tokens.at_word("CURSOR") {
-            return Err(Diagnostic::unsupported(self.tokens.here(), "[NO] SCROLL"));
-        }
+        let scroll = self.scroll()?;
         self.tokens.expect_word("CURSOR")?;
-        if self.tokens.at_symbol("(") {
-            return Err(Diagnostic::unsupported(self.tokens.here(), "a cursor with parameters"));
+        let mut params = Vec::new();
+        if self.tokens.eat_symbol("(") {
+            loop {
+                let name = self.tokens.ident()?;
+                params.push((name, self.param_type()?));
+                if !self.tokens.eat_symbol(",") {
+                    break;
+                }
+            }
+            self.tokens.expect_symbol(")")?;
         }
         if !self.tokens.eat_word("FOR") && !self.tokens.eat_word("IS") {
             return Err(self.tokens.unexpected());
         }
         let range = self.scan(CURSOR_ENDS)?;
         self.no_into(range.clone())?;
-        Ok(DeclarationKind::Cursor(Box::new(parse::query(self.tokens.cut(range))?)))
+        let query = Box::new(parse::query(self.tokens.cut(range))?);
+        Ok(DeclarationKind::Cursor { scroll, params, query })
+    }
+
+    /// `SCROLL`, `NO SCROLL` or nothing.
+    pub(super) fn scroll(&mut self) -> Result<Option<bool>> {
+        if self.tokens.eat_word("NO") {
+            self.tokens.expect_word("SCROLL")?;
+            return Ok(Some(false));
+        }
+        Ok(self.tokens.eat_word("SCROLL").then_some(true))
     }
 
     /// `[CONSTANT] type [NOT NULL] [:= expr]`
@@ -108,6 +124,28 @@ impl Parser<'_> {
             return Err(self.tokens.near("mismatched parentheses"));
         }
         self.type_of(start, end)
+    }
+
+    /// The type of a cursor's parameter: up to the comma or the parenthesis.
+    fn param_type(&mut self) -> Result<TypeName> {
+        let start = self.tokens.position();
+        let mut depth = 0_usize;
+        while !self.tokens.is_done() && !self.tokens.at_symbol(";") {
+            match self.tokens.text_at(self.tokens.position()) {
+                "," | ")" if depth == 0 => break,
+                "(" => depth += 1,
+                ")" => depth -= 1,
+                _ => {}
+            }
+            self.tokens.advance();
+        }
+        let end = self.tokens.position();
+        if start == end {
+            return Err(self.tokens.near("missing data type declaration"));
+        }
+        let ty = self.type_of(start, end)?;
+        self.tokens.set_position(end);
+        Ok(ty)
     }
 
     fn at_type_end(&self) -> bool {

@@ -15,6 +15,7 @@
 
 mod command;
 mod control;
+mod cursor;
 mod declare;
 mod raise;
 mod sql;
@@ -153,7 +154,7 @@ impl Parser<'_> {
             "LOOP" => self.simple_loop(Some(label)),
             "WHILE" => self.while_loop(Some(label)),
             "FOR" => self.for_loop(Some(label)),
-            "FOREACH" => Err(Diagnostic::unsupported(self.tokens.here(), "FOREACH")),
+            "FOREACH" => self.foreach(Some(label)),
             _ => Err(self.tokens.unexpected()),
         }
     }
@@ -163,7 +164,6 @@ impl Parser<'_> {
         if self.at_assignment() {
             return self.assignment();
         }
-        let here = self.tokens.here();
         let word = self.tokens.keyword();
         match word.as_str() {
             "DECLARE" | "BEGIN" => Ok(StmtKind::Block(self.block(start, None)?)),
@@ -183,7 +183,10 @@ impl Parser<'_> {
                 self.tokens.expect_word("NULL")?;
                 Ok(StmtKind::Null)
             }
-            "FOREACH" | "OPEN" | "FETCH" | "MOVE" | "CLOSE" => Err(Diagnostic::unsupported(here, word)),
+            "FOREACH" => self.foreach(None),
+            "OPEN" => self.open(),
+            "FETCH" | "MOVE" => self.fetch(),
+            "CLOSE" => self.close(),
             _ if self.tokens.at_any_word() => self.sql_statement(),
             _ => Err(self.tokens.unexpected()),
         }

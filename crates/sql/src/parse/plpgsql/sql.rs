@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::{Parser, Result};
 use crate::ast::plpgsql::{Into, StmtKind, Target};
-use crate::ast::{Expr, ExprKind, Query};
+use crate::ast::{Expr, ExprKind, Statement};
 use crate::error::Diagnostic;
 use crate::parse::{self, Fragment};
 
@@ -36,7 +36,11 @@ impl Followers {
 pub(super) const SEMICOLON: Followers = Followers::of_expression(&[";"], ";");
 /// `,` or `;`: the elements of a list at the end of a statement.
 pub(super) const COMMA_OR_SEMICOLON: Followers = Followers::of_expression(&[",", ";"], ", or ;");
+/// `;` or USING: behind a text that is executed.
+pub(super) const SEMICOLON_OR_USING: Followers = Followers::of_expression(&[";", "USING"], ";");
 const STATEMENT_END: Followers = Followers::of_statement(&[";"], ";");
+
+const BRACKET: Followers = Followers::of_expression(&["]"], "]");
 
 /// What is open while we look for the end.
 #[derive(PartialEq)]
@@ -121,11 +125,18 @@ impl Parser<'_> {
         Ok(list)
     }
 
-    /// A query up to the end of the statement.
-    pub(super) fn query(&mut self) -> Result<Query> {
+    /// A query, or another statement that returns rows, up to the end of the statement.
+    pub(super) fn row_statement(&mut self) -> Result<Statement> {
         let range = self.scan(STATEMENT_END)?;
         self.no_into(range.clone())?;
-        parse::query(self.tokens.cut(range))
+        parse::statement(self.tokens.cut(range))
+    }
+
+    /// A text to be executed and what it uses, EXECUTE being read.
+    pub(super) fn dynamic(&mut self, text_ends: Followers, arg_ends: Followers) -> Result<(Expr, Vec<Expr>)> {
+        let text = self.expression(text_ends)?;
+        let using = if self.tokens.eat_word("USING") { self.expressions(arg_ends)? } else { Vec::new() };
+        Ok((text, using))
     }
 
     /// `PERFORM ...`: the same text with SELECT in the place of PERFORM is a query.
@@ -228,10 +239,12 @@ impl Parser<'_> {
         while self.tokens.eat_symbol(".") {
             path.push(self.tokens.any_ident()?);
         }
-        if self.tokens.at_symbol("[") {
-            return Err(Diagnostic::unsupported(self.tokens.here(), "an element of an array"));
+        let mut subscripts = Vec::new();
+        while self.tokens.eat_symbol("[") {
+            subscripts.push(self.expression(BRACKET)?);
+            self.tokens.expect_symbol("]")?;
         }
-        Ok(Target { path, span: self.tokens.span_from(start) })
+        Ok(Target { path, subscripts, span: self.tokens.span_from(start) })
     }
 
     /// Does an assignment start here: a dotted name with `:=`, `=` or `[` behind it?
