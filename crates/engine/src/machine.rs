@@ -630,7 +630,9 @@ impl Produced {
     pub(crate) fn into_result(self) -> StatementResult {
         let tag: Arc<str> = match self.verb {
             "INSERT" => format!("INSERT 0 {}", self.count).into(),
-            "SELECT" | "UPDATE" | "DELETE" | "MERGE" | "FETCH" | "MOVE" => format!("{} {}", self.verb, self.count).into(),
+            "SELECT" | "UPDATE" | "DELETE" | "MERGE" | "FETCH" | "MOVE" => {
+                format!("{} {}", self.verb, self.count).into()
+            }
             verb => verb.into(),
         };
         StatementResult { tag, columns: self.columns, rows: self.rows }

@@ -175,7 +175,8 @@ impl Prepared {
         source: &str,
         params: &[Type],
     ) -> Result<Self, Diagnostic> {
-        let bound = Arc::new(isolde_sql::bind::statement(catalog, statement, source, params)?);
+        let text = isolde_sql::bind::one_line(statement.span.of(source));
+        let bound = Arc::new(isolde_sql::bind::statement_again(catalog, statement, text, params)?);
         let origin = Origin { statement: statement.clone(), text: bound.text.clone(), params: params.to_vec() };
         Ok(Prepared { origin: Some(Arc::new(origin)), ..Self::plan(catalog, bound) })
     }
@@ -219,7 +220,8 @@ impl Prepared {
             plan.sources = match &query.body {
                 QueryBody::Select(select) => {
                     let plain = select.grouping.is_none() && !select.distinct;
-                    !query.locking.is_empty() || (plain && plan.tables[..].len() == 1 && plan.tables[0].is_some())
+                    !query.locking.is_empty()
+                        || (plain && query.with.is_empty() && plan.tables.len() == 1 && plan.tables[0].is_some())
                 }
                 _ => false,
             };
@@ -341,7 +343,7 @@ impl Plan {
             Plan::Update(plan) => plan.withs.clone(),
             Plan::Delete(plan) => plan.withs.clone(),
             Plan::Merge(plan) => plan.withs.clone(),
-            Plan::Call(_) | Plan::Do(_) | Plan::Other => None,
+            Plan::Call(_) | Plan::Do(_) | Plan::Cursor(_) | Plan::Other => None,
         }
     }
 

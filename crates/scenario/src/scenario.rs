@@ -180,6 +180,10 @@ fn bind_statement(
     let slots = statement.variables.iter().map(|(name, span)| variables.slot(name, *span));
     let params: Vec<usize> = slots.collect::<Result<_, _>>()?;
     let types: Vec<Type> = params.iter().map(|&slot| variables.types[slot]).collect();
+    if matches!(statement.ast.kind, Ast::Do(_)) {
+        // A server would find mistakes inside of the block when it comes to them; we want them before the search.
+        bind::statement(database.catalog(), &statement.ast, sources.text(), &types)?;
+    }
     let prepared = database.prepare(&statement.ast, sources.text(), &types)?;
     let gset = match &statement.gset {
         None => None,

@@ -57,10 +57,12 @@ pub fn statement(
     source: &str,
     params: &[Type],
 ) -> Result<typed::Statement> {
-    statement_again(catalog, statement, one_line(statement.span.of(source)), params)
+    let mut binder = Binder::of_client(catalog, params);
+    binder.frame.strict = true;
+    binder.statement(statement, one_line(statement.span.of(source)))
 }
 
-/// The same where the text is known: when definitions have changed since the statement was bound.
+/// The same where the text is known. What is wrong inside of a DO block fails when it is reached, as on a server.
 pub fn statement_again(
     catalog: &Catalog,
     statement: &ast::Statement,
@@ -166,7 +168,7 @@ impl Binder<'_> {
             }
             S::Call { name, args, named } => self.call_procedure(name, args, named, span)?,
             S::Session(command) => self.session_command(command)?,
-            S::Do(body) => StatementKind::Do(Arc::new(routine::bind_block(self.catalog, body)?)),
+            S::Do(body) => StatementKind::Do(Arc::new(routine::bind_block(self.catalog, body, self.frame.strict)?)),
         };
         Ok(typed::Statement { kind, text, span })
     }

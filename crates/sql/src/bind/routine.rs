@@ -75,14 +75,15 @@ fn bind_body(catalog: &Catalog, def: &RoutineDef, late: bool) -> Result<Routine>
 }
 
 /// Binds a DO block.
-pub(super) fn bind_block(catalog: &Catalog, body: &ast::plpgsql::Body) -> Result<Routine> {
+pub(super) fn bind_block(catalog: &Catalog, body: &ast::plpgsql::Body, strict: bool) -> Result<Routine> {
     let mut frame = Frame { late: true, ..Frame::default() };
     let found = frame.add("found", Type::Bool, None);
     let mut names = Namespace::default();
     names.names.insert("found".into(), found);
     frame.blocks.push(names);
     let binder = Binder { catalog, levels: Vec::new(), with: Vec::new(), frame };
-    let (code, variables) = Code::new(binder, None, Vec::new(), body).late().bind(&body.block)?;
+    let code = Code::new(binder, None, Vec::new(), body);
+    let (code, variables) = if strict { code } else { code.late() }.bind(&body.block)?;
     let name = "inline_code_block".into();
     let (text, offset) = (body.text.clone(), body.span.start);
     Ok(Routine { name, variables, params: 0, found, returns: RoutineReturns::Void, body: code, text, offset })

@@ -99,6 +99,8 @@ pub(super) struct Frame {
     pub columns_win: bool,
     /// Shapes that `record` variables were last given.
     pub shapes: BTreeMap<usize, Fields>,
+    /// A DO block is looked through before it runs.
+    pub strict: bool,
     /// A trigger function's transition tables.
     pub transitions: Vec<TransitionTable>,
     /// A literal that does not fit its type fails when it is reached, not now.
