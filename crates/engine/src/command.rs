@@ -271,7 +271,7 @@ fn set(
 }
 
 /// A setting as SHOW shows it; those of the transaction are its own.
-fn shown(session: &crate::session::Session, name: &str) -> Result<String, SqlError> {
+pub(crate) fn shown(session: &crate::session::Session, name: &str) -> Result<String, SqlError> {
     let options = &session.options;
     let t = session.transaction.as_ref();
     let on_off = |on: bool| Ok(if on { "on" } else { "off" }.to_string());

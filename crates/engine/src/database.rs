@@ -63,6 +63,16 @@ pub(crate) struct Schema {
     digest: OnceLock<u128>,
 }
 
+/// Which catalog a statement was prepared for: equal only while nothing has been defined in between.
+#[derive(Clone, Debug)]
+pub struct CatalogMark(Arc<Schema>);
+
+impl PartialEq for CatalogMark {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
 /// Ways to break the engine, to prove that tests notice. Nothing outside of tests sets them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[doc(hidden)]
@@ -135,6 +145,24 @@ impl Database {
     /// What a session's client has set.
     pub fn options_mut(&mut self, session: SessionId) -> &mut SessionOptions {
         &mut Arc::make_mut(&mut self.sessions[session.0]).options
+    }
+
+    /// A setting of a session as SHOW shows it, if it is known.
+    pub fn setting(&self, session: SessionId, name: &str) -> Option<String> {
+        crate::command::shown(&self.sessions[session.0], name).ok()
+    }
+
+    /// Sets what the client gave when it connected. What the server would refuse is not set.
+    pub fn set_setting(&mut self, session: SessionId, name: &str, value: &str) {
+        Arc::make_mut(&mut Arc::make_mut(&mut self.sessions[session.0]).kept)
+            .settings
+            .set(name, Some(value), false)
+            .ok();
+    }
+
+    /// Tells whether a statement was prepared for the present catalog.
+    pub fn catalog_mark(&self) -> CatalogMark {
+        CatalogMark(self.schema.clone())
     }
 
     /// What is defined.

@@ -60,7 +60,7 @@ mod trigger;
 mod two_phase;
 
 pub use clock::{Timeouts, Timer};
-pub use database::{Database, Faults};
+pub use database::{CatalogMark, Database, Faults};
 pub use footprint::Footprint;
 pub use kept::Notification;
 pub use lock::heavy::LockKey;

@@ -44,6 +44,7 @@ mod oracle;
 mod outcome;
 mod property;
 mod scenario;
+pub mod spec;
 mod system;
 mod trace;
 

@@ -232,6 +232,16 @@ pub enum ReturnsDef {
 }
 
 impl Catalog {
+    /// Nothing is defined now, whatever was before.
+    pub fn is_empty(&self) -> bool {
+        // Taken apart, so that whoever adds something must think of it here.
+        let Catalog { tables, routines, sequences, table_names } = self;
+        tables.iter().all(Option::is_none)
+            && routines.iter().all(Option::is_none)
+            && sequences.is_empty()
+            && table_names.is_empty()
+    }
+
     /// The tables that exist, in order of creation.
     pub fn tables(&self) -> impl Iterator<Item = &Arc<Table>> {
         self.tables.iter().flatten()

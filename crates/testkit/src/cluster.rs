@@ -75,6 +75,11 @@ impl Cluster {
         Ok(name)
     }
 
+    /// Drops a database that nobody is connected to any more.
+    pub fn drop_database(&self, name: &str) -> io::Result<()> {
+        self.connect("postgres", "")?.execute(&format!("DROP DATABASE {name} WITH (FORCE)")).map(drop)
+    }
+
     /// Opens a session as superuser. `options` are server settings, `-c name=value`, that even `DISCARD ALL` keeps.
     pub fn connect(&self, database: &str, options: &str) -> io::Result<Connection> {
         Connection::open(&self.directory.join(".s.PGSQL.5432"), database, options)
@@ -183,7 +188,7 @@ fn command_as(program: impl AsRef<std::ffi::OsStr>, directory: &Path, user: Opti
 }
 
 /// The directory that holds `initdb` and `postgres`: from `PATH`, or the newest that Debian's packages installed.
-fn find_programs() -> io::Result<PathBuf> {
+pub(crate) fn find_programs() -> io::Result<PathBuf> {
     let complete = |directory: &PathBuf| ["initdb", "postgres"].iter().all(|name| directory.join(name).is_file());
     let on_path = std::env::var_os("PATH").unwrap_or_default();
     let installed = std::env::split_paths(&on_path).find(complete);

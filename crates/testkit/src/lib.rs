@@ -16,6 +16,7 @@
 //! - [`server`]: the driver for a real PostgreSQL; [`engine`]: the one for the embedded engine.
 //! - [`examples`]: the stories of `examples/` as programs.
 //! - [`golden`]: scripts with what the server answered, for the rules that matter.
+//! - [`isolation`]: PostgreSQL's own isolationtester, where it is installed.
 //! - [`campaign`]: very many programs, on several servers at once; the binary `mirror` runs it.
 //! - [`generate`] and [`shrink`]: programs from a seed, and smaller programs that still show a difference.
 //!
@@ -27,6 +28,7 @@ pub mod engine;
 pub mod examples;
 pub mod generate;
 pub mod golden;
+pub mod isolation;
 pub mod mirror;
 pub mod program;
 pub mod server;

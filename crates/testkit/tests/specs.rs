@@ -1,0 +1,103 @@
+//! Every spec of `specs/` prints on the engine what isolationtester prints on a server, byte for byte.
+//!
+//! To add one: write `specs/NAME.spec`, run this test with `UPDATE_SPECS=1`, which records `specs/expected/NAME.out` from the
+//! real tester, and review it. `SPEC=name` looks at the specs with that in their name only.
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use isolde_scenario::spec::{self, Spec};
+use isolde_testkit::{Cluster, isolation};
+
+#[test]
+fn the_engine_prints_what_was_recorded() {
+    let differences: Vec<String> = specs().iter().filter_map(|path| engine_difference(path)).collect();
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
+
+/// The recordings are what the real tester prints; with `UPDATE_SPECS` they become so.
+#[test]
+fn the_real_tester_prints_what_was_recorded() {
+    let Some(tester) = isolation::isolationtester() else { return };
+    let queue = Mutex::new(specs());
+    let differences = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                while let Some(path) = { queue.lock().expect("nobody panics").pop() } {
+                    if let Some(difference) = tester_difference(&tester, &path) {
+                        differences.lock().expect("nobody panics").push(difference);
+                    }
+                }
+            });
+        }
+    });
+    let differences = differences.into_inner().expect("nobody panics");
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
+
+fn directory() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("specs")
+}
+
+fn specs() -> Vec<PathBuf> {
+    let wanted = std::env::var("SPEC").unwrap_or_default();
+    let entries = std::fs::read_dir(directory()).expect("there are specs");
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "spec"));
+    paths.retain(|path| path.to_string_lossy().contains(&wanted));
+    paths.sort();
+    paths
+}
+
+fn expected(path: &Path) -> PathBuf {
+    directory().join("expected").join(path.file_stem().expect("a spec has a name")).with_extension("out")
+}
+
+fn engine_difference(path: &Path) -> Option<String> {
+    let text = std::fs::read_to_string(path).expect("a spec is readable");
+    let recorded = std::fs::read_to_string(expected(path)).unwrap_or_default();
+    let file = path.file_name().unwrap_or_default().to_string_lossy();
+    let run = Spec::parse(&file, &text).and_then(|spec| spec::run(&spec, &mut |_| ControlFlow::Continue(())));
+    match run {
+        Ok(run) => difference(&file, &recorded, &run.output),
+        Err(error) => Some(error.to_string()),
+    }
+}
+
+fn tester_difference(tester: &Path, path: &Path) -> Option<String> {
+    let printed = isolation::run(Cluster::shared(), tester, path).expect("the tester runs");
+    if std::env::var_os("UPDATE_SPECS").is_some() {
+        std::fs::write(expected(path), printed).expect("a recording can be written");
+        return None;
+    }
+    let recorded = std::fs::read_to_string(expected(path)).unwrap_or_default();
+    difference(&path.to_string_lossy(), &recorded, &printed)
+}
+
+/// The first line that differs, with the permutation that it belongs to.
+fn difference(name: &str, recorded: &str, printed: &str) -> Option<String> {
+    if recorded == printed {
+        return None;
+    }
+    let (mut a, mut b) = (recorded.lines(), printed.lines());
+    let (mut permutation, mut number) = ("", 0);
+    loop {
+        number += 1;
+        match (a.next(), b.next()) {
+            (Some(x), Some(y)) if x == y => {
+                if x.starts_with("starting permutation") {
+                    permutation = x;
+                }
+            }
+            (x, y) => {
+                return Some(format!(
+                    "{name}:{number}: {permutation}\n  recorded: {}\n  printed:  {}",
+                    x.unwrap_or("<end>"),
+                    y.unwrap_or("<end>")
+                ));
+            }
+        }
+    }
+}
