@@ -235,11 +235,12 @@ impl Catalog {
     /// Nothing is defined now, whatever was before.
     pub fn is_empty(&self) -> bool {
         // Taken apart, so that whoever adds something must think of it here.
-        let Catalog { tables, routines, sequences, table_names } = self;
+        let Catalog { tables, routines, sequences, table_names, types, version: _ } = self;
         tables.iter().all(Option::is_none)
             && routines.iter().all(Option::is_none)
             && sequences.is_empty()
             && table_names.is_empty()
+            && types.is_empty()
     }
 
     /// The tables that exist, in order of creation.
