@@ -205,6 +205,10 @@ impl Machine<'_> {
             let message = "SET TRANSACTION ISOLATION LEVEL must be called before any query";
             return Err(SqlError::new(SqlState::ACTIVE_TRANSACTION, message));
         }
+        if modes.isolation.is_some_and(|level| level != t.isolation) && !t.savepoints.is_empty() {
+            let message = "SET TRANSACTION ISOLATION LEVEL must not be called in a subtransaction";
+            return Err(SqlError::new(SqlState::ACTIVE_TRANSACTION, message));
+        }
         if modes.deferrable.is_some() && t.queried {
             let message = "SET TRANSACTION [NOT] DEFERRABLE must be called before any query";
             return Err(SqlError::new(SqlState::ACTIVE_TRANSACTION, message));

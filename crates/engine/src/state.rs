@@ -142,7 +142,8 @@ impl Database {
                         let change = s.transaction.as_ref()?.writes.get(&target.row)?;
                         Some(isolde_digest::tagged(0x70, change.after.as_ref().map(|t| &t.values)))
                     });
-                    (id, self.content(target.row), pending, target.wants).hash(h);
+                    let fate = (target.seen.is_some(), target.follows, target.is_lost(&self.committed));
+                    (id, self.content(target.row), pending, target.wants, fate).hash(h);
                 }
                 Target::Heavy { key, mode, scope } => (id, key, mode, scope).hash(h),
                 Target::Time(until) => (id, until - self.clock).hash(h),

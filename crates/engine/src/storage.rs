@@ -30,6 +30,8 @@ pub struct Tuple {
     pub position: u64,
     /// The position of the oldest version since which no update was under a lock that conflicts with FOR KEY SHARE.
     pub key_position: u64,
+    /// The position of the version that it replaced; 0 if it is the row's first.
+    pub replaces: u64,
     /// The values.
     pub values: Row,
 }
@@ -37,7 +39,7 @@ pub struct Tuple {
 impl Tuple {
     /// A version that owes nothing to another.
     pub fn new(position: u64, values: Row) -> Self {
-        Tuple { position, key_position: position, values }
+        Tuple { position, key_position: position, replaces: 0, values }
     }
 }
 

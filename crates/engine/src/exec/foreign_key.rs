@@ -67,7 +67,8 @@ impl Machine<'_> {
         let table = schema.catalog.table(row.0);
         for (key, fk) in table.foreign_keys.iter().enumerate() {
             let moved = old.is_none_or(|old| fk.columns.iter().any(|&c| old[c] != new[c]));
-            if moved && !fk.columns.iter().any(|&c| new[c].is_null()) {
+            // A NULL refers to nobody, but the parent's table is locked all the same.
+            if moved && (self.db.tracks_table_locks || !fk.columns.iter().any(|&c| new[c].is_null())) {
                 run.after.push(After::Child { row, key, parent: None });
             }
         }
@@ -178,6 +179,9 @@ impl Machine<'_> {
         let fk = &child.foreign_keys[key_at];
         let Some(values) = self.newest(row).map(|t| t.values) else { return Ok(()) };
         let key: Vec<Value> = fk.columns.iter().map(|&c| values[c].clone()).collect();
+        if key.iter().any(Value::is_null) {
+            return Ok(());
+        }
         self.note_key(parent.id, &fk.parent_columns, &key);
         let candidate = match found {
             Some(found) => Some(found),

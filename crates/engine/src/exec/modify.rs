@@ -432,6 +432,7 @@ impl Machine<'_> {
         self.db.next_position += 1;
         self.footprint.writes.push(Write { table: row.0, row: row.1, before: before.cloned(), after: after.clone() });
         self.tell_callers(row);
+        let replaces = replaced.as_ref().map_or(0, |tuple| tuple.position);
         let key_position = replaced.as_ref().map_or(position, |tuple| tuple.key_position);
         if watched {
             self.note_version(row, replaced, after.clone().map(|values| (position, values)));
@@ -444,7 +445,7 @@ impl Machine<'_> {
             transaction.lock(row, LockStrength::Update, position);
         }
         let key_position = if transaction.holds_fully(row) { position } else { key_position };
-        let after = after.map(|values| Tuple { position, key_position, values });
+        let after = after.map(|values| Tuple { position, key_position, replaces, values });
         transaction.write(&schema.catalog, row, before, after);
         Ok(())
     }

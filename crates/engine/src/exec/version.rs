@@ -11,7 +11,7 @@ use isolde_sql::{Row, SqlError, SqlState};
 
 use super::Stop;
 use crate::eval::RelRow;
-use crate::lock::{self, RowRef, Target, Wants};
+use crate::lock::{self, RowRef, RowWait, Target, Wants};
 use crate::machine::Machine;
 use crate::storage::Tuple;
 use crate::transaction::First;
@@ -40,7 +40,7 @@ pub(crate) struct Lock {
     /// If there is a newer one.
     pub(super) newer: LockStrength,
     pub(super) wait: LockWait,
-    /// Whoever has waited for a version waits for its successors too, even to be refused. UPDATE and DELETE do not.
+    /// Whoever has waited for an update goes on to what it made, even to be refused. UPDATE and DELETE do not.
     pub(super) follows: bool,
 }
 
@@ -89,14 +89,13 @@ impl Machine<'_> {
             false => self.acquire(row, position, strength, waits),
         };
         let Err(wants) = acquired else { return Ok(version) };
-        let refusable = self.keeps_snapshot() && !lock.follows;
-        let must_remain = matches!(version, Version::Same).then_some(seen).filter(|_| refusable);
+        let must_remain = matches!(version, Version::Same).then_some(seen).filter(|_| self.keeps_snapshot());
+        let follows = lock.follows && self.writer_of(row).is_some();
+        let wait = |wants| Err(Stop::Wait(Target::Row(RowWait { row, wants, seen: must_remain, follows })));
         match lock.wait {
-            LockWait::Block => Err(Stop::Wait(Target::row(row, wants, must_remain))),
+            LockWait::Block => wait(wants),
             // The version itself is free; it is for a later one of the same holder, whom PostgreSQL always waits for.
-            _ if self.is_held_later(row, strength) => {
-                Err(Stop::Wait(Target::row(row, Wants::Upgrade(strength), must_remain)))
-            }
+            _ if self.is_held_later(row, strength) => wait(Wants::Upgrade(strength)),
             LockWait::SkipLocked => Ok(Version::Skipped),
             LockWait::NoWait => {
                 let table = &self.catalog().table(row.0).name;
@@ -112,7 +111,7 @@ impl Machine<'_> {
             lock.wait == LockWait::Block && !lock::old_holders(self.others(), self.me, row, seen, lock.seen).is_empty();
         if held {
             self.note_conflict(row, lock.seen, true);
-            return Err(Stop::Wait(Target::row(row, Wants::Lock(lock.seen), Some(seen).filter(|_| !lock.follows))));
+            return Err(Stop::Wait(Target::row(row, Wants::Lock(lock.seen), Some(seen))));
         }
         Ok(())
     }

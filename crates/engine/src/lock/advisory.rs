@@ -115,7 +115,7 @@ impl SessionHost<'_> {
         if self.session.granted.take_if(|granted| *granted == Granted::Lock(key, mode, scope)).is_some() {
             return Ok(true);
         }
-        let kind = match request(self.db, self.me, self.session.holds(key), key, mode) {
+        let kind = match request(self.db, self.me, self.session.holds(key), (key, mode), !tries) {
             Answer::Granted => LockEventKind::Taken,
             _ if tries => LockEventKind::Refused,
             Answer::Queue(_) => LockEventKind::Queued,

@@ -145,8 +145,14 @@ pub(crate) enum Answer {
     Deadlock,
 }
 
-/// What becomes of a request by a session that holds `held` on the key.
-pub(crate) fn request(db: &Database, me: SessionId, held: Modes, key: LockKey, mode: TableLockMode) -> Answer {
+/// What becomes of a request by a session that holds `held` on the key. One who does not want to wait is not let pass either.
+pub(crate) fn request(
+    db: &Database,
+    me: SessionId,
+    held: Modes,
+    (key, mode): (LockKey, TableLockMode),
+    waits: bool,
+) -> Answer {
     let excluded = conflicts(mode);
     let taken = held_by_others(db, me, key);
     let queue = db.queues.of(key);
@@ -155,7 +161,7 @@ pub(crate) fn request(db: &Database, me: SessionId, held: Modes, key: LockKey, m
         return Answer::Granted;
     }
     let mut ahead = Modes::NONE;
-    for (place, &waiter) in queue.iter().enumerate().filter(|_| !held.is_empty()) {
+    for (place, &waiter) in queue.iter().enumerate().filter(|_| waits && !held.is_empty()) {
         let Some(theirs) = wanted(db, waiter) else { continue };
         if conflicts(theirs).meets(held) {
             return match excluded {

@@ -60,7 +60,7 @@ pub(crate) enum Target {
 impl Target {
     /// A wait for a row.
     pub(crate) fn row(row: RowRef, wants: Wants, seen: Option<u64>) -> Self {
-        Target::Row(RowWait { row, wants, seen })
+        Target::Row(RowWait { row, wants, seen, follows: false })
     }
 }
 

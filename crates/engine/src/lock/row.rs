@@ -40,13 +40,18 @@ pub(crate) struct RowWait {
     /// The version that a transaction which keeps its snapshot saw. Once another is committed it will be refused: there is
     /// nothing left to wait for but its place in the queue, and those who share a lock on the version that it saw.
     pub(crate) seen: Option<u64>,
+    /// Whoever met an update under way, and not a mere lock, goes on to the version that it makes, even to be refused; but
+    /// no further than that.
+    pub(crate) follows: bool,
 }
 
 impl RowWait {
-    /// Whether the version it saw is no longer the newest.
-    fn is_lost(&self, committed: &Tables) -> bool {
-        let newest = committed.version(self.row).map(|tuple| tuple.position);
-        self.seen.is_some_and(|seen| newest != Some(seen))
+    /// Whether the version it saw is no longer the newest, nor the one after it that it goes on to.
+    pub(crate) fn is_lost(&self, committed: &Tables) -> bool {
+        let newest = committed.version(self.row);
+        self.seen.is_some_and(|seen| {
+            newest.is_none_or(|tuple| tuple.position != seen && !(self.follows && tuple.replaces == seen))
+        })
     }
 }
 

@@ -23,7 +23,7 @@ impl Machine<'_> {
         if held.contains(mode) {
             return Ok(());
         }
-        match request(self.db, self.me, held, key, mode) {
+        match request(self.db, self.me, held, (key, mode), !nowait) {
             Answer::Granted => {
                 self.footprint.heavy.push(HeavyEvent { key, mode, kind: LockEventKind::Taken });
                 self.session.take_heavy(key, mode, Scope::Transaction);
@@ -54,7 +54,7 @@ impl Machine<'_> {
     /// The statement at the top of the stack waits.
     pub(crate) fn begin_wait(&mut self, target: Target) -> Ran {
         if let Target::Heavy { key, mode, .. } = target {
-            let place = match request(self.db, self.me, self.session.holds(key), key, mode) {
+            let place = match request(self.db, self.me, self.session.holds(key), (key, mode), true) {
                 Answer::Queue(place) => place,
                 Answer::Granted | Answer::Deadlock => usize::MAX,
             };

@@ -7,6 +7,7 @@
 //! - [`concurrent`]: two or three sessions with open transactions. Exercises waiting, re-checking, isolation, deadlocks.
 //! - [`world`] and [`concurrent_world`]: the same on generated schemas, with every kind of statement.
 //! - [`serializable`]: two to four sessions at SERIALIZABLE. Exercises who fails for what others did.
+//! - [`locks`]: two to four sessions with table locks, advisory locks, TRUNCATE and definitions.
 //! - [`procedures`]: routines in PL/pgSQL, called by one session or two.
 //!
 //! The same seed gives the same program on every machine. What PostgreSQL leaves open is not generated: `LIMIT` comes
@@ -15,6 +16,7 @@
 
 mod dice;
 mod expression;
+mod locks;
 mod procedure;
 mod query;
 pub mod schema;
@@ -25,6 +27,7 @@ mod trigger;
 mod world;
 
 pub use dice::Dice;
+pub use locks::locks;
 pub use serializable::serializable;
 
 use crate::program::Program;
@@ -52,6 +55,7 @@ pub const GENERATORS: &[Generator] = &[
     Generator { name: "world", weight: 20, generate: world },
     Generator { name: "worlds", weight: 40, generate: concurrent_world },
     Generator { name: "serializable", weight: 10, generate: serializable },
+    Generator { name: "locks", weight: 15, generate: locks },
 ];
 
 /// The generator that this seed chooses, by weight.
