@@ -23,6 +23,7 @@ use crate::exec::{Produced, Running, Stop};
 use crate::footprint::{Footprint, LockEvent, LockEventKind, SnapshotTaken};
 use crate::host::SessionHost;
 use crate::lock::{self, RowRef, Wants};
+use crate::plan::WithScope;
 use crate::prepare::{Plan, Prepared};
 use crate::routine::{Code, RoutineFrame, Shape};
 use crate::session::{Frame, Notice, Outcome, Part, Reply, Session, SessionId, StatementFrame, StatementResult};
@@ -280,7 +281,7 @@ impl<'a> Machine<'a> {
         let mut inner = Running::new(run.view.clone(), run.start);
         inner.calls = Calls::knowing(run.calls.withs());
         inner.slot = Some(slot);
-        inner.withs = statement.plan.withs();
+        inner.withs = WithScope { own: statement.plan.withs(), around: run.withs.own.clone() };
         self.mark_entered(run);
         let frame = StatementFrame { running: Some(Box::new(inner)), ..StatementFrame::new(statement, params.into()) };
         self.session.frames.push(Frame::Statement(frame));
@@ -347,7 +348,7 @@ impl<'a> Machine<'a> {
             self.begin_implicit();
         }
         let plain = matches!(&prepared.statement.kind, StatementKind::Query(q) if q.locking.is_empty());
-        let changes = !plain || prepared.plan.modifies_in_with();
+        let changes = (!plain && !prepared.plan.is_idle_merge()) || prepared.plan.modifies_in_with();
         let transaction = self.session.transaction.as_mut().expect("a transaction was just begun");
         if transaction.failed {
             return Err(in_failed_transaction());
@@ -373,7 +374,8 @@ impl<'a> Machine<'a> {
         let view =
             transaction.begin_statement(&schema.catalog, &self.db.committed, self.db.committed_digest, self.db.epoch);
         let snapshot = Snapshot::new(view.clone(), self.db.committed_digest, self.db.epoch);
-        Ok(Running { withs: prepared.plan.withs(), ..Running::new(snapshot, self.db.next_position) })
+        let withs = WithScope { own: prepared.plan.withs(), around: None };
+        Ok(Running { withs, ..Running::new(snapshot, self.db.next_position) })
     }
 
     /// In autocommit, a statement of a routine is a transaction of its own.

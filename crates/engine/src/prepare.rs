@@ -347,6 +347,12 @@ impl Plan {
         }
     }
 
+    /// A MERGE that does nothing whatever it finds.
+    pub(crate) fn is_idle_merge(&self) -> bool {
+        let idle = |when: &MergeWhenPlan| matches!(when.action, MergeActionPlan::Nothing);
+        matches!(self, Plan::Merge(plan) if plan.whens.iter().all(idle))
+    }
+
     /// Whether a query changes rows after all.
     pub(crate) fn modifies_in_with(&self) -> bool {
         matches!(self, Plan::Query(plan) if plan.query.withs.iter().any(|w| matches!(w, WithPlan::Modify { .. })))

@@ -112,7 +112,7 @@ impl Machine<'_> {
                 newest.rows[0].values = tuple.values;
                 let withs = run.withs.clone();
                 let holds = self.with_context(&run.view.tables, params, &mut run.calls, |ctx| {
-                    query::still_joined(ctx, &plan.select, withs.as_deref().unwrap_or_default(), &newest)
+                    query::still_joined(ctx, &plan.select, &withs, &newest)
                 })?;
                 return Ok(if holds { Matched::Again(newest) } else { Matched::Lost });
             }

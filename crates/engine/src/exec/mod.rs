@@ -31,7 +31,7 @@ use isolde_sql::{Row, SqlError, Value};
 use crate::eval::{Calls, Interrupt};
 use crate::lock::{RowRef, Target};
 use crate::machine::Machine;
-use crate::plan::WithPlan;
+use crate::plan::{WithPlan, WithScope};
 use crate::prepare::{Plan, Prepared};
 use crate::query::Candidate;
 use crate::session::StatementFrame;
@@ -73,8 +73,8 @@ pub(crate) struct Running {
     pub(crate) triggered: Option<Box<Triggered>>,
     /// Rows that the routines it called have changed.
     pub(crate) disturbed: Vec<RowRef>,
-    /// Its WITH queries.
-    pub(crate) withs: Option<Arc<[WithPlan]>>,
+    /// The WITH queries it sees.
+    pub(crate) withs: WithScope,
     /// It is itself a WITH statement, whose rows go to this slot of the one around it.
     pub(crate) slot: Option<usize>,
     /// Its own rows are done; what remains are WITH statements that nobody has asked for, and foreign keys.
@@ -159,7 +159,7 @@ impl Running {
             entered: false,
             triggered: None,
             disturbed: Vec::new(),
-            withs: None,
+            withs: WithScope::default(),
             slot: None,
             complete: false,
         }
@@ -226,11 +226,11 @@ impl Machine<'_> {
                     unreachable!("only queries and changes of rows are run as statements")
                 }
             }
-            run.complete = run.withs.is_some();
+            run.complete = run.withs.own.is_some();
         }
-        if let Some(withs) = &run.withs {
-            // Changes are made whether or not anybody has asked for their rows.
-            for with in withs.iter() {
+        if let Some(withs) = &run.withs.own {
+            // Changes are made whether or not anybody has asked for their rows; PostgreSQL goes from the last to the first.
+            for with in withs.iter().rev() {
                 if let WithPlan::Modify { slot, statement } = with
                     && run.calls.with(*slot).is_none()
                 {

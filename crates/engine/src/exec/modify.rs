@@ -12,7 +12,7 @@ use isolde_sql::{Row, SqlError, SqlState, Value};
 
 use super::version::{Lock, Version};
 use super::{Input, Running, Stop};
-use crate::eval::{self, Cache, Context, Env, Extra, Interrupt, RelRow};
+use crate::eval::{self, Context, Env, Interrupt, RelRow};
 use crate::footprint::{ColumnSet, Write};
 use crate::lock::RowRef;
 use crate::machine::Machine;
@@ -337,7 +337,7 @@ impl Machine<'_> {
         if run.input.is_none() {
             let withs = run.withs.clone();
             let found = self.with_context(&run.view.tables, params, &mut run.calls, |ctx| {
-                query::candidates(ctx, select, withs.as_deref().unwrap_or_default())
+                query::candidates(ctx, select, &withs)
             })?;
             self.footprint.reads.iter_mut().for_each(|r| r.current = true);
             run.calls.clear();
@@ -378,7 +378,7 @@ impl Machine<'_> {
                 let withs = run.withs.clone();
                 let holds = !self.rechecks()
                     || self.with_context(&run.view.tables, params, &mut run.calls, |ctx| {
-                        query::recheck(ctx, select, withs.as_deref().unwrap_or_default(), &newest)
+                        query::recheck(ctx, select, &withs, &newest)
                     })?;
                 Ok(holds.then_some(newest))
             }
@@ -492,12 +492,13 @@ impl Machine<'_> {
         act: impl FnOnce(&mut Context<'_>, &Env<'_>) -> Result<T, Interrupt>,
     ) -> Result<T, Stop> {
         let env = Env::new(rows);
-        let Some(withs) = run.withs.clone() else {
+        if run.withs.is_empty() {
             return Ok(self.with_context(&run.view.tables, params, &mut run.calls, |ctx| act(ctx, &env))?);
-        };
-        let (cache, extra) = (Cache::default(), Extra { withs: &withs, ..Extra::default() });
-        let env = env.cached(&cache).extended(Some(&extra));
-        Ok(self.with_context(&run.view.tables, params, &mut run.calls, |ctx| act(ctx, &env))?)
+        }
+        let withs = run.withs.clone();
+        Ok(self.with_context(&run.view.tables, params, &mut run.calls, |ctx| {
+            query::in_scope(&withs, |level| act(ctx, &level.of(rows)))
+        })?)
     }
 
     pub(super) fn eval_all(

@@ -76,8 +76,9 @@ impl Machine<'_> {
         }
         if changed && self.rechecks() {
             let Some(select) = plan.query.select() else { return Ok(Some(newest)) };
+            let withs = run.withs.clone();
             let holds = self.with_context(&run.view.tables, params, &mut run.calls, |ctx| {
-                query::recheck(ctx, select, &plan.query.withs, &newest)
+                query::recheck(ctx, select, &withs, &newest)
             })?;
             if !holds {
                 return Ok(None);

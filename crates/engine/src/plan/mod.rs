@@ -35,7 +35,7 @@ use isolde_sql::{Row, Value};
 pub(crate) use expr::{Expr, Subquery, expr};
 use siread::Siread;
 pub(crate) use stages::{BoundPlan, CallPlan, ExpansionPlan, FramePlan, Reach, StagesPlan, WindowPlan};
-pub(crate) use with::{WithPlan, withs};
+pub(crate) use with::{WithPlan, WithScope, withs};
 
 use crate::footprint::{ColumnSet, Predicate};
 use expr::exprs;

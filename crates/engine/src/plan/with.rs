@@ -24,6 +24,20 @@ pub(crate) enum WithPlan {
     },
 }
 
+/// The WITH queries that a statement sees: its own, and if it stands in a WITH clause itself, those beside it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct WithScope {
+    pub(crate) own: Option<Arc<[WithPlan]>>,
+    pub(crate) around: Option<Arc<[WithPlan]>>,
+}
+
+impl WithScope {
+    /// There are none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.own.is_none() && self.around.is_none()
+    }
+}
+
 /// Plans the queries of a WITH clause.
 pub(crate) fn withs(catalog: &Catalog, withs: &[With]) -> Vec<WithPlan> {
     let plan = |(slot, with): (usize, &With)| match &with.body {

@@ -27,7 +27,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::eval::{self, Cache, Context, Env, Extra, Interrupt, RelRow};
-use crate::plan::{BodyPlan, Expr, QueryPlan, SelectPlan, WithPlan};
+use crate::plan::{BodyPlan, Expr, QueryPlan, SelectPlan, WithPlan, WithScope};
 use join::Run;
 use sort::Sorter;
 
@@ -38,7 +38,7 @@ const GO_ON: Flow = Ok(ControlFlow::Continue(()));
 
 /// Where a query runs: inside what, and with which memory.
 #[derive(Clone, Copy)]
-struct Level<'l> {
+pub(crate) struct Level<'l> {
     outer: Option<&'l Env<'l>>,
     cache: &'l Cache,
     extra: Option<&'l Extra<'l>>,
@@ -50,6 +50,11 @@ impl<'l> Level<'l> {
         Env::EMPTY.within(self.outer).cached(self.cache).extended(self.extra)
     }
 
+    /// The level with these rows.
+    pub(crate) fn of(self, rows: &'l [RelRow]) -> Env<'l> {
+        Env::new(rows).within(self.outer).cached(self.cache).extended(self.extra)
+    }
+
     /// Its WITH queries.
     fn withs(self) -> &'l [WithPlan] {
         self.extra.map_or(&[], |extra| extra.withs)
@@ -59,6 +64,15 @@ impl<'l> Level<'l> {
 /// What a query or statement with these WITH queries has to extend its level with.
 fn extra_of(withs: &[WithPlan]) -> Option<Extra<'_>> {
     (!withs.is_empty()).then(|| Extra { withs, ..Extra::default() })
+}
+
+/// Runs `act` at the level of a statement that sees these WITH queries.
+pub(crate) fn in_scope<T>(scope: &WithScope, act: impl FnOnce(Level<'_>) -> T) -> T {
+    let cache = Cache::default();
+    let around = scope.around.as_deref().and_then(extra_of);
+    let outer = Env::EMPTY.cached(&cache).extended(around.as_ref());
+    let own = scope.own.as_deref().and_then(extra_of);
+    act(Level { outer: around.is_some().then_some(&outer), cache: &cache, extra: own.as_ref() })
 }
 
 /// One joined row, before projection: a row per relation of FROM.
@@ -146,15 +160,15 @@ pub(crate) fn exists(ctx: &mut Context<'_>, plan: &QueryPlan, outer: Option<&Env
 pub(crate) fn candidates(
     ctx: &mut Context<'_>,
     plan: &SelectPlan,
-    withs: &[WithPlan],
+    withs: &WithScope,
 ) -> Result<Vec<Candidate>, Interrupt> {
     unread(ctx, |ctx| {
-        let cache = Cache::default();
         let mut found = Vec::new();
-        let extra = extra_of(withs);
-        Run::new(plan, Level { outer: None, cache: &cache, extra: extra.as_ref() }).rows(ctx, &mut |_, run| {
-            found.push(Candidate { rows: run.slots.clone() });
-            GO_ON
+        in_scope(withs, |level| {
+            Run::new(plan, level).rows(ctx, &mut |_, run| {
+                found.push(Candidate { rows: run.slots.clone() });
+                GO_ON
+            })
         })?;
         Ok(found)
     })
@@ -189,16 +203,15 @@ pub(crate) fn locking_candidates(
 pub(crate) fn recheck(
     ctx: &mut Context<'_>,
     plan: &SelectPlan,
-    withs: &[WithPlan],
+    withs: &WithScope,
     candidate: &Candidate,
 ) -> Result<bool, Interrupt> {
-    let cache = Cache::default();
     let mut holds = false;
-    let extra = extra_of(withs);
-    let level = Level { outer: None, cache: &cache, extra: extra.as_ref() };
-    Run::fixed(plan, candidate, level).rows(ctx, &mut |_, _| {
-        holds = true;
-        Ok(ControlFlow::Break(()))
+    in_scope(withs, |level| {
+        Run::fixed(plan, candidate, level).rows(ctx, &mut |_, _| {
+            holds = true;
+            Ok(ControlFlow::Break(()))
+        })
     })?;
     Ok(holds)
 }
@@ -207,16 +220,15 @@ pub(crate) fn recheck(
 pub(crate) fn still_joined(
     ctx: &mut Context<'_>,
     plan: &SelectPlan,
-    withs: &[WithPlan],
+    withs: &WithScope,
     candidate: &Candidate,
 ) -> Result<bool, Interrupt> {
-    let cache = Cache::default();
-    let extra = extra_of(withs);
-    let level = Level { outer: None, cache: &cache, extra: extra.as_ref() };
     let mut joined = false;
-    Run::fixed(plan, candidate, level).rows(ctx, &mut |_, run| {
-        joined = !run.slots[0].missing;
-        Ok(ControlFlow::Break(()))
+    in_scope(withs, |level| {
+        Run::fixed(plan, candidate, level).rows(ctx, &mut |_, run| {
+            joined = !run.slots[0].missing;
+            Ok(ControlFlow::Break(()))
+        })
     })?;
     Ok(joined)
 }

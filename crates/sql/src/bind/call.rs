@@ -43,7 +43,8 @@ impl<'a> Binder<'a> {
             _ => {}
         }
         let is_routine = self.catalog.routines_by_name(name).next().is_some();
-        if let Some(over) = call.over.as_ref().filter(|_| !is_routine) {
+        let computes = builtin::window_functions(name).next().is_some() || builtin::aggregates(name).next().is_some();
+        if let Some(over) = call.over.as_ref().filter(|_| !is_routine && computes) {
             return self.windowed(call, over, span);
         }
         if !is_routine && builtin::aggregates(name).next().is_some() {
@@ -54,6 +55,11 @@ impl<'a> Binder<'a> {
             return Err(Diagnostic::new(span, SqlState::WRONG_OBJECT_TYPE, message));
         }
         if call.over.is_some() || !call.within_group.is_empty() {
+            let mut operands = self.call_operands(call)?;
+            for key in &call.within_group {
+                operands.push((self.expr(&key.expr)?, key.expr.span));
+            }
+            self.resolve(&call.name, &operands, &[], Wanted::Function, span)?;
             return Err(self.not_an_aggregate(call, span));
         }
         if call.distinct || !call.order_by.is_empty() || call.filter.is_some() || call.star {
@@ -219,7 +225,10 @@ impl<'a> Binder<'a> {
     /// Whether only a real server has a function of this name.
     fn is_absent(&self, name: &ast::QualifiedName) -> bool {
         let bare = &*name.name.name;
-        let ours = builtin::overloads(bare).next().is_some() || self.catalog.routines_by_name(bare).next().is_some();
+        let ours = builtin::overloads(bare).next().is_some()
+            || builtin::aggregates(bare).next().is_some()
+            || builtin::window_functions(bare).next().is_some()
+            || self.catalog.routines_by_name(bare).next().is_some();
         !ours && is_known_elsewhere(bare)
     }
 
@@ -320,15 +329,6 @@ impl<'a> Binder<'a> {
     pub(super) fn aggregate_call(&mut self, call: &ast::Call, span: Span) -> Result<AggregateCall> {
         let name = &*call.name.name.name;
         let mut operands = self.operands(&call.args)?;
-        let ordered_set = builtin::aggregates(name).any(|a| a.kind.is_ordered_set());
-        if ordered_set && call.within_group.is_empty() {
-            let message = format!("WITHIN GROUP is required for ordered-set aggregate {name}");
-            return Err(Diagnostic::new(span, SqlState::WRONG_OBJECT_TYPE, message));
-        }
-        if !ordered_set && !call.within_group.is_empty() {
-            let message = format!("{name} is not an ordered-set aggregate, so it cannot have WITHIN GROUP");
-            return Err(Diagnostic::new(span, SqlState::WRONG_OBJECT_TYPE, message));
-        }
         for key in &call.within_group {
             operands.push((self.expr(&key.expr)?, key.expr.span));
         }
@@ -346,6 +346,13 @@ impl<'a> Binder<'a> {
             Choice::Nothing => return Err(self.no_function(&call.name, &given, &[], Wanted::Function, span)),
             Choice::Ambiguous => return Err(self.not_unique(&call.name, &given, Wanted::Function, span)),
         };
+        if aggregate.kind.is_ordered_set() == call.within_group.is_empty() {
+            let message = match call.within_group.is_empty() {
+                true => format!("WITHIN GROUP is required for ordered-set aggregate {name}"),
+                false => format!("{name} is not an ordered-set aggregate, so it cannot have WITHIN GROUP"),
+            };
+            return Err(Diagnostic::new(span, SqlState::WRONG_OBJECT_TYPE, message));
+        }
         let args = self.arguments(operands, &params)?;
         let aggregate = if is_json_of_rows(name, &args) { &builtin::JSON_ROWS_AGG } else { aggregate };
         let ty = filled(aggregate.returns, aggregate.args, &params);

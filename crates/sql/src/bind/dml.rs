@@ -238,7 +238,10 @@ impl Binder<'_> {
     /// `SET column = value, ...`
     pub(super) fn assignments(&mut self, table: &Table, set: &[ast::Assignment]) -> Result<Vec<(usize, Expr)>> {
         let mut bound: Vec<(usize, Expr)> = Vec::new();
-        for assignment in set {
+        for (at, assignment) in set.iter().enumerate() {
+            if let ast::ExprKind::SubqueryColumn(query, 0) = &assignment.value.kind {
+                self.fit_row(query, &set[at..])?;
+            }
             let name = &assignment.column;
             let column = self.column_of(table, name)?;
             if !assignment.subscripts.is_empty() {
@@ -252,6 +255,18 @@ impl Binder<'_> {
             bound.push((column, self.stored(&assignment.value, &table.columns[column], "UPDATE", None)?));
         }
         Ok(bound)
+    }
+
+    /// `(a, b) = (SELECT ...)`: the query has a column for each.
+    fn fit_row(&mut self, query: &ast::Query, set: &[ast::Assignment]) -> Result<()> {
+        let belongs = |(i, a): &(usize, &ast::Assignment)| {
+            matches!(a.value.kind, ast::ExprKind::SubqueryColumn(_, n) if n == *i)
+        };
+        let wanted = set.iter().enumerate().take_while(belongs).count();
+        if self.query(query)?.columns.len() != wanted {
+            return Err(Diagnostic::syntax(query.span, "number of columns does not match number of values"));
+        }
+        Ok(())
     }
 
     /// `SET column[1] = value`; another part of the same column may already have been assigned.

@@ -254,11 +254,29 @@ impl Binder<'_> {
             ast::ExprKind::Row(items) => self.operands(items)?,
             _ => vec![self.operand(expr)?],
         };
-        let mut query = self.query(query)?;
+        let query = self.query(query)?;
         if query.columns.len() != left.len() {
             let many = if query.columns.len() > left.len() { "many" } else { "few" };
             return Err(Diagnostic::syntax(span, format!("subquery has too {many} columns")));
         }
+        if left.len() > 1 && op != "=" {
+            // Rows differ if any of their fields do: the negation of equality.
+            return match op {
+                "<>" => Ok(not(self.quantified_by("=", !all, left, query, span)?)),
+                _ => Err(Diagnostic::unsupported(span, format!("a row and {op} before ANY or ALL"))),
+            };
+        }
+        self.quantified_by(op, all, left, query, span)
+    }
+
+    fn quantified_by(
+        &mut self,
+        op: &str,
+        all: bool,
+        left: Vec<Operand>,
+        mut query: Query,
+        span: Span,
+    ) -> Result<Expr> {
         let (mut operands, mut ops) = (Vec::new(), Vec::new());
         for (column, (operand, at)) in left.into_iter().enumerate() {
             let (builtin, params) = resolve_operator(op, &[operand.ty, query.columns[column].ty], span)?;

@@ -234,6 +234,10 @@ impl Binder<'_> {
         if !(2..=3).contains(&operands.len()) {
             return Err(missing());
         }
+        if types.iter().all(|t| *t == Type::Unknown) {
+            let message = format!("function generate_series({shown}) is not unique");
+            return Err(Diagnostic::new(span, SqlState::AMBIGUOUS_FUNCTION, message));
+        }
         let bounds = common_type(&types[..2]).map_err(|_| missing())?;
         if matches!(bounds, Type::Date | Type::Timestamp | Type::Timestamptz) && operands.len() == 3 {
             let ty = if bounds == Type::Date { Type::Timestamptz } else { bounds };
@@ -260,9 +264,18 @@ impl Binder<'_> {
         let left = self.table_ref(left)?;
         let level = self.level();
         let mark = (level.visible.len(), level.columns.len());
-        level.visible.extend(&left.rels);
-        level.columns.extend(left.columns.iter().cloned());
-        let right = self.table_ref(right);
+        // The side that is kept cannot depend on the other.
+        let sees = !matches!(kind, JoinKind::Right | JoinKind::Full);
+        if sees {
+            level.visible.extend(&left.rels);
+            level.columns.extend(left.columns.iter().cloned());
+        }
+        let right = self.table_ref(right).map_err(|e| match e.state {
+            SqlState::UNDEFINED_TABLE if !sees && e.message.starts_with("invalid reference") => {
+                Diagnostic { state: SqlState::INVALID_COLUMN_REFERENCE, ..e }
+            }
+            _ => e,
+        });
         let level = self.level();
         level.visible.truncate(mark.0);
         level.columns.truncate(mark.1);

@@ -36,7 +36,10 @@ impl Binder<'_> {
         // The target stands before the source only for us: the source must not see it.
         let level = self.level();
         let hidden = (std::mem::take(&mut level.visible), std::mem::take(&mut level.columns));
-        let part = self.from(std::slice::from_ref(source));
+        let part = self.from(std::slice::from_ref(source)).map_err(|e| match e.state {
+            SqlState::DUPLICATE_ALIAS => Diagnostic { message: e.message.replacen("table name", "name", 1), ..e },
+            _ => e,
+        });
         let level = self.level();
         let (mut visible, mut columns) = hidden;
         visible.append(&mut level.visible);

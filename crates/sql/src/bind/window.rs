@@ -241,7 +241,7 @@ impl Binder<'_> {
         }
         if units != FrameUnits::Range {
             let from = bound.ty;
-            return match self.convert(bound, Type::Int8, crate::types::CastLevel::Implicit, expr.span)? {
+            return match self.convert(bound, Type::Int8, crate::types::CastLevel::Assignment, expr.span)? {
                 Some(distance) => Ok(FrameOffset { distance, reach: None }),
                 None => {
                     let message = format!("argument of {clause} must be type bigint, not type {}", from.base());

@@ -94,7 +94,7 @@ fn a_candidate_is_checked_again_with_its_newest_version() {
         let row = |id: i64, v: i64| RelRow::new(Row::from(vec![Value::Int(id), Value::Int(v)]));
         let mut holds = |a: RelRow, b: RelRow| {
             let candidate = crate::query::Candidate { rows: [a, b].into_iter().collect() };
-            recheck(ctx, select, &[], &candidate).unwrap()
+            recheck(ctx, select, &crate::plan::WithScope::default(), &candidate).unwrap()
         };
         assert!(holds(row(1, 10), row(10, 0)));
         assert!(!holds(row(1, 11), row(10, 0)), "the join no longer holds");

@@ -139,8 +139,8 @@ impl Fixture {
     }
 
     fn targets(&mut self, select: &typed::Select, params: &[Value]) -> Result<Vec<Vec<RelRow>>, Interrupt> {
-        let plan = plan::select(&self.catalog, select, &[]);
-        let found = self.within(params, |ctx| candidates(ctx, &plan, &[]))?;
+        let select = plan::select(&self.catalog, select, &[]);
+        let found = self.within(params, |ctx| candidates(ctx, &select, &plan::WithScope::default()))?;
         Ok(found.into_iter().map(|c| c.rows.into_vec()).collect())
     }
 

@@ -132,6 +132,11 @@ impl Lower {
             return Ok(());
         }
         let list = self.need(several.set_expr_list(), several)?;
+        if columns.len() == 1 && list.row_token().is_none() {
+            let message = "source for a multiple-column UPDATE item must be a sub-SELECT or ROW() expression";
+            let span = self.span(list.syntax());
+            return Err(Diagnostic::new(span, crate::SqlState::FEATURE_NOT_SUPPORTED, message));
+        }
         let values: Vec<Expr> =
             children::<cst::SetExpr>(&list).map(|value| self.set_value(&value)).collect::<Result<_>>()?;
         if columns.len() != values.len() {

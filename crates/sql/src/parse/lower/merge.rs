@@ -34,7 +34,8 @@ impl Lower {
             }
         };
         let condition = self.clause(condition)?;
-        let action = self.merge_action(&self.need(action, when)?)?;
+        let written = self.need(action, when)?;
+        let action = self.merge_action(&written)?;
         let fits = match &action {
             MergeAction::Update(_) | MergeAction::Delete => matched,
             MergeAction::Insert { .. } => !matched,
@@ -42,7 +43,11 @@ impl Lower {
         };
         match fits {
             true => Ok(MergeWhen { matched, condition, action, span }),
-            false => Err(Diagnostic::syntax(span, "syntax error: this action does not go with this WHEN")),
+            false => {
+                let verb = self.need(written.syntax().first_token(), &written)?;
+                let message = format!("syntax error at or near \"{}\"", verb.text());
+                Err(Diagnostic::syntax(self.token_span(&verb), message))
+            }
         }
     }
 

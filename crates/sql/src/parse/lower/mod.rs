@@ -117,8 +117,9 @@ impl Lower {
     fn only_statement(&self, text: &str) -> Result<cst::Stmt> {
         let mut parse = SourceFile::parse(text);
         if let Some(diagnostic) = errors::first(self, text, &parse) {
-            let again = operators::disguise_not(text).map(|disguised| SourceFile::parse(&disguised));
-            parse = again.filter(|again| again.errors().is_empty()).ok_or(diagnostic)?;
+            let disguises = [operators::disguise_not(text), operators::disguise_any(text)];
+            let again = disguises.into_iter().flatten().map(|disguised| SourceFile::parse(&disguised));
+            parse = again.into_iter().find(|again| again.errors().is_empty()).ok_or(diagnostic)?;
         }
         let mut statements = parse.tree().stmts().filter(|s| !matches!(s, cst::Stmt::EmptyStmt(_)));
         let first = statements.next().ok_or_else(|| errors::at(self, text, text.len()))?;

@@ -259,6 +259,38 @@ pub(super) fn disguise_not(text: &str) -> Option<String> {
     (disguised != text).then_some(disguised)
 }
 
+/// `= ANY ((SELECT ...) UNION ...)` as `IN`, and `<> ALL` as `NOT IN`, which mean the same: squawk reads parentheses in
+/// parentheses there and not behind ANY. Every other character keeps its place.
+pub(super) fn disguise_any(text: &str) -> Option<String> {
+    let mut disguised = text.to_owned();
+    let mut last: [(usize, usize); 3] = [(0, 0); 3];
+    let mut at = 0;
+    for token in squawk_lexer::tokenize(text) {
+        let end = at + token.len as usize;
+        let trivia =
+            matches!(token.kind, TokenKind::Whitespace | TokenKind::LineComment | TokenKind::BlockComment { .. });
+        if !trivia {
+            let [op, word, open] = last.map(|(from, to)| text.get(from..to).unwrap_or(""));
+            if open == "(" && text.get(at..end) == Some("(") {
+                let is = |name: &str| word.eq_ignore_ascii_case(name);
+                let (from, to) = (last[0].0, last[1].1);
+                let word = match op {
+                    "=" if is("any") || is("some") => Some("IN"),
+                    ">" if is("all") && text.get(from.wrapping_sub(1)..from) == Some("<") => Some("NOT IN"),
+                    _ => None,
+                };
+                if let Some(word) = word {
+                    let from = from - usize::from(op == ">");
+                    disguised.replace_range(from..to, &format!("{word:>width$}", width = to - from));
+                }
+            }
+            last = [last[1], last[2], (at, end)];
+        }
+        at = end;
+    }
+    (disguised != text && disguised.len() == text.len()).then_some(disguised)
+}
+
 /// Operators of types that we do not have: text search, geometry, networks.
 const FOREIGN_OPERATORS: &[&str] = &[
     "@?", "@@", "@@@", "<->", "##", "~=", "<<=", ">>=", "|>>", "<<|", "&<|", "|&>", "?#", "?-", "?||", "?-|", "<^",
