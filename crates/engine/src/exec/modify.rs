@@ -336,9 +336,8 @@ impl Machine<'_> {
     ) -> Result<Arc<[Candidate]>, Stop> {
         if run.input.is_none() {
             let withs = run.withs.clone();
-            let found = self.with_context(&run.view.tables, params, &mut run.calls, |ctx| {
-                query::candidates(ctx, select, &withs)
-            })?;
+            let found = self
+                .with_context(&run.view.tables, params, &mut run.calls, |ctx| query::candidates(ctx, select, &withs))?;
             self.footprint.reads.iter_mut().for_each(|r| r.current = true);
             run.calls.clear();
             run.input = Some(Input::Candidates(found.into()));

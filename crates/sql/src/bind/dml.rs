@@ -198,9 +198,8 @@ impl Binder<'_> {
         let Some(update) = &conflict.update else { return Ok(OnConflict { arbiters, update: None }) };
         let (update, _) = self.in_level(|b| {
             b.target(table, alias)?;
-            // Its columns are reached through its name only.
-            b.add_rel("excluded".into(), table_rel(table), conflict.span)?;
-            b.level().visible.push(1);
+            let excluded = b.add_rel("excluded".into(), table_rel(table), conflict.span)?;
+            b.show(excluded);
             let set = b.assignments(table, &update.set)?;
             let filter = update.filter.as_ref();
             let filter = filter.map(|f| b.in_clause("WHERE", |b| b.condition(f, "WHERE"))).transpose()?;
@@ -259,9 +258,8 @@ impl Binder<'_> {
 
     /// `(a, b) = (SELECT ...)`: the query has a column for each.
     fn fit_row(&mut self, query: &ast::Query, set: &[ast::Assignment]) -> Result<()> {
-        let belongs = |(i, a): &(usize, &ast::Assignment)| {
-            matches!(a.value.kind, ast::ExprKind::SubqueryColumn(_, n) if n == *i)
-        };
+        let belongs =
+            |(i, a): &(usize, &ast::Assignment)| matches!(a.value.kind, ast::ExprKind::SubqueryColumn(_, n) if n == *i);
         let wanted = set.iter().enumerate().take_while(belongs).count();
         if self.query(query)?.columns.len() != wanted {
             return Err(Diagnostic::syntax(query.span, "number of columns does not match number of values"));

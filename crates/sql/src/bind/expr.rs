@@ -269,14 +269,7 @@ impl Binder<'_> {
         self.quantified_by(op, all, left, query, span)
     }
 
-    fn quantified_by(
-        &mut self,
-        op: &str,
-        all: bool,
-        left: Vec<Operand>,
-        mut query: Query,
-        span: Span,
-    ) -> Result<Expr> {
+    fn quantified_by(&mut self, op: &str, all: bool, left: Vec<Operand>, mut query: Query, span: Span) -> Result<Expr> {
         let (mut operands, mut ops) = (Vec::new(), Vec::new());
         for (column, (operand, at)) in left.into_iter().enumerate() {
             let (builtin, params) = resolve_operator(op, &[operand.ty, query.columns[column].ty], span)?;
