@@ -27,7 +27,7 @@ use crate::plan::WithScope;
 use crate::prepare::{Plan, Prepared};
 use crate::routine::{Code, RoutineFrame, Shape};
 use crate::session::{Frame, Notice, Outcome, Part, Reply, Session, SessionId, StatementFrame, StatementResult};
-use crate::ssi::Reader;
+use crate::ssi::{Planner, Reader};
 use crate::storage::Tables;
 use crate::transaction::{Snapshot, Transaction};
 
@@ -525,6 +525,7 @@ impl<'a> Machine<'a> {
         let serial = self.session.transaction.as_ref().and_then(|t| t.serial);
         let mut ssi = serial.and_then(|_| self.db.ssi.take());
         let statistics = ssi.is_some().then(|| self.db.statistics.clone()).unwrap_or_default();
+        let planner = ssi.is_some().then(|| Planner::of(&self.session.kept.settings)).unwrap_or_default();
         let mut host = SessionHost {
             catalog: &schema.catalog,
             db: &mut *self.db,
@@ -541,6 +542,7 @@ impl<'a> Machine<'a> {
             me,
             catalog: &schema.catalog,
             statistics: &statistics,
+            planner,
             noted: &mut self.footprint.serializable,
         });
         let result = act(&mut Context { view, params, host: &mut host, calls, reads, reader });

@@ -137,6 +137,8 @@ impl Engine {
 
 impl Driver for Engine {
     fn reset(&mut self, sessions: usize) {
+        // As the server's sessions, which scan tables in the order of the heap unless a program says otherwise.
+        const PLANNER: &str = "SET enable_indexscan = off; SET enable_indexonlyscan = off; SET enable_bitmapscan = off";
         self.db = Database::new().with_faults(self.faults);
         self.db.track_table_locks(true);
         self.setup = Some(self.db.open_session());
@@ -151,6 +153,8 @@ impl Driver for Engine {
                 several: false,
             })
             .collect();
+        (0..sessions).for_each(|who| self.submit(who, PLANNER));
+        self.settle();
     }
 
     fn setup(&mut self, statement: &str) -> Vec<Response> {

@@ -422,8 +422,7 @@ impl Machine<'_> {
     /// Writes a version and notes it in the footprint. At SERIALIZABLE, somebody's having read the old one may forbid it.
     pub(crate) fn write_row(&mut self, row: RowRef, before: Option<&Row>, after: Option<Row>) -> Result<(), SqlError> {
         let replaced = self.newest(row);
-        let watched = self.transaction().serial.is_some();
-        if watched {
+        if self.transaction().serial.is_some() {
             self.check_write(row, replaced.as_ref())?;
         }
         self.assign_xid();
@@ -433,7 +432,7 @@ impl Machine<'_> {
         self.tell_callers(row);
         let replaces = replaced.as_ref().map_or(0, |tuple| tuple.position);
         let key_position = replaced.as_ref().map_or(position, |tuple| tuple.key_position);
-        if watched {
+        if self.db.ssi.is_some() {
             self.note_version(row, replaced, after.clone().map(|values| (position, values)));
         }
         let schema = Arc::clone(self.schema());

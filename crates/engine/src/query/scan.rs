@@ -319,7 +319,7 @@ impl Run<'_> {
         rows: impl DoubleEndedIterator<Item = (RowId, &'t Tuple)>,
         sink: &mut Sink<'_>,
     ) -> Flow {
-        if ctx.reader.as_mut().is_some_and(|r| r.watches() && !r.skips_index(table, ctx.view)) {
+        if ctx.reader.as_mut().is_some_and(|r| r.watches() && r.follows(table, ctx.view)) {
             return match along.descending {
                 true => {
                     self.along_watched(ctx, step, table, (along, range), Runs::new(rows.rev(), along.columns), sink)

@@ -5,6 +5,7 @@
 //! then it is the rows that it came to.
 
 use std::cell::{Cell, RefCell};
+use std::cmp::Ordering;
 use std::ops::Bound;
 
 use isolde_sql::catalog::TableId;
@@ -16,6 +17,7 @@ use super::scan::{Along, Runs, key};
 use crate::eval::{Context, Interrupt, RelRow};
 use crate::plan::siread::{Search, Siread};
 use crate::plan::{Access, RelStep};
+use crate::ssi::Met;
 use crate::storage::{RowId, TableData, Tuple};
 
 type Visited = Vec<(RowId, u64, Row)>;
@@ -30,13 +32,15 @@ impl Run<'_> {
         if !reader.watches() {
             return Ok(());
         }
-        if reader.skips_index(table, view) {
-            return Ok(reader.scan(view, table)?);
-        }
+        let follows = reader.follows(table, view);
         match &step.siread {
-            _ if matches!(step.access, Access::Ordered { .. }) => Ok(()),
-            Siread::Sequential => Ok(reader.scan(view, table)?),
-            Siread::Index(searches) => searches.iter().try_for_each(|search| self.search(ctx, step, table, search)),
+            _ if matches!(step.access, Access::Ordered { .. }) && follows => Ok(()),
+            Siread::Index(searches)
+                if reader.searches(table, view) && (follows || searches.iter().all(|s| !s.conditions.is_empty())) =>
+            {
+                searches.iter().try_for_each(|search| self.search(ctx, step, table, search))
+            }
+            _ => Ok(reader.scan(view, table)?),
         }
     }
 
@@ -55,26 +59,32 @@ impl Run<'_> {
         }
         leading.iter().for_each(|value| reader.search(view, table, search.index, Some(value)));
         let unseen = reader.unseen(table);
+        let dead = reader.dead(table);
+        let mut met: Vec<(u64, Met<'_>)> = Vec::new();
         for (row, position, values) in found {
             self.slots[step.rel] = RelRow::of_table(row, position, values.clone());
-            if self.holds(ctx, &search.conditions)?
-                && let Some(reader) = ctx.reader.as_mut()
-            {
-                reader.fetch(view, &unseen, (table, row), position, &values)?;
+            if self.holds(ctx, &search.conditions)? {
+                met.push((position, Met::Seen(row, position, values)));
             }
         }
         for version in &unseen {
-            for values in version.on_the_way(view) {
-                self.slots[step.rel] = RelRow::new(values.clone());
-                if self.holds(ctx, &search.conditions)?
-                    && let Some(reader) = ctx.reader.as_mut()
-                {
-                    reader.pass(version)?;
-                    break;
-                }
+            let Some((at, values)) = version.behind_entry(view) else { continue };
+            self.slots[step.rel] = RelRow::new(values.clone());
+            if self.holds(ctx, &search.conditions)? {
+                met.push((at, Met::Unseen(version)));
             }
         }
-        Ok(())
+        for values in dead {
+            self.slots[step.rel] = RelRow::new(values);
+            if self.holds(ctx, &search.conditions)?
+                && let Some(reader) = &ctx.reader
+            {
+                reader.visit()?;
+            }
+        }
+        met.sort_by_key(|(at, _)| *at);
+        let Some(reader) = ctx.reader.as_mut() else { return Ok(()) };
+        Ok(reader.walk(view, table, &unseen, met.into_iter().map(|(_, met)| met))?)
     }
 
     /// The values of the index's first column that are searched for, if they are known, and at least the rows that a search finds. `None`: a
@@ -138,23 +148,26 @@ impl Run<'_> {
         reader.search(view, table, along.index, None);
         let unseen = reader.unseen(table);
         let first = along.columns.first().copied().unwrap_or_default();
-        for (row, position, values) in visited.iter().filter(|(_, _, values)| nulls || !values[first].is_null()) {
-            reader.fetch(view, &unseen, (table, *row), *position, values)?;
+        let last = visited.last().filter(|_| !exhausted.get()).map(|(_, _, values)| values.clone());
+        let order = |a: &Row, b: &Row| {
+            let order = along.columns.iter().map(|&c| a[c].cmp(&b[c])).find(|o| o.is_ne());
+            order.map_or(Ordering::Equal, |o| if along.descending { o.reverse() } else { o })
+        };
+        let passed = |values: &Row| {
+            (nulls || !values[first].is_null())
+                && inside(&values[first], &range)
+                && last.as_ref().is_none_or(|last| order(values, last).is_le())
+        };
+        let behind = unseen.iter().filter_map(|u| Some((u.behind_entry(view)?, u)));
+        let behind = behind.filter(|((_, values), _)| passed(values));
+        let mut met: Vec<(Row, Met<'_>)> = behind.map(|((_, values), u)| (values.clone(), Met::Unseen(u))).collect();
+        let seen = visited.into_iter().filter(|(_, _, values)| nulls || !values[first].is_null());
+        met.extend(seen.map(|(row, position, values)| (values.clone(), Met::Seen(row, position, values))));
+        met.sort_by(|(a, _), (b, _)| order(a, b));
+        if reader.dead(table).iter().any(passed) {
+            reader.visit()?;
         }
-        let last = visited.last().filter(|_| !exhausted.get()).map(|(_, _, values)| values);
-        for version in &unseen {
-            let met = |values: &&Row| {
-                (nulls || !values[first].is_null())
-                    && inside(&values[first], &range)
-                    && last.is_none_or(|last| {
-                        let order = along.columns.iter().map(|&c| values[c].cmp(&last[c])).find(|o| o.is_ne());
-                        order.is_none_or(|o| if along.descending { o.is_gt() } else { o.is_lt() })
-                    })
-            };
-            if version.on_the_way(view).iter().any(met) {
-                reader.pass(version)?;
-            }
-        }
+        reader.walk(view, table, &unseen, met.into_iter().map(|(_, met)| met))?;
         Ok(flow)
     }
 }

@@ -107,7 +107,7 @@ impl Settings {
         value.and_then(|v| v.parse::<i64>().ok()).unwrap_or(0) * 1000
     }
 
-    fn is_on(&self, name: &str) -> bool {
+    pub(crate) fn is_on(&self, name: &str) -> bool {
         self.raw(name).is_some_and(|v| &*v == "on")
     }
 

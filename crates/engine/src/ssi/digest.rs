@@ -4,7 +4,7 @@
 //! whose they are, and once committed by the order in which they did; tuples by the content of their rows, and by whether they are still
 //! the newest versions.
 
-use std::hash::{Hash, Hasher};
+use std::hash::Hash;
 
 use isolde_digest::Digester;
 
@@ -60,7 +60,8 @@ impl Database {
             self.hash_targets(x, h);
             hash_written(x, h);
         }
-        h.write_u8(0xff);
+        let remains = ssi.remains.iter().map(|(table, values)| row_digest(*table, values));
+        remains.fold(0u128, u128::wrapping_add).hash(h);
     }
 
     fn hash_targets(&self, x: &Xact, h: &mut Digester) {

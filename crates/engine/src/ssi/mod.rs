@@ -32,12 +32,13 @@ use std::sync::Arc;
 
 use imbl::{OrdMap, Vector};
 use isolde_sql::Row;
+use isolde_sql::catalog::TableId;
 use smallvec::SmallVec;
 
 use crate::lock::RowRef;
 use crate::session::SessionId;
 
-pub(crate) use read::{Reader, Statistics};
+pub(crate) use read::{Met, Planner, Reader, Statistics};
 use target::{Held, Target};
 
 /// A serializable transaction, in order of snapshots. Never used again.
@@ -53,6 +54,8 @@ pub(crate) struct Ssi {
     seq: u64,
     /// Everything committed up to here has overlapped only such that could not write.
     cleared_through: u64,
+    /// Every version that anybody has written meanwhile, also those that were taken back: an index leads to all of them.
+    remains: Vector<(TableId, Row)>,
 }
 
 /// A serializable transaction.

@@ -7,12 +7,12 @@
 
 use isolde_sql::catalog::{Catalog, Table, TableId};
 use isolde_sql::{Row, SqlError, Value};
-use smallvec::SmallVec;
 
 use super::target::{Held, Relation, Target};
 use super::{NewVersion, Ssi, XactId, page};
 use crate::database::row_digest;
 use crate::lock::RowRef;
+use crate::settings::Settings;
 use crate::storage::{RowId, TableData, Tables, Tuple};
 
 /// A serializable transaction that reads.
@@ -21,6 +21,7 @@ pub(crate) struct Reader<'a> {
     pub(crate) me: XactId,
     pub(crate) catalog: &'a Catalog,
     pub(crate) statistics: &'a Statistics,
+    pub(crate) planner: Planner,
     /// It reads or has read something that others may notice.
     pub(crate) noted: &'a mut bool,
 }
@@ -44,6 +45,31 @@ impl Statistics {
     }
 }
 
+/// What a session lets the planner do.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Planner {
+    index: bool,
+    bitmap: bool,
+    sequential: bool,
+}
+
+impl Default for Planner {
+    fn default() -> Self {
+        Planner { index: true, bitmap: true, sequential: true }
+    }
+}
+
+impl Planner {
+    /// As `enable_indexscan` and its kin say.
+    pub(crate) fn of(settings: &Settings) -> Self {
+        Planner {
+            index: settings.is_on("enable_indexscan"),
+            bitmap: settings.is_on("enable_bitmapscan"),
+            sequential: settings.is_on("enable_seqscan"),
+        }
+    }
+}
+
 /// A version that somebody else has written, and which is not in the snapshot; or only the end of one that is.
 #[derive(Clone, Debug)]
 pub(crate) struct Unseen {
@@ -55,20 +81,28 @@ pub(crate) struct Unseen {
 }
 
 impl Unseen {
-    /// The versions that a search in an index comes to, if it searches there: the one that the view has, and the new one
-    /// unless the view has another behind the same entry.
-    pub(crate) fn on_the_way(&self, view: &Tables) -> SmallVec<[&Row; 2]> {
+    /// The new version, if a search in an index may come to it: not if the view has another behind the same entry. With where
+    /// its entry points to.
+    pub(crate) fn behind_entry(&self, view: &Tables) -> Option<(u64, &Row)> {
         let seen = view.version(self.row).map(|tuple| tuple.position);
-        let old = self.old.iter().filter(|(position, _)| seen == Some(*position)).map(|(_, values)| values);
-        let new = self.new.iter().filter(|new| seen.is_none_or(|seen| new.root > seen)).map(|new| &new.values);
-        old.chain(new).collect()
+        let new = self.new.as_ref().filter(|new| seen.is_none_or(|seen| new.root > seen))?;
+        Some((new.root, &new.values))
     }
 
-    /// Whether a scan of the whole heap meets it.
-    fn is_met_by_scan(&self, view: &Tables) -> bool {
+    /// Where a scan of the whole heap meets it: at the version it replaced, if that is visible, and at its own.
+    fn in_heap(&self, view: &Tables) -> impl Iterator<Item = u64> + use<'_> {
         let seen = view.version(self.row).map(|tuple| tuple.position);
-        self.new.is_some() || self.old.as_ref().is_some_and(|(position, _)| seen == Some(*position))
+        let old = self.old.as_ref().map(|(position, _)| *position).filter(|old| seen == Some(*old));
+        old.into_iter().chain(self.new.as_ref().map(|new| new.position))
     }
+}
+
+/// A version that a search in an index comes to.
+pub(crate) enum Met<'a> {
+    /// It is visible.
+    Seen(RowId, u64, Row),
+    /// It is not.
+    Unseen(&'a Unseen),
 }
 
 impl Reader<'_> {
@@ -84,9 +118,15 @@ impl Reader<'_> {
         watches
     }
 
-    /// Whether an index is passed over because the table is known to be small.
-    pub(crate) fn skips_index(&self, table: TableId, view: &Tables) -> bool {
-        self.statistics.skips_index(self.catalog.table(table), view.table(table))
+    /// Whether an index is searched where it serves: not if the table is known to be small, or the session forbids it.
+    pub(crate) fn searches(&self, table: TableId, view: &Tables) -> bool {
+        let small = || self.statistics.skips_index(self.catalog.table(table), view.table(table));
+        (self.planner.index || self.planner.bitmap) && !(self.planner.sequential && small())
+    }
+
+    /// Whether an index is followed for its order.
+    pub(crate) fn follows(&self, table: TableId, view: &Tables) -> bool {
+        self.planner.index && self.searches(table, view)
     }
 
     /// A sequential scan.
@@ -97,10 +137,10 @@ impl Reader<'_> {
         if !is_empty {
             self.ssi.visit(self.me)?;
         }
-        for version in unseen.iter().filter(|u| u.is_met_by_scan(view)) {
-            self.ssi.missed(self.me, version.writer)?;
-        }
-        Ok(())
+        let mut met: Vec<(u64, XactId)> =
+            unseen.iter().flat_map(|u| u.in_heap(view).map(move |position| (position, u.writer))).collect();
+        met.sort_unstable();
+        met.into_iter().try_for_each(|(_, writer)| self.ssi.missed(self.me, writer))
     }
 
     /// A search in an index: the leaf of a key, or as many as there are.
@@ -113,8 +153,26 @@ impl Reader<'_> {
         self.ssi.hold(self.me, target, Held { page, tuple: None });
     }
 
-    /// A visible version behind an entry of an index.
-    pub(crate) fn fetch(
+    /// Goes through the versions that a search came to, in order.
+    pub(crate) fn walk<'m>(
+        &mut self,
+        view: &Tables,
+        table: TableId,
+        unseen: &[Unseen],
+        met: impl IntoIterator<Item = Met<'m>>,
+    ) -> Result<(), SqlError> {
+        for version in met {
+            self.ssi.visit(self.me)?;
+            match version {
+                Met::Seen(row, position, values) => self.fetch(view, unseen, (table, row), position, &values)?,
+                Met::Unseen(version) => self.ssi.missed(self.me, version.writer)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// A visible version: somebody may have replaced it.
+    fn fetch(
         &mut self,
         view: &Tables,
         unseen: &[Unseen],
@@ -122,7 +180,6 @@ impl Reader<'_> {
         position: u64,
         values: &Row,
     ) -> Result<(), SqlError> {
-        self.ssi.visit(self.me)?;
         let replaced = |u: &&Unseen| u.row == row && u.old.as_ref().is_some_and(|(old, _)| *old == position);
         for version in unseen.iter().filter(replaced) {
             self.ssi.missed(self.me, version.writer)?;
@@ -135,10 +192,21 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// A search met what it may not see.
-    pub(crate) fn pass(&mut self, version: &Unseen) -> Result<(), SqlError> {
-        self.ssi.visit(self.me)?;
-        self.ssi.missed(self.me, version.writer)
+    /// Versions that are visible to nobody or to others alone, but that a search comes to all the same: one that must fail does
+    /// so there. Nobody else need ask.
+    pub(crate) fn dead(&self, table: TableId) -> Vec<Row> {
+        if self.ssi.visit(self.me).is_ok() {
+            return Vec::new();
+        }
+        let replaced = self.ssi.xacts.iter().flat_map(|x| &x.written).filter(|w| w.row.0 == table);
+        let replaced = replaced.filter_map(|w| w.old.as_ref()).map(|(_, values)| values.clone());
+        let remains = self.ssi.remains.iter().filter(|(of, _)| *of == table).map(|(_, values)| values.clone());
+        replaced.chain(remains).collect()
+    }
+
+    /// A search came to such a version.
+    pub(crate) fn visit(&self) -> Result<(), SqlError> {
+        self.ssi.visit(self.me)
     }
 
     /// What others have written in a table that the snapshot does not have.
@@ -159,24 +227,26 @@ impl Reader<'_> {
         index: Option<usize>,
         key: &[(usize, Value)],
     ) -> Result<(), SqlError> {
-        let Some(index) = index.filter(|_| !self.skips_index(table, view)) else { return self.scan(view, table) };
+        let Some(index) = index.filter(|_| self.searches(table, view)) else { return self.scan(view, table) };
         let first = self.catalog.table(table).indexes[index].columns.first();
         let leading = key.iter().find(|(column, _)| Some(column) == first).map(|(_, value)| value);
         self.search(view, table, index, leading);
         let unseen = self.unseen(table);
         let meets = |row: &Row| key.iter().all(|(column, value)| row[*column] == *value);
         let data = view.table(table);
-        let found: Vec<(RowId, Tuple)> = match leading {
-            Some(leading) => {
-                data.lookup(index, std::slice::from_ref(leading)).map(|(row, t)| (row, t.clone())).collect()
-            }
-            None => data.iter().map(|(row, t)| (row, t.clone())).collect(),
+        let seen = |(row, t): (RowId, &Tuple)| (t.position, Met::Seen(row, t.position, t.values.clone()));
+        let matching = |(_, t): &(RowId, &Tuple)| meets(&t.values);
+        let mut met: Vec<(u64, Met<'_>)> = match leading {
+            Some(leading) => data.lookup(index, std::slice::from_ref(leading)).filter(matching).map(seen).collect(),
+            None => data.iter().filter(matching).map(seen).collect(),
         };
-        for (row, tuple) in found.iter().filter(|(_, tuple)| meets(&tuple.values)) {
-            self.fetch(view, &unseen, (table, *row), tuple.position, &tuple.values)?;
+        let behind = unseen.iter().filter_map(|u| Some((u.behind_entry(view)?, u)));
+        met.extend(behind.filter(|((_, values), _)| meets(values)).map(|((at, _), u)| (at, Met::Unseen(u))));
+        met.sort_by_key(|(at, _)| *at);
+        if self.dead(table).iter().any(meets) {
+            self.visit()?;
         }
-        let met = unseen.iter().filter(|u| u.on_the_way(view).into_iter().any(meets));
-        met.into_iter().try_for_each(|version| self.pass(version))
+        self.walk(view, table, &unseen, met.into_iter().map(|(_, met)| met))
     }
 }
 

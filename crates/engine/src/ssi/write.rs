@@ -6,7 +6,7 @@ use isolde_sql::ast::Isolation;
 use isolde_sql::catalog::TableId;
 use isolde_sql::{Row, SqlError, Value};
 
-use super::read::Reader;
+use super::read::{Planner, Reader};
 use super::target::{Relation, Target};
 use super::{Begin, NewVersion, Ssi, Written, XactId, page};
 use crate::database::Database;
@@ -131,8 +131,11 @@ impl Machine<'_> {
         targets.iter().try_for_each(|target| ssi.check_target(me, *target, keeps))
     }
 
-    /// A version was written; `old` is the one it replaces.
+    /// A version was written, by whomever, while serializable transactions are watched; `old` is the one it replaces.
     pub(crate) fn note_version(&mut self, row: RowRef, old: Option<Tuple>, new: Option<(u64, Row)>) {
+        if let (Some((_, values)), Some(ssi)) = (&new, self.ssi_mut()) {
+            ssi.remains.push_back((row.0, values.clone()));
+        }
         let Some(me) = self.serial() else { return };
         let shares_entries = old.as_ref().zip(new.as_ref()).is_some_and(|(old, (_, new))| {
             let mut columns = self.catalog().table(row.0).indexes.iter().flat_map(|index| &index.columns);
@@ -190,9 +193,10 @@ impl Machine<'_> {
         let Some(me) = self.serial() else { return Ok(()) };
         let schema = self.schema().clone();
         let statistics = self.db.statistics.clone();
+        let planner = Planner::of(&self.session.kept.settings);
         let noted = &mut self.footprint.serializable;
         let Some(ssi) = self.db.ssi.as_mut().map(Arc::make_mut) else { return Ok(()) };
-        let mut reader = Reader { ssi, me, catalog: &schema.catalog, statistics: &statistics, noted };
+        let mut reader = Reader { ssi, me, catalog: &schema.catalog, statistics: &statistics, planner, noted };
         if reader.watches() { reader.look_up(view, table, index, key) } else { Ok(()) }
     }
 
