@@ -107,8 +107,13 @@ impl Settings {
         value.and_then(|v| v.parse::<i64>().ok()).unwrap_or(0) * 1000
     }
 
-    pub(crate) fn is_on(&self, name: &str) -> bool {
+    fn is_on(&self, name: &str) -> bool {
         self.raw(name).is_some_and(|v| &*v == "on")
+    }
+
+    /// Whether something that is on by itself was switched off.
+    pub(crate) fn is_off(&self, name: &str) -> bool {
+        self.raw(name).is_some_and(|v| &*v == "off")
     }
 
     /// Puts what changes behaviour into the session's options.

@@ -63,9 +63,9 @@ impl Planner {
     /// As `enable_indexscan` and its kin say.
     pub(crate) fn of(settings: &Settings) -> Self {
         Planner {
-            index: settings.is_on("enable_indexscan"),
-            bitmap: settings.is_on("enable_bitmapscan"),
-            sequential: settings.is_on("enable_seqscan"),
+            index: !settings.is_off("enable_indexscan"),
+            bitmap: !settings.is_off("enable_bitmapscan"),
+            sequential: !settings.is_off("enable_seqscan"),
         }
     }
 }
