@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use isolde_sql::ast::{Discard, Maintenance};
+use isolde_sql::catalog::TableId;
 use isolde_sql::typed::{OutputColumn, PreparedStatement, SessionCommand};
 use isolde_sql::{SqlError, SqlState, Type, Value, bind};
 
@@ -54,7 +55,7 @@ impl Machine<'_> {
                 Ok("DEALLOCATE ALL")
             }
             SessionCommand::Discard(what) => self.discard(*what),
-            SessionCommand::Maintain { work, .. } => self.maintain(*work),
+            SessionCommand::Maintain { work, tables } => self.maintain(*work, tables),
             SessionCommand::Listen(channel) => self.say(Message::Listen(channel.clone()), "LISTEN"),
             SessionCommand::Unlisten(Some(channel)) => self.say(Message::Unlisten(channel.clone()), "UNLISTEN"),
             SessionCommand::Unlisten(None) => self.say(Message::UnlistenAll, "UNLISTEN"),
@@ -146,9 +147,15 @@ impl Machine<'_> {
     }
 
     /// Work that no query can observe: only where it may stand is checked.
-    fn maintain(&mut self, work: Maintenance) -> Result<&'static str, SqlError> {
+    fn maintain(&mut self, work: Maintenance, tables: &[TableId]) -> Result<&'static str, SqlError> {
         if work == Maintenance::Vacuum {
             self.not_in_block(work.name())?;
+        }
+        if matches!(work, Maintenance::Vacuum | Maintenance::Analyze) {
+            // The planner knows now how large they are.
+            let all = (0..self.db.committed.len()).filter(|_| tables.is_empty()).map(|n| TableId(n as u32));
+            let known = tables.iter().copied().chain(all);
+            Arc::make_mut(&mut self.db.statistics).known.extend(known);
         }
         Ok(work.name())
     }

@@ -64,6 +64,9 @@ impl Machine<'_> {
                 self.check_entry(row, next, index.columns.first().map(|&c| &values[c]))?;
             }
             next += 1;
+            if self.db.ssi.is_some() {
+                self.note_entries(row, next);
+            }
             run.probing = Some((row, next));
         }
         Ok(())

@@ -59,7 +59,7 @@ impl Run<'_> {
         }
         leading.iter().for_each(|value| reader.search(view, table, search.index, Some(value)));
         let unseen = reader.unseen(table);
-        let dead = reader.dead(table);
+        let dead = reader.dead(table, search.index);
         let mut met: Vec<(u64, Met<'_>)> = Vec::new();
         for (row, position, values) in found {
             self.slots[step.rel] = RelRow::of_table(row, position, values.clone());
@@ -164,7 +164,7 @@ impl Run<'_> {
         let seen = visited.into_iter().filter(|(_, _, values)| nulls || !values[first].is_null());
         met.extend(seen.map(|(row, position, values)| (values.clone(), Met::Seen(row, position, values))));
         met.sort_by(|(a, _), (b, _)| order(a, b));
-        if reader.dead(table).iter().any(passed) {
+        if reader.dead(table, along.index).iter().any(passed) {
             reader.visit()?;
         }
         reader.walk(view, table, &unseen, met.into_iter().map(|(_, met)| met))?;

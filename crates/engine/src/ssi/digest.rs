@@ -60,7 +60,7 @@ impl Database {
             self.hash_targets(x, h);
             hash_written(x, h);
         }
-        let remains = ssi.remains.iter().map(|(table, values)| row_digest(*table, values));
+        let remains = ssi.remains.iter().map(|r| isolde_digest::tagged(0x77, (r.row.0, &r.values, r.entered)));
         remains.fold(0u128, u128::wrapping_add).hash(h);
     }
 

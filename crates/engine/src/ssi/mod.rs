@@ -32,7 +32,6 @@ use std::sync::Arc;
 
 use imbl::{OrdMap, Vector};
 use isolde_sql::Row;
-use isolde_sql::catalog::TableId;
 use smallvec::SmallVec;
 
 use crate::lock::RowRef;
@@ -54,8 +53,8 @@ pub(crate) struct Ssi {
     seq: u64,
     /// Everything committed up to here has overlapped only such that could not write.
     cleared_through: u64,
-    /// Every version that anybody has written meanwhile, also those that were taken back: an index leads to all of them.
-    remains: Vector<(TableId, Row)>,
+    /// Every version that anybody has written meanwhile, also those that were taken back: they are all still there.
+    remains: Vector<Remains>,
 }
 
 /// A serializable transaction.
@@ -114,6 +113,15 @@ pub(crate) struct Written {
     row: RowRef,
     old: Option<(u64, Row)>,
     new: Option<NewVersion>,
+}
+
+/// A version that was written, whatever became of it.
+#[derive(Clone, Debug)]
+struct Remains {
+    row: RowRef,
+    values: Row,
+    /// It has got as far as this many of the table's indexes.
+    entered: usize,
 }
 
 /// A version that was written.

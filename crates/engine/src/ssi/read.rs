@@ -93,7 +93,9 @@ impl Unseen {
     fn in_heap(&self, view: &Tables) -> impl Iterator<Item = u64> + use<'_> {
         let seen = view.version(self.row).map(|tuple| tuple.position);
         let old = self.old.as_ref().map(|(position, _)| *position).filter(|old| seen == Some(*old));
-        old.into_iter().chain(self.new.as_ref().map(|new| new.position))
+        // Whoever looks at the newest state may well see it.
+        let new = self.new.as_ref().map(|new| new.position).filter(|new| seen != Some(*new));
+        old.into_iter().chain(new)
     }
 }
 
@@ -133,7 +135,7 @@ impl Reader<'_> {
     pub(crate) fn scan(&mut self, view: &Tables, table: TableId) -> Result<(), SqlError> {
         self.ssi.hold(self.me, Target::Relation(Relation::heap(table)), Held { page: 0, tuple: None });
         let unseen = self.unseen(table);
-        let is_empty = view.table(table).is_unused() && unseen.is_empty();
+        let is_empty = view.table(table).is_unused() && self.ssi.remains.iter().all(|r| r.row.0 != table);
         if !is_empty {
             self.ssi.visit(self.me)?;
         }
@@ -194,13 +196,14 @@ impl Reader<'_> {
 
     /// Versions that are visible to nobody or to others alone, but that a search comes to all the same: one that must fail does
     /// so there. Nobody else need ask.
-    pub(crate) fn dead(&self, table: TableId) -> Vec<Row> {
+    pub(crate) fn dead(&self, table: TableId, index: usize) -> Vec<Row> {
         if self.ssi.visit(self.me).is_ok() {
             return Vec::new();
         }
         let replaced = self.ssi.xacts.iter().flat_map(|x| &x.written).filter(|w| w.row.0 == table);
         let replaced = replaced.filter_map(|w| w.old.as_ref()).map(|(_, values)| values.clone());
-        let remains = self.ssi.remains.iter().filter(|(of, _)| *of == table).map(|(_, values)| values.clone());
+        let remains = self.ssi.remains.iter().filter(|r| r.row.0 == table && index < r.entered);
+        let remains = remains.map(|r| r.values.clone());
         replaced.chain(remains).collect()
     }
 
@@ -243,7 +246,7 @@ impl Reader<'_> {
         let behind = unseen.iter().filter_map(|u| Some((u.behind_entry(view)?, u)));
         met.extend(behind.filter(|((_, values), _)| meets(values)).map(|((at, _), u)| (at, Met::Unseen(u))));
         met.sort_by_key(|(at, _)| *at);
-        if self.dead(table).iter().any(meets) {
+        if self.dead(table, index).iter().any(meets) {
             self.visit()?;
         }
         self.walk(view, table, &unseen, met.into_iter().map(|(_, met)| met))

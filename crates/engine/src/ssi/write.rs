@@ -8,7 +8,7 @@ use isolde_sql::{Row, SqlError, Value};
 
 use super::read::{Planner, Reader};
 use super::target::{Relation, Target};
-use super::{Begin, NewVersion, Ssi, Written, XactId, page};
+use super::{Begin, NewVersion, Remains, Ssi, Written, XactId, page};
 use crate::database::Database;
 use crate::footprint::SnapshotTaken;
 use crate::lock::{self, RowRef, SessionSet};
@@ -134,7 +134,7 @@ impl Machine<'_> {
     /// A version was written, by whomever, while serializable transactions are watched; `old` is the one it replaces.
     pub(crate) fn note_version(&mut self, row: RowRef, old: Option<Tuple>, new: Option<(u64, Row)>) {
         if let (Some((_, values)), Some(ssi)) = (&new, self.ssi_mut()) {
-            ssi.remains.push_back((row.0, values.clone()));
+            ssi.remains.push_back(Remains { row, values: values.clone(), entered: 0 });
         }
         let Some(me) = self.serial() else { return };
         let shares_entries = old.as_ref().zip(new.as_ref()).is_some_and(|(old, (_, new))| {
@@ -153,6 +153,15 @@ impl Machine<'_> {
         let old = old.map(|tuple| (tuple.position, tuple.values));
         if let Some(mine) = ssi.get_mut(me) {
             mine.written.push_back(Written { row, old, new });
+        }
+    }
+
+    /// The row just written is in the first `count` indexes of its table.
+    pub(crate) fn note_entries(&mut self, row: RowRef, count: usize) {
+        if let Some(ssi) = self.ssi_mut()
+            && let Some(place) = ssi.remains.iter().rposition(|r| r.row == row)
+        {
+            ssi.remains[place].entered = count;
         }
     }
 
