@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use isolde_sql::ast::Isolation;
 use isolde_sql::typed::StatementKind;
 use isolde_sql::{SqlError, SqlState};
 
@@ -126,9 +127,17 @@ impl Machine<'_> {
         if self.session.transaction.is_none() {
             self.begin_implicit();
         }
+        self.take_snapshot_if_kept();
+    }
+
+    /// Takes the snapshot of a transaction that keeps one and has none yet.
+    pub(crate) fn take_snapshot_if_kept(&mut self) {
         let (db, schema) = (&*self.db, self.schema().clone());
-        if let Some(t) =
-            self.session.transaction.as_mut().filter(|t| t.keeps_snapshot() && t.snapshot.is_none() && !t.failed)
+        if let Some(t) = self
+            .session
+            .transaction
+            .as_mut()
+            .filter(|t| t.isolation == Isolation::RepeatableRead && t.snapshot.is_none() && !t.failed)
         {
             t.begin_statement(&schema.catalog, &db.committed, db.committed_digest, db.epoch);
             self.footprint.snapshot = Some(SnapshotTaken::Transaction);

@@ -419,10 +419,13 @@ impl<'a> Machine<'a> {
         match &frame.prepared.statement.kind {
             StatementKind::Call(..) if frame.running.as_ref().is_some_and(|r| r.entered) => {
                 self.session.frames.pop();
+                self.take_snapshot_if_kept();
                 self.deliver(outs)
             }
+            // The transaction has its snapshot then, even if nothing was read.
             StatementKind::Do(_) => {
                 self.session.frames.pop();
+                self.take_snapshot_if_kept();
                 self.deliver(Produced::nothing("DO"))
             }
             _ => {

@@ -135,6 +135,9 @@ impl Engine {
     }
 }
 
+/// Statements that take more steps than this never end.
+const STEPS_MAX: usize = 100_000;
+
 impl Driver for Engine {
     fn reset(&mut self, sessions: usize) {
         // As the server's sessions, which scan tables in the order of the heap unless a program says otherwise.
@@ -183,8 +186,11 @@ impl Driver for Engine {
     }
 
     fn settle(&mut self) -> Vec<(usize, Vec<Response>)> {
+        let mut steps = 0;
         loop {
             while let Some(who) = self.runnable() {
+                steps += 1;
+                assert!(steps < STEPS_MAX, "the engine does not come to rest");
                 self.step(who);
             }
             if !self.check_deadlocks() {

@@ -551,6 +551,9 @@ fn series_values(args: &[Value]) -> Result<Vec<Value>, SqlError> {
     Ok(values)
 }
 
+/// Rows are held in memory: a series that cannot be is refused rather than begun.
+const SERIES_MAX: i64 = 20_000_000;
+
 /// Start, end and step; `None` if one of them is NULL.
 fn series_bounds(args: &[Value]) -> Result<Option<(i64, i64, i64)>, SqlError> {
     let unsupported = || {
@@ -564,6 +567,13 @@ fn series_bounds(args: &[Value]) -> Result<Option<(i64, i64, i64)>, SqlError> {
             Value::Int(n) => numbers.push(*n),
             _ => return Err(unsupported()),
         }
+    }
+    if let [from, to] | [from, to, 1] = numbers.as_slice()
+        && to.saturating_sub(*from) >= SERIES_MAX
+    {
+        let message =
+            format!("a generate_series of more than {SERIES_MAX} rows is not supported by the embedded engine");
+        return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
     }
     match numbers.as_slice() {
         [_, _, 0] => Err(SqlError::new(SqlState::INVALID_PARAMETER_VALUE, "step size cannot equal zero")),
