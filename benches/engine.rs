@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use isolde_engine::{Database, Prepared, SessionId};
 use isolde_explore::{Matching, Search, Strategy, Visit, on_leaf};
+use isolde_scenario::spec::{self, Spec};
 use isolde_scenario::{Scenario, ScenarioSystem, file};
 use isolde_sql::{Type, Value, parse};
 
@@ -34,6 +35,7 @@ fn main() {
     statements(&bench);
     snapshots(&bench, large);
     exploration(&bench);
+    specs(&bench);
 }
 
 struct Bench {
@@ -125,6 +127,18 @@ fn exploration(bench: &Bench) {
         });
         line(name, ns / steps as f64, &format!("{steps} steps a search"));
     }
+}
+
+/// Permutations of a spec with three sessions, set-up and teardown included.
+fn specs(bench: &Bench) {
+    let text = include_str!("three-sessions.spec");
+    let spec = Spec::parse("three-sessions.spec", text).expect("the spec parses");
+    let mut permutations = 0;
+    let ns = bench.measure(|_| {
+        let run = spec::run(&spec, &mut |_| ControlFlow::Continue(())).expect("the spec runs");
+        permutations = black_box(run).permutations;
+    });
+    line("isolde spec, three sessions, one permutation", ns / permutations as f64, &format!("{permutations} a run"));
 }
 
 /// Accounts 1..=rows with a balance of 100, and a session.

@@ -61,6 +61,10 @@ pub(crate) enum Command {
     #[command(long_about = REPLAY_ABOUT, after_long_help = REPLAY_LONG_HELP)]
     Replay(Replay),
 
+    /// Run PostgreSQL isolation specs and print what isolationtester prints
+    #[command(long_about = SPEC_ABOUT, after_long_help = SPEC_LONG_HELP)]
+    Spec(Spec),
+
     /// Print a completion script for a shell
     ///
     /// For bash: isolde completions bash > ~/.local/share/bash-completion/completions/isolde
@@ -134,6 +138,56 @@ Exit codes:
 
 Example:
   isolde replay examples/withdraw/withdraw.sql alice bob";
+
+const SPEC_ABOUT: &str = "\
+Run PostgreSQL isolation specs and print what isolationtester prints.
+
+A .spec file, the format of PostgreSQL's own isolation tests, has sessions with steps, and permutations that say in \
+which order the steps are sent; without permutations all interleavings are run. The output is that of isolationtester, \
+byte for byte, but there is no server, and a run takes milliseconds: what waits for a timeout does not wait.
+
+With --expected the output is compared with a directory of recorded ones, as pg_isolation_regress does: NAME.spec with \
+NAME.out, or one of NAME_1.out to NAME_9.out.";
+
+const SPEC_LONG_HELP: &str = "\
+Exit codes:
+  0  every spec was run, and printed what was expected
+  1  some output differs, or isolationtester would have given up
+  2  the command line or a spec has a mistake, or uses SQL that the engine does not support
+
+Examples:
+  isolde spec deadlock.spec
+  isolde spec --permutation 'a1 b1 a2' deadlock.spec
+  isolde spec --expected expected specs/*.spec";
+
+/// `isolde spec`
+#[derive(Debug, Args)]
+pub(crate) struct Spec {
+    /// Spec files; - is standard input
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+
+    /// Compare with the recorded outputs in this directory
+    ///
+    /// There is a line for each file, with a unified diff below it where the output differs.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) expected: Option<PathBuf>,
+
+    /// Run only this permutation: names of steps
+    #[arg(long, value_name = "STEPS")]
+    pub(crate) permutation: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) output: Output,
+
+    /// Print a line for each file, and no outputs or diffs
+    #[arg(long, short, help_heading = "Output")]
+    pub(crate) quiet: bool,
+
+    /// Show no progress, even on a terminal
+    #[arg(long, help_heading = "Output")]
+    pub(crate) no_progress: bool,
+}
 
 /// `isolde explore`
 #[derive(Debug, Args)]

@@ -9,6 +9,7 @@ mod explore;
 mod input;
 mod page;
 mod replay;
+mod spec;
 mod watch;
 
 use std::process::ExitCode;
@@ -53,6 +54,7 @@ fn run(cli: Cli) -> u8 {
     let done = match cli.command {
         Command::Explore(explore) => explore::run(&explore, color),
         Command::Replay(replay) => replay::run(&replay, color),
+        Command::Spec(spec) => spec::run(&spec, color),
         Command::Completions { shell } => {
             clap_complete::generate(shell, &mut Cli::command(), "isolde", &mut std::io::stdout());
             Ok(0)

@@ -65,6 +65,16 @@ impl Page {
         }
     }
 
+    /// Whether answers are for programs.
+    pub(crate) fn is_json(&self) -> bool {
+        self.format == Format::Json
+    }
+
+    /// Writes text as it is.
+    pub(crate) fn verbatim(&mut self, text: &str) -> Result<(), Mistake> {
+        self.write(text)
+    }
+
     /// Writes a line between answers, for people only.
     pub(crate) fn remark(&mut self, text: &str) -> Result<(), Mistake> {
         match self.format {

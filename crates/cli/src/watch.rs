@@ -58,6 +58,11 @@ impl Watch {
 
     /// Takes in how far the search has come, and says whether it must stop.
     pub(crate) fn look(&mut self, progress: &Progress) -> ControlFlow<Limit> {
+        self.tell(|elapsed| words(progress, elapsed))
+    }
+
+    /// The same for anything that can be put in words.
+    pub(crate) fn tell(&mut self, words: impl FnOnce(Duration) -> String) -> ControlFlow<Limit> {
         if interrupted() {
             return Break(Limit::Interrupt);
         }
@@ -67,7 +72,7 @@ impl Watch {
         }
         if let Some(file) = self.shown.as_deref().filter(|_| elapsed >= self.next_change) {
             let line = self.line.get_or_insert_with(|| progress_line(file));
-            line.set_message(format!("{} s  {}", elapsed.as_secs(), words(progress, elapsed)));
+            line.set_message(format!("{} s  {}", elapsed.as_secs(), words(elapsed)));
             line.tick();
             self.next_change = elapsed + REFRESH;
         }

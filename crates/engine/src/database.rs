@@ -160,9 +160,10 @@ impl Database {
             .ok();
     }
 
-    /// Tells whether a statement was prepared for the present catalog.
-    pub fn catalog_mark(&self) -> CatalogMark {
-        CatalogMark(self.schema.clone())
+    /// Tells whether a statement was prepared for the catalog that a session sees now.
+    pub fn catalog_mark(&self, session: SessionId) -> CatalogMark {
+        let own = self.sessions[session.0].transaction.as_ref().and_then(|t| t.definitions.schema.as_ref());
+        CatalogMark(own.unwrap_or(&self.schema).clone())
     }
 
     /// What is defined.

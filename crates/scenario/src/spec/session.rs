@@ -235,7 +235,7 @@ impl<'a> Connections<'a> {
                         n if next + 1 == n => Part::Last,
                         _ => Part::More,
                     };
-                    match statements[next].prepared(&self.db, self.spec) {
+                    match statements[next].prepared(&self.db, session, self.spec) {
                         Ok(prepared) => {
                             if matches!(prepared.statement.kind, StatementKind::Query(_)) {
                                 self.connections[who].unread.push(Message::Columns);
@@ -311,13 +311,13 @@ impl Script {
 }
 
 impl Parsed {
-    fn prepared(&self, db: &Database, spec: &Spec) -> Result<Arc<Prepared>, Diagnostic> {
-        let mark = db.catalog_mark();
+    fn prepared(&self, db: &Database, session: SessionId, spec: &Spec) -> Result<Arc<Prepared>, Diagnostic> {
+        let mark = db.catalog_mark(session);
         let mut plan = self.plan.borrow_mut();
         match &*plan {
             Some((made_for, prepared)) if *made_for == mark => Ok(prepared.clone()),
             _ => {
-                let prepared = db.prepare(&self.statement, &spec.text, &[])?;
+                let prepared = db.prepare_in(session, &self.statement, &spec.text, &[])?;
                 *plan = Some((mark, prepared.clone()));
                 Ok(prepared)
             }

@@ -1,0 +1,195 @@
+//! `isolde spec`: what isolationtester prints, or how that differs from what was expected.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use indicatif::HumanCount;
+use isolde_scenario::spec::{self, Run, Spec};
+use serde_json::json;
+use similar::TextDiff;
+
+use crate::args::{self, Color};
+use crate::complain::Mistake;
+use crate::page::{self, Page};
+use crate::watch::{self, Watch};
+use crate::{EXIT_MISTAKE, input};
+
+/// An output differs from what was expected, or the tester would have given up.
+const EXIT_DIFFERS: u8 = 1;
+
+/// Runs every spec, and says what to exit with.
+pub(crate) fn run(args: &args::Spec, color: Color) -> Result<u8, Mistake> {
+    let mut page = Page::open(&args.output, color)?;
+    let mut tally = Tally::default();
+    for file in &args.files {
+        match run_file(args, file) {
+            Ok(outcome) => {
+                tally.count(&outcome);
+                outcome.write(args, &mut page)?;
+            }
+            Err(mistake) => {
+                tally.mistakes += 1;
+                page::complain(&mistake, color);
+            }
+        }
+        if watch::interrupted() {
+            break;
+        }
+    }
+    if args.files.len() > 1 && (args.expected.is_some() || args.quiet) {
+        page.remark(&tally.line())?;
+    }
+    Ok(tally.exit_code())
+}
+
+/// One spec and what came of it.
+struct Outcome {
+    file: String,
+    name: String,
+    run: Run,
+    /// How the output differs from what was expected; empty if it does not; `None` if nothing was.
+    difference: Option<String>,
+}
+
+fn run_file(args: &args::Spec, path: &Path) -> Result<Outcome, Mistake> {
+    let file = input::read(path)?;
+    let mut spec = Spec::parse(&file.name, &file.text)?;
+    if let Some(permutation) = &args.permutation {
+        spec = spec.only(permutation).map_err(|message| Mistake::new(format!("--permutation: {message}")))?;
+    }
+    let mut watch = Watch::start(&file.name, None, !args.no_progress);
+    let run = spec::run(&spec, &mut |progress| {
+        let words = |_| {
+            let (done, total) = (HumanCount(progress.done), HumanCount(progress.total));
+            format!("{done} of {total} permutations")
+        };
+        watch.tell(words).map_break(drop)
+    })?;
+    drop(watch);
+    let difference = match &args.expected {
+        Some(directory) => Some(compare(directory, spec.name(), &run.output)?),
+        None => None,
+    };
+    Ok(Outcome { file: file.name, name: spec.name().to_string(), run, difference })
+}
+
+impl Outcome {
+    fn is_ok(&self) -> bool {
+        match &self.difference {
+            Some(difference) => difference.is_empty(),
+            None => self.run.gave_up.is_none(),
+        }
+    }
+
+    fn word(&self) -> &'static str {
+        if self.is_ok() { "ok" } else { "FAILED" }
+    }
+
+    fn write(&self, args: &args::Spec, page: &mut Page) -> Result<(), Mistake> {
+        if page.is_json() {
+            return page.verbatim(&format!("{:#}\n", self.json(args.quiet)));
+        }
+        match &self.difference {
+            None if args.quiet => page.remark(&self.line()),
+            None if args.files.len() > 1 => page.verbatim(&format!("==> {} <==\n{}\n", self.file, self.run.output)),
+            None => page.verbatim(&self.run.output),
+            Some(_) if args.quiet => page.remark(&self.line()),
+            Some(difference) => page.verbatim(&format!("{}\n{difference}", self.line())),
+        }
+    }
+
+    /// `ok      deadlock-simple  12 permutations`
+    fn line(&self) -> String {
+        let count = self.run.permutations;
+        let plural = if count == 1 { "" } else { "s" };
+        let interrupted = if self.run.interrupted { ", then interrupted" } else { "" };
+        format!("{:<6}  {}  {} permutation{plural}{interrupted}", self.word(), self.name, HumanCount(count))
+    }
+
+    fn json(&self, quiet: bool) -> serde_json::Value {
+        let mut document = json!({
+            "file": self.file,
+            "verdict": self.word(),
+            "permutations": self.run.permutations,
+            "interrupted": self.run.interrupted,
+        });
+        if let Some(why) = &self.run.gave_up {
+            document["gave_up"] = json!(why);
+        }
+        if !quiet {
+            document["output"] = json!(self.run.output);
+            if let Some(difference) = &self.difference {
+                document["difference"] = json!(difference);
+            }
+        }
+        document
+    }
+}
+
+/// The difference from the recorded output that is nearest; empty if it is the same as one.
+fn compare(directory: &Path, name: &str, output: &str) -> Result<String, Mistake> {
+    let mut nearest: Option<String> = None;
+    for path in recordings(directory, name) {
+        let recorded =
+            fs::read(&path).map_err(|error| Mistake::new(format!("{} cannot be read: {error}", path.display())))?;
+        let recorded = String::from_utf8_lossy(&recorded);
+        if recorded == output {
+            return Ok(String::new());
+        }
+        let difference = TextDiff::from_lines(&*recorded, output)
+            .unified_diff()
+            .header(&path.display().to_string(), name)
+            .to_string();
+        if nearest.as_ref().is_none_or(|other| difference.len() < other.len()) {
+            nearest = Some(difference);
+        }
+    }
+    nearest.ok_or_else(|| Mistake::Elsewhere {
+        message: format!("there is no expected output {}", directory.join(format!("{name}.out")).display()),
+        hint: Some("run isolde spec without --expected and look at what it prints".into()),
+    })
+}
+
+/// `NAME.out` and its alternatives, as far as they exist.
+fn recordings(directory: &Path, name: &str) -> Vec<PathBuf> {
+    let alternatives = (1..=9).map(|n| format!("{name}_{n}.out"));
+    let names = std::iter::once(format!("{name}.out")).chain(alternatives);
+    names.map(|name| directory.join(name)).filter(|path| path.is_file()).collect()
+}
+
+/// How many files came out how.
+#[derive(Debug, Default)]
+struct Tally {
+    ok: usize,
+    failed: usize,
+    mistakes: usize,
+    permutations: u64,
+}
+
+impl Tally {
+    fn count(&mut self, outcome: &Outcome) {
+        self.permutations += outcome.run.permutations;
+        match outcome.is_ok() {
+            true => self.ok += 1,
+            false => self.failed += 1,
+        }
+    }
+
+    fn exit_code(&self) -> u8 {
+        match self {
+            Tally { mistakes: 1.., .. } => EXIT_MISTAKE,
+            Tally { failed: 1.., .. } => EXIT_DIFFERS,
+            _ => 0,
+        }
+    }
+
+    /// `26 files, 140 permutations: 25 ok, 1 FAILED`
+    fn line(&self) -> String {
+        let Tally { ok, failed, mistakes, permutations } = *self;
+        let mistaken = if mistakes == 1 { "has a mistake" } else { "have mistakes" };
+        let parts = [(ok, "ok"), (failed, "FAILED"), (mistakes, mistaken)];
+        let named: Vec<String> = parts.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect();
+        let permutations = HumanCount(permutations);
+        format!("\n{} files, {permutations} permutations: {}", ok + failed + mistakes, named.join(", "))
+    }
+}
