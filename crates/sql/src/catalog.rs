@@ -380,6 +380,14 @@ impl Catalog {
     pub fn type_is_used(&self, ty: UserType) -> bool {
         let names = |other: Type| other.underlying_user() == Some(ty);
         let in_table = |t: &Arc<Table>| t.columns.iter().any(|c| names(c.ty));
+        let returned = |r: &RoutineDef| match &r.returns {
+            ReturnsDef::Value(ty) => names(*ty),
+            ReturnsDef::Row(fields) | ReturnsDef::Set(fields) => fields.iter().any(|(_, ty)| names(*ty)),
+            ReturnsDef::Void | ReturnsDef::Outs | ReturnsDef::Trigger => false,
+        };
+        if self.routines().any(|(_, r)| r.params.iter().any(|p| names(p.ty)) || returned(r)) {
+            return true;
+        }
         self.tables().any(in_table) || self.user_types().any(|u| u.parts().into_iter().any(names))
     }
 

@@ -42,6 +42,10 @@ pub enum Type {
     Timestamp,
     /// `timestamp with time zone`
     Timestamptz,
+    /// `timestamp(p)`: rounded to so many digits of a second
+    TimestampTo(u8),
+    /// `timestamptz(p)`
+    TimestamptzTo(u8),
     /// `time without time zone`
     Time,
     /// `time with time zone`
@@ -79,6 +83,8 @@ impl Type {
             Type::Numeric(_) => Type::Numeric(None),
             Type::Varchar(_) => Type::Varchar(None),
             Type::Bpchar(_) => Type::Bpchar(None),
+            Type::TimestampTo(_) => Type::Timestamp,
+            Type::TimestamptzTo(_) => Type::Timestamptz,
             Type::Array(element) if element.base() != *element => element.base().array(),
             other => other,
         }
@@ -180,6 +186,8 @@ impl fmt::Display for Type {
             Type::Date => f.write_str("date"),
             Type::Timestamp => f.write_str("timestamp without time zone"),
             Type::Timestamptz => f.write_str("timestamp with time zone"),
+            Type::TimestampTo(p) => write!(f, "timestamp({p}) without time zone"),
+            Type::TimestamptzTo(p) => write!(f, "timestamp({p}) with time zone"),
             Type::Time => f.write_str("time without time zone"),
             Type::Timetz => f.write_str("time with time zone"),
             Type::Interval => f.write_str("interval"),

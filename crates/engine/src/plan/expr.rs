@@ -224,13 +224,21 @@ pub(crate) fn expr(catalog: &Catalog, e: &typed::Expr) -> Expr {
 /// A cast to a domain: the base type first, then its conditions.
 fn domain(catalog: &Catalog, inner: &typed::Expr, to: Type) -> Expr {
     let Type::Domain(user) = to else { return expr(catalog, inner) };
-    let TypeKind::Domain { base, not_null, checks, .. } = &user.def().kind else { return expr(catalog, inner) };
-    let value = cast(expr(catalog, inner), inner.ty, *base, true);
-    if !not_null && checks.is_empty() {
+    let value = cast(expr(catalog, inner), inner.ty, to.underlying(), true);
+    // The conditions of a domain that this one restricts come first.
+    let (mut forbids_null, mut conditions, mut ty) = (false, Vec::new(), to);
+    while let Type::Domain(user) = ty
+        && let TypeKind::Domain { base, not_null, checks, .. } = &user.def().kind
+    {
+        forbids_null |= *not_null;
+        conditions.splice(0..0, checks.iter().map(|c| (c.name.clone(), expr(catalog, &c.expr))));
+        ty = *base;
+    }
+    if !forbids_null && conditions.is_empty() {
         return value;
     }
-    let checks = checks.iter().map(|c| (c.name.clone(), expr(catalog, &c.expr))).collect();
-    Expr::Domain(Box::new(DomainCast { expr: value, name: user.name(), not_null: *not_null, checks }))
+    let checks = conditions.into();
+    Expr::Domain(Box::new(DomainCast { expr: value, name: user.name(), not_null: forbids_null, checks }))
 }
 
 /// A query of which only the existence of rows matters: `EXISTS (SELECT * ...)` depends on no column of the list.
@@ -344,6 +352,7 @@ pub(super) fn changes_nothing(from: Type, to: Type) -> bool {
         (Type::Int2, Type::Int4 | Type::Int8) | (Type::Int4, Type::Int8) => true,
         (Type::Varchar(_) | Type::Text, Type::Text | Type::Varchar(None)) => true,
         (Type::Numeric(_), Type::Numeric(_)) => unlimited,
+        (Type::TimestampTo(_), Type::Timestamp) | (Type::TimestamptzTo(_), Type::Timestamptz) => true,
         _ => false,
     }
 }

@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::sync::{Arc, LazyLock};
 
-use isolde_sql::builtin::SetFunction;
+use isolde_sql::builtin::{SetFunction, series};
 use isolde_sql::catalog::{RoutineId, TableId};
 use isolde_sql::{Row, SqlError, SqlState, Value};
 use rustc_hash::FxHashMap;
@@ -92,6 +92,10 @@ impl Run<'_> {
             }
             Source::Function(SetFunction::GenerateSeries, args) => {
                 let args = eval::values(ctx, &self.env(), args)?;
+                if !matches!(args.first(), Some(Value::Int(_) | Value::Null)) {
+                    let rows = series(&args)?;
+                    return self.each(ctx, step.rel, rows.into_iter().map(|value| Arc::from([value])), sink);
+                }
                 self.series(ctx, step.rel, &args, sink)
             }
             Source::Function(SetFunction::Rows, args) => {

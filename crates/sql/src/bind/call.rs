@@ -339,7 +339,7 @@ impl<'a> Binder<'a> {
             return Err(Diagnostic::new(span, SqlState::WRONG_OBJECT_TYPE, message));
         }
         let candidates: Vec<&'static Aggregate> =
-            builtin::aggregates(name).filter(|a| a.args.len() == given.len()).collect();
+            builtin::aggregates(name).filter(|a| a.args.len() == given.len() && can_aggregate(a, &given)).collect();
         let params: Vec<Vec<Type>> = candidates.iter().map(|a| a.args.to_vec()).collect();
         let (aggregate, params) = match choose(&params, &given, false) {
             Choice::One(position, params) => (candidates[position], params),
@@ -372,6 +372,12 @@ impl<'a> Binder<'a> {
     pub(super) fn no_such_function(&self, name: &ast::QualifiedName, given: &[Type], span: Span) -> Diagnostic {
         self.no_function(name, given, &[], Wanted::Function, span)
     }
+}
+
+/// The least and the greatest of any type are known only where PostgreSQL knows them.
+fn can_aggregate(aggregate: &Aggregate, given: &[Type]) -> bool {
+    let extreme = matches!(aggregate.name, "min" | "max") && aggregate.args == [Type::Unknown];
+    !extreme || matches!(given[..], [ty] if matches!(ty.underlying(), Type::Enum(_) | Type::Array(_)))
 }
 
 /// `json_agg` of rows, which the binder has turned into JSON.

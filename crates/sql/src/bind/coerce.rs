@@ -34,6 +34,7 @@ pub(super) fn category(ty: Type) -> Category {
         Type::Int2 | Type::Int4 | Type::Int8 | Type::Numeric(_) | Type::Float8 | Type::Float4 => Category::Number,
         Type::Text | Type::Varchar(_) | Type::Bpchar(_) => Category::Text,
         Type::Date | Type::Timestamp | Type::Timestamptz | Type::Time | Type::Timetz => Category::Time,
+        Type::TimestampTo(_) | Type::TimestamptzTo(_) => Category::Time,
         Type::Interval => Category::Span,
         Type::Record | Type::Composite(_) => Category::Row,
         Type::Array(_) => Category::Array,
@@ -88,8 +89,8 @@ impl Binder<'_> {
         if expr.ty == to {
             return Ok(Some(expr));
         }
-        if let Type::Domain(domain) = to {
-            let inner = self.convert(expr, domain.domain_base(), how, span)?;
+        if let Type::Domain(_) = to {
+            let inner = self.convert(expr, to.underlying(), how, span)?;
             return Ok(
                 inner.map(|inner| Expr { kind: ExprKind::Cast { expr: Box::new(inner), explicit: true }, ty: to })
             );

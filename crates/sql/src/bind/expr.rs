@@ -130,6 +130,11 @@ impl Binder<'_> {
     }
 
     fn binary(&mut self, op: &str, left: &ast::Expr, right: &ast::Expr, span: Span) -> Result<Expr> {
+        if let (ast::ExprKind::Row(a), ast::ExprKind::Row(b), "overlaps") = (&left.kind, &right.kind, op) {
+            let mut operands = self.operands(a)?;
+            operands.extend(self.operands(b)?);
+            return self.operator(op, operands, span);
+        }
         if let (ast::ExprKind::Row(a), ast::ExprKind::Row(b)) = (&left.kind, &right.kind) {
             return self.compare_rows(op, a, b, span);
         }
@@ -380,6 +385,9 @@ impl Binder<'_> {
                 (ExprKind::WholeRow { .. }, ast::ExprKind::Name(path)) => {
                     let alias = path.last().map_or("", |i| &i.name);
                     format!("column {alias}.{} does not exist", field.name)
+                }
+                _ if row.ty != Type::Record => {
+                    format!("column \"{}\" not found in data type {}", field.name, row.ty)
                 }
                 _ => format!("could not identify column \"{}\" in record data type", field.name),
             };

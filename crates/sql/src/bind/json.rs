@@ -9,12 +9,17 @@ use crate::types::Type;
 use crate::value::Value;
 
 impl Binder<'_> {
-    /// The operands of a function; if it makes JSON, rows among them have become `json` already.
+    /// The operands of a function; if it makes JSON, rows among them have become `json` already, and keys text.
     pub(super) fn rows_as_json(&self, function: &str, operands: Vec<Operand>) -> Result<Vec<Operand>> {
         if !takes_rows(function) {
             return Ok(operands);
         }
-        operands.into_iter().map(|(expr, span)| Ok((self.row_as_json(expr, span)?, span))).collect()
+        let is_key = |i: usize| i == 0 && function.ends_with("_object_agg");
+        let made = operands.into_iter().enumerate().map(|(i, (expr, span))| match is_key(i) {
+            true => Ok((self.explicit(expr, Type::Text, span)?, span)),
+            false => Ok((self.row_as_json(expr, span)?, span)),
+        });
+        made.collect()
     }
 
     fn row_as_json(&self, expr: Expr, span: crate::Span) -> Result<Expr> {

@@ -96,6 +96,8 @@ fn common_of(any: &[Type], of_elements: bool) -> Option<Type> {
     let known = || any.iter().filter(|t| **t != Type::Unknown);
     match common {
         Type::Array(_) if of_elements || known().any(|t| *t != common) => None,
+        // Unlike among equals, a real beside any other number is compared as a double.
+        Type::Float4 if known().any(|t| *t != Type::Float4) => Some(Type::Float8),
         Type::Bpchar(_) if known().any(|t| *t == Type::Text) => Some(Type::Text),
         _ => Some(common),
     }

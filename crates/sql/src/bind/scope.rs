@@ -326,7 +326,7 @@ impl<'a> Binder<'a> {
         let depth = (self.levels.len() - 1 - index) as u16;
         let columns = &self.levels[index].rels[rel].columns;
         // A function that returns one value is that value.
-        if let (RelSource::Function(SetFunction::GenerateSeries, _), [(_, ty)]) =
+        if let (RelSource::Function(SetFunction::GenerateSeries | SetFunction::Builtin(_), _), [(_, ty)]) =
             (&self.levels[index].rels[rel].source, &columns[..])
         {
             return Some(Expr { kind: ExprKind::Column { depth, rel: rel as u16, col: 0 }, ty: *ty });

@@ -174,7 +174,7 @@ impl Binder<'_> {
             }
             names.push(ty.def().name.clone());
         }
-        Ok(if names.is_empty() { Define::Nothing } else { Define::DropType { names, domain } })
+        Ok(Define::DropType { names, domain })
     }
 }
 

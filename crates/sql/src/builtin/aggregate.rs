@@ -4,7 +4,7 @@
 //! is 0. Sums of `smallint` and `integer` are `bigint`, of `bigint` `numeric`; an average is a sum divided, and gets its
 //! scale from the division.
 
-use super::{Aggregate, AggregateKind, args, json_build};
+use super::{Aggregate, AggregateKind, args, json_build, statistics};
 use crate::error::{SqlError, SqlState};
 use crate::types::Type::{self, *};
 use crate::value::{Interval as Span, Value, numeric};
@@ -51,6 +51,57 @@ pub static AGGREGATES: &[Aggregate] = &[
     a("max", &[Timestamp], Timestamp, AggregateKind::Max),
     a("max", &[Timestamptz], Timestamptz, AggregateKind::Max),
     a("max", &[Interval], Interval, AggregateKind::Max),
+    a("min", &[Float4], Float4, AggregateKind::Min),
+    a("min", &[Time], Time, AggregateKind::Min),
+    a("min", &[Timetz], Timetz, AggregateKind::Min),
+    a("min", &[Bpchar(None)], Bpchar(None), AggregateKind::Min),
+    a("min", &[Unknown], Unknown, AggregateKind::Min),
+    a("max", &[Float4], Float4, AggregateKind::Max),
+    a("max", &[Time], Time, AggregateKind::Max),
+    a("max", &[Timetz], Timetz, AggregateKind::Max),
+    a("max", &[Bpchar(None)], Bpchar(None), AggregateKind::Max),
+    a("max", &[Unknown], Unknown, AggregateKind::Max),
+    a("sum", &[Float4], Float4, AggregateKind::Sum),
+    a("avg", &[Float4], Float8, AggregateKind::Avg),
+    a("stddev", &[Int2], DECIMAL, AggregateKind::StddevSamp),
+    a("stddev", &[Int4], DECIMAL, AggregateKind::StddevSamp),
+    a("stddev", &[Int8], DECIMAL, AggregateKind::StddevSamp),
+    a("stddev", &[DECIMAL], DECIMAL, AggregateKind::StddevSamp),
+    a("stddev", &[Float8], Float8, AggregateKind::StddevSamp),
+    a("stddev_samp", &[Int2], DECIMAL, AggregateKind::StddevSamp),
+    a("stddev_samp", &[Int4], DECIMAL, AggregateKind::StddevSamp),
+    a("stddev_samp", &[Int8], DECIMAL, AggregateKind::StddevSamp),
+    a("stddev_samp", &[DECIMAL], DECIMAL, AggregateKind::StddevSamp),
+    a("stddev_samp", &[Float8], Float8, AggregateKind::StddevSamp),
+    a("stddev_pop", &[Int2], DECIMAL, AggregateKind::StddevPop),
+    a("stddev_pop", &[Int4], DECIMAL, AggregateKind::StddevPop),
+    a("stddev_pop", &[Int8], DECIMAL, AggregateKind::StddevPop),
+    a("stddev_pop", &[DECIMAL], DECIMAL, AggregateKind::StddevPop),
+    a("stddev_pop", &[Float8], Float8, AggregateKind::StddevPop),
+    a("variance", &[Int2], DECIMAL, AggregateKind::VarSamp),
+    a("variance", &[Int4], DECIMAL, AggregateKind::VarSamp),
+    a("variance", &[Int8], DECIMAL, AggregateKind::VarSamp),
+    a("variance", &[DECIMAL], DECIMAL, AggregateKind::VarSamp),
+    a("variance", &[Float8], Float8, AggregateKind::VarSamp),
+    a("var_samp", &[Int2], DECIMAL, AggregateKind::VarSamp),
+    a("var_samp", &[Int4], DECIMAL, AggregateKind::VarSamp),
+    a("var_samp", &[Int8], DECIMAL, AggregateKind::VarSamp),
+    a("var_samp", &[DECIMAL], DECIMAL, AggregateKind::VarSamp),
+    a("var_samp", &[Float8], Float8, AggregateKind::VarSamp),
+    a("var_pop", &[Int2], DECIMAL, AggregateKind::VarPop),
+    a("var_pop", &[Int4], DECIMAL, AggregateKind::VarPop),
+    a("var_pop", &[Int8], DECIMAL, AggregateKind::VarPop),
+    a("var_pop", &[DECIMAL], DECIMAL, AggregateKind::VarPop),
+    a("var_pop", &[Float8], Float8, AggregateKind::VarPop),
+    a("bit_and", &[Int2], Int2, AggregateKind::BitAnd),
+    a("bit_and", &[Int4], Int4, AggregateKind::BitAnd),
+    a("bit_and", &[Int8], Int8, AggregateKind::BitAnd),
+    a("bit_or", &[Int2], Int2, AggregateKind::BitOr),
+    a("bit_or", &[Int4], Int4, AggregateKind::BitOr),
+    a("bit_or", &[Int8], Int8, AggregateKind::BitOr),
+    a("bit_xor", &[Int2], Int2, AggregateKind::BitXor),
+    a("bit_xor", &[Int4], Int4, AggregateKind::BitXor),
+    a("bit_xor", &[Int8], Int8, AggregateKind::BitXor),
     a("bool_and", &[Bool], Bool, AggregateKind::BoolAnd),
     a("every", &[Bool], Bool, AggregateKind::BoolAnd),
     a("bool_or", &[Bool], Bool, AggregateKind::BoolOr),
@@ -115,6 +166,11 @@ impl Accumulator {
         if value.is_null() {
             return Ok(());
         }
+        if kind.is_statistic() {
+            self.count += 1;
+            self.values.push(value.clone());
+            return Ok(());
+        }
         match kind {
             CountRows | Count | PercentileCont | PercentileDisc | Mode => {}
             ArrayAgg | JsonAgg | JsonRowsAgg | JsonbAgg | JsonObjectAgg | JsonbObjectAgg => {}
@@ -126,6 +182,10 @@ impl Accumulator {
             Min | Max => {}
             BoolAnd => self.state = Value::Bool(self.state.is_true() && value.is_true()),
             BoolOr => self.state = Value::Bool(self.state.is_true() || value.is_true()),
+            BitAnd => self.state = bits(&self.state, value, |a, b| a & b),
+            BitOr => self.state = bits(&self.state, value, |a, b| a | b),
+            BitXor => self.state = bits(&self.state, value, |a, b| a ^ b),
+            StddevSamp | StddevPop | VarSamp | VarPop => {}
         }
         self.count += 1;
         Ok(())
@@ -145,7 +205,12 @@ impl Accumulator {
             JsonObjectAgg => json_build::collected_object(&self.values),
             JsonbObjectAgg => json_build::collected_object_b(&self.values),
             Avg => self.average(),
-            Sum | Min | Max | BoolAnd | BoolOr => Ok(self.state),
+            Sum | Min | Max | BoolAnd | BoolOr | BitAnd | BitOr | BitXor => Ok(self.state),
+            kind @ (StddevSamp | StddevPop | VarSamp | VarPop) => statistics::spread(
+                &self.values,
+                matches!(kind, StddevSamp | VarSamp),
+                matches!(kind, StddevSamp | StddevPop),
+            ),
             PercentileCont | PercentileDisc | Mode => Ok(Value::Null),
         }
     }
@@ -154,6 +219,7 @@ impl Accumulator {
     fn first(&self, value: &Value) -> Value {
         let summed = matches!(self.aggregate.kind, AggregateKind::Sum | AggregateKind::Avg);
         match value {
+            Value::Real(x) if self.aggregate.kind == AggregateKind::Avg => Value::Float((*x).into()),
             Value::Int(i) if summed && self.aggregate.returns == DECIMAL => Value::numeric(numeric::from_i64(*i)),
             other => other.clone(),
         }
@@ -165,6 +231,8 @@ impl Accumulator {
             (Value::Numeric(a), Value::Int(b)) => Value::numeric(numeric::add(a, &numeric::from_i64(*b))?),
             (Value::Numeric(a), Value::Numeric(b)) => Value::numeric(numeric::add(a, b)?),
             (Value::Float(a), Value::Float(b)) => super::arithmetic::finite(a + b, &[*a, *b])?,
+            (Value::Float(a), Value::Real(b)) => Value::Float(a + f64::from(*b)),
+            (Value::Real(a), Value::Real(b)) => Value::Real(a + b),
             (Value::Interval(a), Value::Interval(b)) => Value::Interval(a.checked_add(*b)?),
             (a, b) => {
                 let message = format!("cannot add {b:?} to {a:?}");
@@ -190,6 +258,13 @@ impl Accumulator {
             self.text.push_str(delimiter.and_then(Value::as_text).unwrap_or(""));
         }
         self.text.push_str(value.as_text().unwrap_or(""));
+    }
+}
+
+fn bits(a: &Value, b: &Value, combine: fn(i64, i64) -> i64) -> Value {
+    match (a, b) {
+        (Value::Int(a), Value::Int(b)) => Value::Int(combine(*a, *b)),
+        _ => Value::Null,
     }
 }
 

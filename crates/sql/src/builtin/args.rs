@@ -41,7 +41,7 @@ pub(super) trait Args {
 
     fn text(&self, i: usize) -> Result<&str> {
         match self.any(i)? {
-            Value::Text(t) => Ok(t),
+            Value::Text(t) | Value::Bpchar(t) => Ok(t),
             other => mismatch("text", other),
         }
     }

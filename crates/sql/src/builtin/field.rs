@@ -111,6 +111,8 @@ fn float_epoch(value: &Value) -> f64 {
             let seconds = i.micros as f64 / 1e6 + 365.25 * 86_400.0 * years + 30.0 * 86_400.0 * months;
             seconds + 86_400.0 * f64::from(i.days)
         }
+        Value::Time(t) => *t as f64 / 1e6,
+        Value::Timetz(t) => t.micros as f64 / 1e6 - f64::from(t.east),
         Value::Timestamp(t) | Value::Timestamptz(t) => {
             (i128::from(*t) + i128::from(UNIX_EPOCH_DAYS * DAY)) as f64 / 1e6
         }
@@ -123,6 +125,8 @@ fn type_of(value: &Value) -> Type {
         Value::Date(_) => Type::Date,
         Value::Interval(_) => Type::Interval,
         Value::Timestamptz(_) => Type::Timestamptz,
+        Value::Time(_) => Type::Time,
+        Value::Timetz(_) => Type::Timetz,
         _ => Type::Timestamp,
     }
 }
@@ -133,6 +137,15 @@ fn exact(args: &[Value], name: &str, ty: Type) -> Result<BigDecimal> {
         Value::Interval(i) => of_interval(*i, field),
         Value::Date(i32::MIN | i32::MAX) | Value::Timestamp(i64::MIN | i64::MAX) => return Err(infinite(ty)),
         Value::Timestamptz(i64::MIN | i64::MAX) => return Err(infinite(ty)),
+        Value::Time(t) if field == Epoch => Some((i128::from(*t), 6)),
+        Value::Time(t) => of_clock(*t, field),
+        Value::Timetz(t) => match field {
+            Timezone => Some((t.east.into(), 0)),
+            TimezoneHour => Some(((t.east / 3600).into(), 0)),
+            TimezoneMinute => Some(((t.east / 60 % 60).into(), 0)),
+            Epoch => Some((i128::from(t.micros) - i128::from(t.east) * i128::from(SECOND), 6)),
+            _ => of_clock(t.micros, field),
+        },
         Value::Date(d) => of_date(i64::from(*d), field),
         Value::Timestamptz(_) if matches!(field, Timezone | TimezoneHour | TimezoneMinute) => Some((0, 0)),
         _ => of_timestamp(args.timestamp(1)?, field),

@@ -8,6 +8,12 @@ pub(super) fn md5(args: &[Value]) -> Result {
     Ok(Value::text(bytes.iter().map(|b| format!("{b:02x}")).collect::<String>()))
 }
 
+/// Of a `bytea`.
+pub(super) fn md5_bytes(args: &[Value]) -> Result {
+    let bytes = digest(args.bytes(0)?);
+    Ok(Value::text(bytes.iter().map(|b| format!("{b:02x}")).collect::<String>()))
+}
+
 /// How far each round's four steps rotate.
 const ROTATIONS: [[u32; 4]; 4] = [[7, 12, 17, 22], [5, 9, 14, 20], [4, 11, 16, 23], [6, 10, 15, 21]];
 

@@ -8,6 +8,9 @@ mod aggregate;
 mod args;
 mod arithmetic;
 pub mod array;
+mod bits;
+mod bytea;
+mod clock;
 mod compare;
 mod field;
 mod json;
@@ -17,16 +20,22 @@ mod list;
 mod math;
 mod md5;
 mod quote;
+mod range;
 mod regex;
 mod regex_syntax;
+mod series;
+mod statistics;
 mod text;
 mod time;
+mod to_char;
+mod to_char_number;
 mod window;
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
 pub use aggregate::{AGGREGATES, Accumulator, JSON_ROWS_AGG};
+pub use series::series;
 pub use window::{WINDOW_FUNCTIONS, WindowFunction, WindowKind, window_functions};
 
 use crate::error::SqlError;
@@ -34,8 +43,25 @@ use crate::types::Type;
 use crate::value::{Row, Value};
 
 /// Every function and operator, by family.
-static FAMILIES: &[&[Builtin]] =
-    &[list::FUNCTIONS, array::FUNCTIONS, json::FUNCTIONS, json_build::FUNCTIONS, regex::FUNCTIONS];
+static FAMILIES: &[&[Builtin]] = &[
+    list::FUNCTIONS,
+    array::FUNCTIONS,
+    json::FUNCTIONS,
+    json_build::FUNCTIONS,
+    regex::FUNCTIONS,
+    clock::FUNCTIONS,
+    to_char::FUNCTIONS,
+    to_char_number::FUNCTIONS,
+    bits::FUNCTIONS,
+    bytea::FUNCTIONS,
+    range::FUNCTIONS,
+    range::INT4_RANGES,
+    range::INT8_RANGES,
+    range::NUM_RANGES,
+    range::TS_RANGES,
+    range::TSTZ_RANGES,
+    range::DATE_RANGES,
+];
 
 /// Every function and operator.
 pub fn functions() -> impl Iterator<Item = &'static Builtin> {
@@ -140,6 +166,13 @@ pub enum AggregateKind {
     BoolOr,
     StringAgg,
     ArrayAgg,
+    BitAnd,
+    BitOr,
+    BitXor,
+    StddevSamp,
+    StddevPop,
+    VarSamp,
+    VarPop,
     JsonAgg,
     JsonRowsAgg,
     JsonbAgg,
@@ -154,6 +187,12 @@ pub enum AggregateKind {
 }
 
 impl AggregateKind {
+    /// A standard deviation or a variance, computed once all values are known.
+    fn is_statistic(self) -> bool {
+        use AggregateKind::{StddevPop, StddevSamp, VarPop, VarSamp};
+        matches!(self, StddevSamp | StddevPop | VarSamp | VarPop)
+    }
+
     /// Whether it looks at its rows in the order that WITHIN GROUP says.
     pub fn is_ordered_set(self) -> bool {
         matches!(self, AggregateKind::PercentileCont | AggregateKind::PercentileDisc | AggregateKind::Mode)

@@ -5,11 +5,10 @@
 
 use super::args::{Args, Result, error};
 use crate::error::SqlState;
-use crate::types::Type;
 use crate::value::calendar::{
     Civil, DAY, HOUR, MINUTE, UNIX_EPOCH_DAYS, check_date, check_timestamp, month_length, split,
 };
-use crate::value::{Interval, Value, cast, date_to_timestamp};
+use crate::value::{Interval, Value, date_to_timestamp};
 
 const OVERFLOW: SqlState = SqlState::DATETIME_FIELD_OVERFLOW;
 
@@ -224,32 +223,4 @@ pub(super) fn to_timestamp(args: &[Value]) -> Result {
     let micros = ((seconds - UNIX_EPOCH_DAYS as f64 * 86_400.0) * 1e6).round_ties_even();
     let out_of_range = || error(OVERFLOW, format!("timestamp out of range: \"{}\"", Value::Float(seconds)));
     check_timestamp(micros as i128).map(Value::Timestamptz).or_else(|_| out_of_range())
-}
-
-/// `timestamp AT TIME ZONE zone`: the moment at which clocks there show this.
-pub(super) fn timestamp_at_zone(args: &[Value]) -> Result {
-    let (zone, t) = (args.text(0)?, args.timestamp(1)?);
-    Ok(Value::Timestamptz(shifted(t, Interval::new(0, 0, -offset(zone)?))?))
-}
-
-/// `timestamptz AT TIME ZONE zone`: what clocks there show at that moment.
-pub(super) fn timestamptz_at_zone(args: &[Value]) -> Result {
-    let (zone, t) = (args.text(0)?, args.timestamp(1)?);
-    Ok(Value::Timestamp(shifted(t, Interval::new(0, 0, offset(zone)?))?))
-}
-
-/// How far a zone is east of UTC. Zones with rules of their own are not known here.
-fn offset(zone: &str) -> Result<i64> {
-    let moment = format!("2000-01-01 00:00 {zone}");
-    match zone.to_ascii_lowercase().as_str() {
-        "utc" | "gmt" | "z" | "zulu" | "etc/utc" | "universal" => Ok(0),
-        // Here, unlike in a timestamp, a bare offset counts westwards.
-        _ => match cast(&Value::text(moment), Type::Text, Type::Timestamptz, true) {
-            Ok(Value::Timestamptz(t)) if zone.starts_with(['+', '-']) => Ok(t),
-            _ => error(
-                SqlState::FEATURE_NOT_SUPPORTED,
-                format!("time zone \"{zone}\" is not supported by the embedded engine"),
-            ),
-        },
-    }
 }

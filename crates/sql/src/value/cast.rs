@@ -190,6 +190,8 @@ fn limit(value: Value, to: Type, explicit: bool) -> Result {
         (Value::Numeric(n), Type::Numeric(Some((precision, scale)))) => {
             numeric::to_precision(n, precision, scale).map(Value::numeric)
         }
+        (Value::Timestamp(t), Type::TimestampTo(digits)) => rounded(*t, digits).map(Value::Timestamp),
+        (Value::Timestamptz(t), Type::TimestamptzTo(digits)) => rounded(*t, digits).map(Value::Timestamptz),
         (Value::Text(text), Type::Varchar(Some(limit))) => match text.char_indices().nth(limit as usize) {
             None => Ok(value),
             // Blanks beyond the limit are cut silently, as the standard wants.
@@ -203,9 +205,20 @@ fn limit(value: Value, to: Type, explicit: bool) -> Result {
     }
 }
 
+/// A moment to so many digits of a second, halves away from 2000.
+fn rounded(moment: i64, digits: u8) -> Result<i64> {
+    if matches!(moment, i64::MIN | i64::MAX) || digits >= 6 {
+        return Ok(moment);
+    }
+    let unit = 10i64.pow(6 - u32::from(digits));
+    let half = if moment < 0 { -unit / 2 } else { unit / 2 };
+    calendar::check_timestamp(i128::from((moment.saturating_add(half)) / unit * unit))
+}
+
 /// What the input function of the type makes of a text.
 fn parse(text: &Arc<str>, to: Type) -> Result {
     match to.base() {
+        Type::TimestampTo(_) | Type::TimestamptzTo(_) => Ok(Value::Text(text.clone())),
         Type::Bool => parse_bool(text).map(Value::Bool).ok_or_else(|| invalid("boolean", text)),
         Type::Int2 | Type::Int4 | Type::Int8 => parse_int(text, to).map(Value::Int),
         Type::Numeric(_) => parse_numeric(text),

@@ -10,7 +10,7 @@
 //! `Display` is PostgreSQL's text output. The clock zone is UTC, the date style ISO, the interval style `postgres`.
 
 pub mod array;
-mod bytea;
+pub(crate) mod bytea;
 pub mod calendar;
 mod cast;
 mod clock;
@@ -24,6 +24,7 @@ mod parse_record;
 mod parse_time;
 pub mod range;
 pub mod transcendental;
+pub mod zone;
 
 use std::sync::Arc;
 

@@ -7,6 +7,7 @@
 
 use super::TimeTz;
 use super::calendar::{self, Civil, DAY, HOUR, MINUTE, SECOND, UNIX_EPOCH_DAYS};
+use super::zone::Zone;
 use crate::error::{SqlError, SqlState};
 
 pub(super) use super::parse_interval::parse_interval;
@@ -22,6 +23,8 @@ pub(super) enum Problem {
     DateStyle,
     /// Its offset from UTC is too large.
     Zone,
+    /// There is no time zone of that name.
+    ZoneName,
     /// PostgreSQL can, we cannot.
     Unsupported,
 }
@@ -44,6 +47,11 @@ impl Problem {
             }
             Problem::Zone => {
                 SqlError::new(SqlState(*b"22009"), format!("time zone displacement out of range: \"{text}\""))
+            }
+            Problem::ZoneName => {
+                let lower = text.to_ascii_lowercase();
+                let name = lower.split_ascii_whitespace().find(|w| w.contains('/')).unwrap_or("");
+                SqlError::new(SqlState::INVALID_PARAMETER_VALUE, format!("time zone \"{name}\" not recognized"))
             }
             Problem::Unsupported => SqlError::new(
                 SqlState::FEATURE_NOT_SUPPORTED,
@@ -128,6 +136,8 @@ struct Reader {
     time: Option<i64>,
     zone: Option<i64>,
     before_christ: bool,
+    /// A zone by its name; its offset depends on the date.
+    named_zone: Option<Zone>,
 }
 
 fn read(text: &str) -> Result<Moment, Problem> {
@@ -287,7 +297,14 @@ impl Reader {
             ("pm", Some(time)) if time < 13 * HOUR => self.time = Some(time % (12 * HOUR) + 12 * HOUR),
             ("am" | "pm", Some(_)) => return Err(Problem::Range),
             _ if WEEKDAYS.iter().any(|day| word == *day || word == &day[..3]) => {}
-            _ if word.contains('/') => return Err(Problem::Unsupported),
+            _ if self.time.is_some()
+                && self.zone.is_none()
+                && self.named_zone.is_none()
+                && Zone::named(word).is_some() =>
+            {
+                self.named_zone = Zone::named(word);
+            }
+            _ if word.contains('/') => return Err(Problem::ZoneName),
             _ if word.starts_with("jan") || word.starts_with("feb") || word.contains('-') => {
                 return self.named_date(word);
             }
@@ -315,7 +332,10 @@ impl Reader {
         if !date.is_valid() || year > 10_000_000 {
             return Err(Problem::Range);
         }
-        Ok(Moment::At { days: date.days(), time: self.time.unwrap_or(0), zone: self.zone.unwrap_or(0) })
+        let (days, time) = (date.days(), self.time.unwrap_or(0));
+        let by_name =
+            || self.named_zone.as_ref().map_or(0, |z| z.east_when(days.saturating_mul(DAY).saturating_add(time)));
+        Ok(Moment::At { days, time, zone: self.zone.unwrap_or_else(by_name) })
     }
 }
 

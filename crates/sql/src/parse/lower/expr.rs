@@ -171,10 +171,34 @@ impl Lower {
     fn cast_call(&self, cast: &cst::CastExpr) -> Result<Expr> {
         let span = self.span(cast.syntax());
         self.refuse_token(cast.treat_token(), "TREAT")?;
-        self.refuse(cast.interval_qualifier(), "an interval qualifier")?;
         let ty = self.need(cast.ty(), cast)?;
         let value = self.sole(cast)?;
+        if let Some(qualifier) = cast.interval_qualifier() {
+            let value = self.qualified_interval(value, &qualifier)?;
+            return Ok(Expr {
+                kind: ExprKind::Cast(Box::new(value), TypeName::Known(crate::Type::Interval, span)),
+                span,
+            });
+        }
         self.cast(value, &ty, span)
+    }
+
+    /// `INTERVAL '2' DAY`: a bare number is of that unit. What would cut fields off is refused.
+    fn qualified_interval(&self, value: Expr, qualifier: &cst::IntervalQualifier) -> Result<Expr> {
+        let words = qualifier.syntax().text().to_string().to_ascii_lowercase();
+        let words: Vec<&str> = words.split_ascii_whitespace().collect();
+        let ExprKind::String(text) = &value.kind else {
+            return Err(self.unsupported(qualifier, "an interval qualifier here"));
+        };
+        let number = text.trim();
+        let is_number =
+            number.parse::<f64>().is_ok() && number.bytes().all(|b| b.is_ascii_digit() || b"+-.".contains(&b));
+        let kind = match words[..] {
+            [unit] if is_number => ExprKind::String(format!("{number} {unit}").into()),
+            ["year", "to", "month"] if !is_number => value.kind.clone(),
+            _ => return Err(self.unsupported(qualifier, "an interval qualifier here")),
+        };
+        Ok(Expr { kind, ..value })
     }
 
     /// `value::ty`. A string cast to `regclass`, as dumps write in `nextval('s'::regclass)`, stays a string.

@@ -115,11 +115,8 @@ impl Lower {
             cst::Type::VarcharType(varchar) => self.varchar(varchar.arg_list(), span)?,
             cst::Type::DoubleType(_) => Type::Float8,
             cst::Type::TimestampType(stamp) => {
-                self.precision(stamp.literal(), "timestamp")?;
-                match stamp.timezone() {
-                    Some(cst::Timezone::WithTimezone(_)) => Type::Timestamptz,
-                    Some(cst::Timezone::WithoutTimezone(_)) | None => Type::Timestamp,
-                }
+                let digits = stamp.literal().and_then(|l| l.syntax().text().to_string().parse().ok());
+                timestamp(digits, matches!(stamp.timezone(), Some(cst::Timezone::WithTimezone(_))))
             }
             cst::Type::IntervalType(interval) => {
                 self.refuse(interval.interval_qualifier(), "an interval qualifier")?;
@@ -169,8 +166,11 @@ impl Lower {
             "bpchar" => return Ok(TypeName::Known(self.character(args, span)?, span)),
             "float" => return self.float(args, span),
             "timestamp" | "timestamptz" => match self.modifiers(args, span)?.as_slice() {
-                [] | [6] => {}
-                _ => return Err(Diagnostic::unsupported(span, "timestamp precision")),
+                [] => {}
+                [digits, ..] => {
+                    let ty = timestamp(Some(*digits), &*name.name == "timestamptz");
+                    return Ok(TypeName::Known(ty, span));
+                }
             },
             known if args.is_some() && KNOWN.iter().any(|(word, _)| *word == known) => {
                 let message = format!("type modifier is not allowed for type \"{known}\"");
@@ -255,6 +255,16 @@ impl Lower {
             }
             _ => Ok(()),
         }
+    }
+}
+
+/// A timestamp with so many digits of a second; six are all there are.
+fn timestamp(digits: Option<i64>, zoned: bool) -> Type {
+    match (digits.and_then(|d| u8::try_from(d).ok()).filter(|d| *d < 6), zoned) {
+        (None, false) => Type::Timestamp,
+        (None, true) => Type::Timestamptz,
+        (Some(digits), false) => Type::TimestampTo(digits),
+        (Some(digits), true) => Type::TimestamptzTo(digits),
     }
 }
 
