@@ -7,7 +7,7 @@ use isolde_sql::ast::plpgsql::RaiseLevel;
 use isolde_sql::typed::Transaction as Control;
 use isolde_sql::{SqlError, SqlState};
 
-use crate::exec::Produced;
+use crate::exec::{Produced, Settling};
 use crate::footprint::Write;
 use crate::lock::RowRef;
 use crate::machine::{Machine, Ran, in_failed_transaction};
@@ -33,6 +33,20 @@ impl Machine<'_> {
     /// Runs a transaction command at the top of the stack.
     pub(crate) fn control(&mut self, control: &Control) -> Ran {
         let inside = self.session.frames.len() > 1;
+        if matches!(control, Control::Commit { .. } | Control::Prepare(_)) {
+            match self.settle_all() {
+                Ok(()) => {}
+                Err(Settling::Waits(ran)) => return ran,
+                // COMMIT that fails has ended the transaction.
+                Err(Settling::Fails(error)) if !inside => {
+                    self.outcome.get_or_insert_with(|| Outcome::Error(error.clone()));
+                    self.session.frames.pop();
+                    self.abort();
+                    return Ran::Answered(Err(error));
+                }
+                Err(Settling::Fails(error)) => return self.fail(error),
+            }
+        }
         self.session.frames.pop();
         match self.run_control(control, inside) {
             Ok(verb) => {

@@ -98,11 +98,7 @@ impl SessionHost<'_> {
         let state = Arc::make_mut(&mut self.db.sequences).entry(sequence.name.clone()).or_default();
         let value = match *state {
             None => sequence.start,
-            Some(last) => last.checked_add(sequence.increment).filter(|v| *v <= sequence.max).ok_or_else(|| {
-                let message =
-                    format!("nextval: reached maximum value of sequence \"{}\" ({})", sequence.name, sequence.max);
-                SqlError::new(SqlState::SEQUENCE_LIMIT, message)
-            })?,
+            Some(last) => next_in(&sequence, last)?,
         };
         *state = Some(value);
         self.remember(&sequence.name, value);
@@ -122,21 +118,32 @@ impl SessionHost<'_> {
     fn set_value(&mut self, args: &[Value]) -> Result<Value, SqlError> {
         let sequence = self.sequence(args)?;
         let Some(Value::Int(value)) = args.get(1) else { return Ok(Value::Null) };
+        if !(sequence.min..=sequence.max).contains(value) {
+            let message = format!(
+                "setval: value {value} is out of bounds for sequence \"{}\" ({}..{})",
+                bare(&sequence.name),
+                sequence.min,
+                sequence.max
+            );
+            return Err(SqlError::new(SqlState::NUMERIC_OUT_OF_RANGE, message));
+        }
         let called = !matches!(args.get(2), Some(Value::Bool(false)));
         let last = if called { Some(*value) } else { value.checked_sub(sequence.increment) };
         Arc::make_mut(&mut self.db.sequences).insert(sequence.name.clone(), last);
-        self.remember(&sequence.name, *value);
+        if called {
+            self.remember(&sequence.name, *value);
+        }
         self.drawn.push((sequence.name.clone(), *value));
         Ok(Value::Int(*value))
     }
 
     fn sequence(&self, args: &[Value]) -> Result<Arc<Sequence>, SqlError> {
         let name = args.first().map(Value::to_string).unwrap_or_default();
-        let name = name.trim_start_matches("public.").trim_matches('"');
-        self.catalog
-            .sequence(name)
-            .cloned()
-            .ok_or_else(|| SqlError::new(SqlState::UNDEFINED_TABLE, format!("relation \"{name}\" does not exist")))
+        let found = self.catalog.sequence(&name).or_else(|| self.catalog.sequence_by_text(&name));
+        found.cloned().ok_or_else(|| {
+            let name = name.trim_start_matches("public.").trim_matches('"');
+            SqlError::new(SqlState::UNDEFINED_TABLE, format!("relation \"{name}\" does not exist"))
+        })
     }
 
     fn remember(&mut self, name: &Arc<str>, value: i64) {
@@ -149,6 +156,27 @@ impl SessionHost<'_> {
         self.session.randoms += 1;
         isolde_digest::tagged(0x72, (self.me, self.session.randoms))
     }
+}
+
+/// The value behind the last one.
+fn next_in(sequence: &Sequence, last: i64) -> Result<i64, SqlError> {
+    let next = last.checked_add(sequence.increment);
+    let up = sequence.increment > 0;
+    match next.filter(|n| if up { *n <= sequence.max } else { *n >= sequence.min }) {
+        Some(next) => Ok(next),
+        None if sequence.cycle => Ok(if up { sequence.min } else { sequence.max }),
+        None => {
+            let (which, limit) = if up { ("maximum", sequence.max) } else { ("minimum", sequence.min) };
+            let name = bare(&sequence.name);
+            let message = format!("nextval: reached {which} value of sequence \"{name}\" ({limit})");
+            Err(SqlError::new(SqlState::SEQUENCE_LIMIT, message))
+        }
+    }
+}
+
+/// A sequence's name without its schema.
+fn bare(key: &str) -> &str {
+    key.rsplit_once('.').map_or(key, |(_, name)| name)
 }
 
 fn not_drawn(message: String) -> SqlError {

@@ -14,7 +14,7 @@ use std::sync::{Arc, LazyLock};
 
 use isolde_sql::ast::LockStrength;
 use isolde_sql::catalog::{Catalog, RoutineId};
-use isolde_sql::typed::{CursorCommand, StatementKind, Transaction as Control};
+use isolde_sql::typed::{Change, CursorCommand, Define, StatementKind, Transaction as Control};
 use isolde_sql::{Row, SqlError, SqlState, Value};
 
 use crate::database::Database;
@@ -84,9 +84,14 @@ impl<'a> Machine<'a> {
     pub(crate) fn step(&mut self) -> Answer {
         self.end_wait();
         if let Some(result) = self.session.committing.take() {
-            let committed = self.commit();
-            self.outcome = Some(committed.as_ref().map_or_else(|e| Outcome::Error(e.clone()), |()| Outcome::Committed));
-            return Some(committed.map(|()| result));
+            self.outcome = Some(Outcome::Committed);
+            return match self.commit_implicit(result) {
+                Ran::Answered(reply) => Some(reply),
+                Ran::Blocked | Ran::On => {
+                    self.outcome = None;
+                    None
+                }
+            };
         }
         match self.run_statement_frame() {
             Ran::Blocked => None,
@@ -164,11 +169,20 @@ impl<'a> Machine<'a> {
             }
             StatementKind::Cursor(command) => self.run_cursor(&prepared, command),
             StatementKind::Transaction(control) => self.control(control),
+            StatementKind::Define(Define::Change(change)) if change.fill.is_some() => self.define_and_fill(change),
             StatementKind::Define(define) => self.statement_done(|machine| machine.define(define)),
-            StatementKind::Truncate(tables) if self.truncate_fires(tables) => {
+            StatementKind::SetConstraints(set) => match self.set_constraints(set) {
+                Ok(()) => self.statement_done(|_| Ok("SET CONSTRAINTS")),
+                Err(Stop::Wait(target)) => self.begin_wait(target),
+                Err(Stop::Error(error)) => self.fail(error),
+                Err(Stop::Call(..) | Stop::Trigger(_) | Stop::Query(_) | Stop::With(..)) => {
+                    unreachable!("a constraint that is deferred runs no code of users")
+                }
+            },
+            StatementKind::Truncate(truncate) if self.truncate_fires(&truncate.tables) => {
                 self.run_rows(&prepared, &params, begun, fetch)
             }
-            StatementKind::Truncate(tables) => self.statement_done(|machine| machine.truncate(tables)),
+            StatementKind::Truncate(truncate) => self.statement_done(|machine| machine.truncate(truncate)),
             StatementKind::LockTable { .. } => self.statement_done(|_| Ok("LOCK TABLE")),
             StatementKind::Set { local, name, value } => {
                 self.statement_done(|machine| machine.set(*local, name, value.as_deref()))
@@ -328,6 +342,22 @@ impl<'a> Machine<'a> {
         Ran::On
     }
 
+    /// CREATE TABLE AS, REFRESH: the definition, then the INSERT that takes its place.
+    fn define_and_fill(&mut self, change: &Arc<Change>) -> Ran {
+        let Some(fill) = &change.fill else { return Ran::On };
+        if let Err(error) = self.define(&Define::Change(change.clone())) {
+            return self.fail(error);
+        }
+        let statement = crate::define::fill_statement(self.catalog(), fill, change.tag);
+        let prepared = Arc::new(Prepared::plan(self.catalog(), Arc::new(statement)));
+        let Some(Frame::Statement(frame)) = self.session.frames.last_mut() else {
+            unreachable!("a definition is a statement at the top of the stack")
+        };
+        frame.prepared = prepared.clone();
+        let params = frame.params.clone();
+        self.run_rows(&prepared, &params, None, None)
+    }
+
     pub(crate) fn statement_done(&mut self, act: impl FnOnce(&mut Self) -> Result<&'static str, SqlError>) -> Ran {
         if let Some(t) = &mut self.session.transaction {
             t.statements += 1;
@@ -445,10 +475,7 @@ impl<'a> Machine<'a> {
             Some(t) if !t.explicit && self.session.part == Part::More => Ran::Answered(Ok(result)),
             Some(t) if !t.explicit => {
                 if t.is_quiet() || t.statements <= 1 {
-                    match self.commit() {
-                        Ok(()) => Ran::Answered(Ok(result)),
-                        Err(error) => self.fail_late(error),
-                    }
+                    self.commit_implicit(result)
                 } else {
                     self.session.committing = Some(result);
                     Ran::On
@@ -459,7 +486,7 @@ impl<'a> Machine<'a> {
     }
 
     /// A statement was done, but its transaction could not be committed: its result is not.
-    fn fail_late(&mut self, error: SqlError) -> Ran {
+    pub(crate) fn fail_late(&mut self, error: SqlError) -> Ran {
         self.outcome = None;
         self.fail(error)
     }
@@ -637,7 +664,7 @@ impl Produced {
     pub(crate) fn into_result(self) -> StatementResult {
         let tag: Arc<str> = match self.verb {
             "INSERT" => format!("INSERT 0 {}", self.count).into(),
-            "SELECT" | "UPDATE" | "DELETE" | "MERGE" | "FETCH" | "MOVE" => {
+            "SELECT" | "UPDATE" | "DELETE" | "MERGE" | "COPY" | "FETCH" | "MOVE" => {
                 format!("{} {}", self.verb, self.count).into()
             }
             verb => verb.into(),

@@ -80,8 +80,10 @@ pub(crate) struct InsertPlan {
     pub(crate) source: Subquery,
     /// One per column of the table, over the source row.
     pub(crate) values: Vec<Expr>,
-    pub(crate) checks: Vec<CheckPlan>,
+    pub(crate) row: RowPlan,
     pub(crate) conflict: Option<ConflictPlan>,
+    /// What the command tag says.
+    pub(crate) verb: &'static str,
     pub(crate) returning: Vec<Expr>,
     pub(crate) columns: Arc<[OutputColumn]>,
 }
@@ -108,7 +110,7 @@ pub(crate) struct UpdatePlan {
     pub(crate) set: Vec<(usize, Expr)>,
     /// The columns of `set`.
     pub(crate) set_columns: ColumnSet,
-    pub(crate) checks: Vec<CheckPlan>,
+    pub(crate) row: RowPlan,
     pub(crate) returning: Vec<Expr>,
     pub(crate) columns: Arc<[OutputColumn]>,
 }
@@ -127,7 +129,7 @@ pub(crate) struct MergePlan {
     pub(crate) withs: Option<Arc<[WithPlan]>>,
     pub(crate) table: TableId,
     pub(crate) select: SelectPlan,
-    pub(crate) checks: Vec<CheckPlan>,
+    pub(crate) row: RowPlan,
     pub(crate) whens: Vec<MergeWhenPlan>,
 }
 
@@ -145,6 +147,18 @@ pub(crate) enum MergeActionPlan {
     Delete,
     Insert(Vec<Expr>),
     Nothing,
+}
+
+/// What becomes of a row before it is stored.
+#[derive(Debug)]
+pub(crate) struct RowPlan {
+    /// Generated columns, from the row itself.
+    pub(crate) generated: Vec<(usize, Expr)>,
+    pub(crate) checks: Vec<CheckPlan>,
+    /// CHECK OPTION of views, by the view's name.
+    pub(crate) views: Vec<CheckPlan>,
+    /// Some index has keys that must be computed.
+    pub(crate) special: bool,
 }
 
 /// A CHECK, compiled.
@@ -260,6 +274,7 @@ fn is_visible(statement: &StatementKind) -> bool {
         StatementKind::Insert(_) | StatementKind::Update(_) | StatementKind::Delete(_) => true,
         StatementKind::Merge(_) => true,
         StatementKind::Define(_) | StatementKind::Truncate(_) | StatementKind::LockTable { .. } => true,
+        StatementKind::SetConstraints(set) => !set.deferred,
         StatementKind::Transaction(_) | StatementKind::Set { .. } => false,
         StatementKind::Session(command) => matches!(command, SessionCommand::Maintain { .. }),
         StatementKind::Cursor(CursorCommand::Declare { query, .. }) => is_visible(&query.kind),
@@ -282,10 +297,11 @@ impl Plan {
                 let (returning, columns) = returning(catalog, insert.returning.as_ref());
                 Plan::Insert(InsertPlan {
                     withs: withs(catalog, &insert.with),
+                    verb: insert.verb,
                     table: insert.table,
                     source: Subquery::new(catalog, &insert.source),
                     values: compile(&insert.values),
-                    checks: checks(catalog, insert.table),
+                    row: RowPlan::new(catalog, insert.table).through(catalog, &insert.view_checks),
                     conflict: insert.on_conflict.as_ref().map(|c| ConflictPlan {
                         arbiters: c.arbiters.clone(),
                         update: c.update.as_ref().map(|u| ConflictUpdatePlan {
@@ -306,8 +322,8 @@ impl Plan {
                     table: update.table,
                     select: plan::select(catalog, &update.select, &used),
                     set: assignments(catalog, &update.set),
-                    set_columns: update.set.iter().map(|(c, _)| *c).collect(),
-                    checks: checks(catalog, update.table),
+                    set_columns: set_columns(catalog, update.table, &update.set),
+                    row: RowPlan::new(catalog, update.table).through(catalog, &update.view_checks),
                     returning,
                     columns,
                 })
@@ -362,7 +378,7 @@ impl Plan {
     pub(crate) fn result(&self) -> (&'static str, Arc<[OutputColumn]>) {
         match self {
             Plan::Query(plan) => ("SELECT", plan.columns.clone()),
-            Plan::Insert(plan) => ("INSERT", plan.columns.clone()),
+            Plan::Insert(plan) => (plan.verb, plan.columns.clone()),
             Plan::Update(plan) => ("UPDATE", plan.columns.clone()),
             Plan::Delete(plan) => ("DELETE", plan.columns.clone()),
             Plan::Merge(_) => ("MERGE", Arc::default()),
@@ -390,7 +406,7 @@ fn merge_plan(catalog: &Catalog, merge: &typed::Merge) -> MergePlan {
     }
     let action = |action: &typed::MergeAction| match action {
         typed::MergeAction::Update(set) => {
-            MergeActionPlan::Update(assignments(catalog, set), set.iter().map(|(c, _)| *c).collect())
+            MergeActionPlan::Update(assignments(catalog, set), set_columns(catalog, merge.table, set))
         }
         typed::MergeAction::Insert(values) => {
             MergeActionPlan::Insert(values.iter().map(|e| plan::expr(catalog, e)).collect())
@@ -407,7 +423,7 @@ fn merge_plan(catalog: &Catalog, merge: &typed::Merge) -> MergePlan {
         withs: withs(catalog, &merge.with),
         table: merge.table,
         select: plan::select(catalog, &merge.select, &used),
-        checks: checks(catalog, merge.table),
+        row: RowPlan::new(catalog, merge.table),
         whens: merge.whens.iter().map(when).collect(),
     }
 }
@@ -422,9 +438,33 @@ fn assignments(catalog: &Catalog, set: &[(usize, typed::Expr)]) -> Vec<(usize, E
     set.iter().map(|(column, e)| (*column, plan::expr(catalog, e))).collect()
 }
 
-pub(crate) fn checks(catalog: &Catalog, table: TableId) -> Vec<CheckPlan> {
-    let checks = catalog.table(table).checks.iter();
-    checks.map(|c| CheckPlan { name: c.name.clone(), expr: plan::expr(catalog, &c.expr) }).collect()
+impl RowPlan {
+    /// For a table.
+    pub(crate) fn new(catalog: &Catalog, table: TableId) -> RowPlan {
+        let table = catalog.table(table);
+        let named = |name: &Arc<str>, expr| CheckPlan { name: name.clone(), expr: plan::expr(catalog, expr) };
+        let generated = table.columns.iter().enumerate();
+        let generated = generated.filter_map(|(i, c)| Some((i, plan::expr(catalog, &c.generated.as_ref()?.expr))));
+        RowPlan {
+            generated: generated.collect(),
+            checks: table.checks.iter().map(|c| named(&c.name, &c.expr)).collect(),
+            views: Vec::new(),
+            special: table.indexes.iter().any(|i| i.special.is_some()),
+        }
+    }
+
+    /// The same through views that have CHECK OPTION.
+    fn through(mut self, catalog: &Catalog, views: &[typed::ViewCheck]) -> RowPlan {
+        let check = |v: &typed::ViewCheck| CheckPlan { name: v.view.clone(), expr: plan::expr(catalog, &v.condition) };
+        self.views = views.iter().map(check).collect();
+        self
+    }
+}
+
+/// The columns that are set, and those that follow from them.
+fn set_columns(catalog: &Catalog, table: TableId, set: &[(usize, typed::Expr)]) -> ColumnSet {
+    let generated = catalog.table(table).columns.iter().enumerate().filter(|(_, c)| c.generated.is_some());
+    set.iter().map(|(c, _)| *c).chain(generated.map(|(i, _)| i)).collect()
 }
 
 fn returning(catalog: &Catalog, returning: Option<&typed::Returning>) -> (Vec<Expr>, Arc<[OutputColumn]>) {

@@ -9,7 +9,7 @@ use std::hash::{Hash, Hasher};
 
 use crate::database::{Database, row_digest};
 use crate::define::frame::Definitions;
-use crate::exec::{After, Input, Running};
+use crate::exec::{After, Deferred, Input, Running};
 use crate::lock::{RowRef, Target};
 use crate::routine::RoutineFrame;
 use crate::session::{Frame, Session, StatementFrame};
@@ -87,6 +87,9 @@ impl Database {
             writes = writes.wrapping_add(isolde_digest::tagged(0x77, (table, &change.before, after)));
         }
         writes.hash(h);
+        if !t.deferred.checks.is_empty() || !t.deferred.modes.is_empty() {
+            self.hash_deferred(&t.deferred, h);
+        }
         for (key, modes) in &t.heavy {
             (key, modes).hash(h);
         }
@@ -110,6 +113,18 @@ impl Database {
                 (key, modes).hash(h);
             }
             hash_definitions(savepoint.definitions(), h);
+        }
+    }
+
+    fn hash_deferred(&self, deferred: &Deferred, h: &mut Digester) {
+        deferred.modes.hash(h);
+        for check in &deferred.checks {
+            match check {
+                After::Child { row, key, parent } => (0u8, self.content(*row), key, parent.is_some()).hash(h),
+                After::Unique { row, index } => (1u8, self.content(*row), index).hash(h),
+                After::Parent(check) => (2u8, check.child(), check.key(), check.old()).hash(h),
+                _ => 3u8.hash(h),
+            }
         }
     }
 

@@ -209,14 +209,16 @@ impl TableData {
         let new = tuple.values.clone();
         let old = self.rows.insert(row, tuple);
         for (index, entries) in table.indexes.iter().zip(&mut self.indexes) {
-            let unchanged = old.as_ref().is_some_and(|old| index.columns.iter().all(|&c| old.values[c] == new[c]));
-            if unchanged {
+            let same = |old: &Tuple| index.mentions().iter().all(|&c| old.values[c] == new[c]);
+            if old.as_ref().is_some_and(same) {
                 continue;
             }
-            if let Some(old) = &old {
-                entries.remove(&Entry { key: key_of(index, &old.values), row });
+            if let Some(key) = old.as_ref().and_then(|old| key_of(index, &old.values)) {
+                entries.remove(&Entry { key, row });
             }
-            entries.insert(Entry { key: key_of(index, &new), row });
+            if let Some(key) = key_of(index, &new) {
+                entries.insert(Entry { key, row });
+            }
         }
     }
 
@@ -224,7 +226,9 @@ impl TableData {
     pub fn remove(&mut self, table: &Table, row: RowId) {
         if let Some(old) = self.rows.remove(&row) {
             for (index, entries) in table.indexes.iter().zip(&mut self.indexes) {
-                entries.remove(&Entry { key: key_of(index, &old.values), row });
+                if let Some(key) = key_of(index, &old.values) {
+                    entries.remove(&Entry { key, row });
+                }
             }
         }
     }
@@ -254,20 +258,19 @@ impl TableData {
     }
 
     /// Builds one index more, over the rows that are there.
-    pub fn add_index(&mut self, index: &Index) {
-        let entries = self.rows.iter().map(|(row, t)| Entry { key: key_of(index, &t.values), row: *row });
+    fn add_index(&mut self, index: &Index) {
+        let entries = self.rows.iter().filter_map(|(row, t)| Some(Entry { key: key_of(index, &t.values)?, row: *row }));
         self.indexes.push(entries.collect());
-    }
-
-    /// Forgets an index.
-    pub fn remove_index(&mut self, position: usize) {
-        self.indexes.remove(position);
     }
 }
 
-/// The key of a row in an index, NULLs included.
-pub(crate) fn key_of(index: &Index, values: &[Value]) -> Key {
-    index.columns.iter().map(|&c| values[c].clone()).collect()
+/// The key of a row in an index, NULLs included; none if the row is not in the index.
+pub(crate) fn key_of(index: &Index, values: &[Value]) -> Option<Key> {
+    match &index.special {
+        None => Some(index.columns.iter().map(|&c| values[c].clone()).collect()),
+        // What cannot be computed was refused before it came here.
+        Some(special) => crate::eval::special_key(special, values).ok().flatten(),
+    }
 }
 
 /// All tables. Clones in O(1).

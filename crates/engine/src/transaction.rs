@@ -12,6 +12,7 @@ use isolde_sql::catalog::{Catalog, TableId};
 use std::sync::Arc;
 
 use crate::define::frame::{Definitions, Rebuilt, older};
+use crate::exec::Deferred;
 use crate::footprint;
 use crate::lock::{Held, LockKey, Modes, RowRef};
 use crate::ssi::XactId;
@@ -42,6 +43,8 @@ pub(crate) struct Transaction {
     pub(crate) savepoints: Vec<Savepoint>,
     /// What it has defined.
     pub(crate) definitions: Definitions,
+    /// Checks put off until COMMIT.
+    pub(crate) deferred: Deferred,
     /// Whether a query has run, so that the level can no longer change.
     pub(crate) queried: bool,
     /// When it began.
@@ -139,6 +142,7 @@ pub(crate) struct Savepoint {
     heavy: OrdMap<LockKey, Modes>,
     written: usize,
     definitions: Definitions,
+    deferred: Deferred,
 }
 
 impl Transaction {
@@ -157,6 +161,7 @@ impl Transaction {
             heavy: OrdMap::new(),
             savepoints: Vec::new(),
             definitions: Definitions::default(),
+            deferred: Deferred::default(),
             queried: false,
             began: 0,
             statements: 0,
@@ -341,6 +346,7 @@ impl Transaction {
             heavy: self.heavy.clone(),
             written: self.written,
             definitions: self.definitions.clone(),
+            deferred: self.deferred.clone(),
         });
     }
 
@@ -361,6 +367,7 @@ impl Transaction {
         self.writes = savepoint.writes;
         self.written = savepoint.written;
         self.definitions = savepoint.definitions;
+        self.deferred = savepoint.deferred;
         self.failed = false;
         let lost = held.iter().filter(|&(row, held)| self.locks.get(row) != Some(held));
         let rows = lost.map(|(row, held)| released(*row, held.strength)).collect();
@@ -373,6 +380,7 @@ impl Transaction {
         self.heavy = savepoint.heavy.clone();
         self.writes = savepoint.writes.clone();
         self.written = savepoint.written;
+        self.deferred = savepoint.deferred.clone();
         self.view = savepoint.view.clone();
         self.view_epoch = savepoint.view_epoch;
         self.definitions = savepoint.definitions.clone();

@@ -314,7 +314,13 @@ fn refuse_ddl(statement: &ast::Statement) -> Result<(), Diagnostic> {
         | Ast::CreateTrigger(_)
         | Ast::DropTrigger(_)
         | Ast::SwitchTriggers(_)
-        | Ast::AlterTableAdd { .. }
+        | Ast::AlterTable(_)
+        | Ast::AlterSequence(_)
+        | Ast::AlterObject(_)
+        | Ast::CreateView(_)
+        | Ast::CreateTableAs(_)
+        | Ast::CreateSchema(_)
+        | Ast::Refresh(_)
         | Ast::Drop(_) => Err(Diagnostic::unsupported(statement.span, "changing the schema inside a thread")
             .hint("move the statement to the set-up, above the first --@ line")),
         _ => Ok(()),

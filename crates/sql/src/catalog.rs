@@ -1,18 +1,23 @@
 //! The catalog: what tables, sequences and routines there are.
 //!
 //! A value like everything else: DDL makes a new one that shares what did not change, so a transaction that creates a
-//! table and rolls back simply drops its catalog. Names live in one schema, `public`.
+//! table and rolls back simply drops its catalog. How names find things is in [`names`].
 
 mod merge;
+mod names;
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use crate::ast::{self, ReferentialAction};
+use std::any::Any;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, OnceLock};
+
+use crate::ast::{self, CheckOption, Deferral, ReferentialAction};
 use crate::error::Span;
-use crate::typed::Expr;
+use crate::typed::{Expr, Query};
 use crate::types::{Type, UserType};
 use crate::value::Value;
+
+pub use names::{key, split_name};
 
 /// A table's number: its position in [`Catalog::tables`], never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -35,6 +40,11 @@ pub struct Catalog {
     types: BTreeMap<Arc<str>, UserType>,
     /// Tells catalogs of one database apart; no part of what is defined.
     version: u64,
+    views: BTreeMap<Arc<str>, Arc<View>>,
+    /// Schemas besides `public`.
+    schemas: BTreeSet<Arc<str>>,
+    /// Schemas in which a name without one is looked for before `public`.
+    search_path: Vec<Arc<str>>,
 }
 
 /// A table.
@@ -42,6 +52,8 @@ pub struct Catalog {
 pub struct Table {
     /// Its number; assigned by [`Catalog::add_table`].
     pub id: TableId,
+    /// Its schema; `None` is `public`.
+    pub schema: Option<Arc<str>>,
     /// Its name.
     pub name: Arc<str>,
     /// Its columns.
@@ -54,6 +66,8 @@ pub struct Table {
     pub foreign_keys: Vec<ForeignKey>,
     /// Triggers, in order of their names, as PostgreSQL fires them.
     pub triggers: Vec<Trigger>,
+    /// A materialized view: the query whose rows it keeps.
+    pub materialized: Option<Arc<Query>>,
 }
 
 /// A column.
@@ -69,10 +83,28 @@ pub struct Column {
     pub default: Option<Expr>,
     /// The sequence its values are drawn from, for serial and identity columns.
     pub sequence: Option<Arc<str>>,
-    /// `GENERATED ALWAYS AS IDENTITY`
-    pub identity_always: bool,
-    /// `GENERATED ... AS IDENTITY`, of either kind.
-    pub identity: bool,
+    /// `GENERATED ... AS IDENTITY`
+    pub identity: Option<Identity>,
+    /// `GENERATED ALWAYS AS (expr) STORED`
+    pub generated: Option<Generated>,
+}
+
+/// How a generated column gets its value.
+#[derive(Clone, Debug)]
+pub struct Generated {
+    /// From the other columns of the row (rel 0).
+    pub expr: Expr,
+    /// As written.
+    pub source: Arc<ast::Expr>,
+}
+
+/// Who chooses the value of an identity column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Identity {
+    /// The sequence, always.
+    Always,
+    /// The sequence, unless a value is given.
+    ByDefault,
 }
 
 /// An index.
@@ -80,12 +112,77 @@ pub struct Column {
 pub struct Index {
     /// Its name; also that of the constraint it serves.
     pub name: Arc<str>,
-    /// Its key columns.
+    /// Its key columns; none if some key is an expression.
     pub columns: Vec<usize>,
     /// At most one row per key (NULLs are never equal).
     pub unique: bool,
     /// The primary key.
     pub primary: bool,
+    /// It serves a constraint rather than standing for itself.
+    pub constraint: bool,
+    /// When its constraint is checked.
+    pub deferral: Deferral,
+    /// NULLs are equal to each other.
+    pub nulls_not_distinct: bool,
+    /// What makes it more than a list of columns.
+    pub special: Option<Arc<SpecialIndex>>,
+}
+
+/// An index over expressions, or over some of the rows. No query is planned to use it: it is there for its uniqueness.
+#[derive(Clone, Debug)]
+pub struct SpecialIndex {
+    /// All its keys, over the row as rel 0.
+    pub keys: Vec<Expr>,
+    /// How they are shown in messages.
+    pub shown: Vec<Arc<str>>,
+    /// `WHERE`: rows for which this is not true are not in the index.
+    pub filter: Option<Expr>,
+    /// Every column that is mentioned.
+    pub columns: Vec<usize>,
+    /// As written.
+    pub source: Arc<ast::CreateIndex>,
+    /// Where whoever evaluates it keeps what it made of it.
+    pub compiled: Compiled,
+}
+
+/// Something made once from the thing it is kept with; a copy, which may be changed, starts without.
+#[derive(Default)]
+pub struct Compiled(OnceLock<Box<dyn Any + Send + Sync>>);
+
+impl Compiled {
+    /// What was made, or is made now; nothing if something of another type was.
+    pub fn get<T: Any + Send + Sync>(&self, make: impl FnOnce() -> T) -> Option<&T> {
+        self.0.get_or_init(|| Box::new(make())).downcast_ref()
+    }
+}
+
+impl Clone for Compiled {
+    fn clone(&self) -> Self {
+        Compiled::default()
+    }
+}
+
+impl std::fmt::Debug for Compiled {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Compiled")
+    }
+}
+
+/// A view.
+#[derive(Clone, Debug)]
+pub struct View {
+    /// Its schema; `None` is `public`.
+    pub schema: Option<Arc<str>>,
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its columns.
+    pub columns: Vec<(Arc<str>, Type)>,
+    /// What it shows.
+    pub query: Arc<Query>,
+    /// `WITH CHECK OPTION`
+    pub check: Option<CheckOption>,
+    /// The keys of the views it names.
+    pub uses: Vec<Arc<str>>,
 }
 
 /// A CHECK constraint.
@@ -95,6 +192,10 @@ pub struct Check {
     pub name: Arc<str>,
     /// Must not be false; the row is rel 0.
     pub expr: Expr,
+    /// Not `NOT VALID`: all rows fulfil it.
+    pub validated: bool,
+    /// As written.
+    pub source: Arc<ast::Expr>,
 }
 
 /// A foreign key, held by the child.
@@ -114,6 +215,14 @@ pub struct ForeignKey {
     pub on_delete: ReferentialAction,
     /// When a parent's key changes.
     pub on_update: ReferentialAction,
+    /// `ON DELETE SET NULL (columns)`: only these of the child's columns; all if empty.
+    pub on_delete_columns: Vec<usize>,
+    /// `MATCH FULL`: all columns are NULL, or none.
+    pub match_full: bool,
+    /// When it is checked.
+    pub deferral: Deferral,
+    /// Not `NOT VALID`.
+    pub validated: bool,
 }
 
 /// A trigger of a table.
@@ -155,31 +264,32 @@ pub struct Trigger {
     pub enabled: bool,
 }
 
-/// A constraint added by ALTER TABLE.
-#[derive(Clone, Debug)]
-#[allow(missing_docs)]
-pub enum TableConstraintDef {
-    Check(Check),
-    Index(Index),
-    ForeignKey(ForeignKey),
-}
-
 /// A sequence; its current value is data, not schema.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sequence {
-    /// Its name.
+    /// Its name, behind that of its schema unless it is `public`.
     pub name: Arc<str>,
     /// Its first value.
     pub start: i64,
     /// The step.
     pub increment: i64,
+    /// The smallest value.
+    pub min: i64,
     /// The largest value (2^31-1 for `serial`).
     pub max: i64,
+    /// Begins anew behind its last value.
+    pub cycle: bool,
+    /// The integer it counts in.
+    pub ty: Type,
+    /// The column it goes with.
+    pub owner: Option<(TableId, Arc<str>)>,
 }
 
 /// A routine as defined.
 #[derive(Clone, Debug)]
 pub struct RoutineDef {
+    /// Its schema; `None` is `public`.
+    pub schema: Option<Arc<str>>,
     /// Its name.
     pub name: Arc<str>,
     /// A procedure: only CALL reaches it.
@@ -235,12 +345,15 @@ impl Catalog {
     /// Nothing is defined now, whatever was before.
     pub fn is_empty(&self) -> bool {
         // Taken apart, so that whoever adds something must think of it here.
-        let Catalog { tables, routines, sequences, table_names, types, version: _ } = self;
+        let Catalog { tables, routines, sequences, table_names, types, views, schemas, search_path, version: _ } = self;
         tables.iter().all(Option::is_none)
             && routines.iter().all(Option::is_none)
             && sequences.is_empty()
             && table_names.is_empty()
             && types.is_empty()
+            && views.is_empty()
+            && schemas.is_empty()
+            && search_path.is_empty()
     }
 
     /// The tables that exist, in order of creation.
@@ -266,9 +379,9 @@ impl Catalog {
         self.tables.len()
     }
 
-    /// The table with this name.
+    /// The table with this name, on the search path.
     pub fn table_by_name(&self, name: &str) -> Option<&Arc<Table>> {
-        self.table_names.get(name).map(|id| self.table(*id))
+        self.find_table(None, name)
     }
 
     /// The number the next table will get.
@@ -280,9 +393,35 @@ impl Catalog {
     pub fn add_table(&mut self, mut table: Table) -> TableId {
         let id = self.next_table_id();
         table.id = id;
-        self.table_names.insert(table.name.clone(), id);
+        self.table_names.insert(table.key(), id);
         self.tables.push(Some(Arc::new(table)));
         id
+    }
+
+    /// Puts a table in place of the one with its number.
+    pub fn replace_table(&mut self, table: Table) {
+        let slot = self.tables[table.id.0 as usize].as_mut().expect("a table that is changed exists");
+        self.table_names.remove(&slot.key());
+        self.table_names.insert(table.key(), table.id);
+        let id = table.id;
+        *slot = Arc::new(table);
+        self.find_parent_indexes(id);
+    }
+
+    /// Foreign keys know their parent's unique index by its position, which may have changed.
+    fn find_parent_indexes(&mut self, parent: TableId) {
+        let parents = self.table(parent).indexes.clone();
+        for slot in self.tables.iter_mut().flatten() {
+            let stale = |fk: &ForeignKey| {
+                let at = |i: &Index| i.is_key() && i.columns == fk.parent_columns;
+                (fk.parent == parent).then(|| parents.iter().position(at)).flatten().filter(|at| *at != fk.parent_index)
+            };
+            if slot.foreign_keys.iter().any(|fk| stale(fk).is_some()) {
+                for fk in &mut Arc::make_mut(slot).foreign_keys {
+                    fk.parent_index = stale(fk).unwrap_or(fk.parent_index);
+                }
+            }
+        }
     }
 
     /// Changes a table in place (an index or a constraint more).
@@ -294,7 +433,7 @@ impl Catalog {
     /// Drops a table, its sequences, and the foreign keys that point at it.
     pub fn drop_table(&mut self, id: TableId) {
         if let Some(table) = self.tables[id.0 as usize].take() {
-            self.table_names.remove(&table.name);
+            self.table_names.remove(&table.key());
             table.columns.iter().flat_map(|c| &c.sequence).for_each(|s| drop(self.sequences.remove(s)));
         }
         for slot in self.tables.iter_mut().flatten() {
@@ -338,7 +477,9 @@ impl Catalog {
 
     /// Adds a routine, or puts it in place of one with the same name and input types.
     pub fn add_routine(&mut self, routine: RoutineDef) -> RoutineId {
-        let same = self.routines_by_name(&routine.name).find(|(_, r)| r.input_types().eq(routine.input_types()));
+        let same = self
+            .routines_by_name(&routine.name)
+            .find(|(_, r)| r.schema == routine.schema && r.input_types().eq(routine.input_types()));
         match same.map(|(id, _)| id) {
             Some(id) => {
                 self.routines[id.0 as usize] = Some(Arc::new(routine));
@@ -349,6 +490,11 @@ impl Catalog {
                 RoutineId(self.routines.len() as u32 - 1)
             }
         }
+    }
+
+    /// Puts a routine in place of the one with this number.
+    pub fn replace_routine(&mut self, id: RoutineId, routine: Arc<RoutineDef>) {
+        self.routines[id.0 as usize] = Some(routine);
     }
 
     /// Drops a routine.
@@ -413,9 +559,9 @@ impl Catalog {
         self.types.remove(name);
     }
 
-    /// The sequence with this name.
-    pub fn sequence(&self, name: &str) -> Option<&Arc<Sequence>> {
-        self.sequences.get(name)
+    /// The sequence with this key.
+    pub fn sequence(&self, key: &str) -> Option<&Arc<Sequence>> {
+        self.sequences.get(key)
     }
 
     /// All sequences, by name.
@@ -445,17 +591,32 @@ impl Table {
         self.indexes.iter().find(|i| i.primary)
     }
 
-    /// Columns of some unique index: an update of one of them takes the strongest row lock.
+    /// Columns of some unique index that a foreign key could point at: an update of one of them takes the strongest row
+    /// lock.
     pub fn is_key_column(&self, column: usize) -> bool {
-        self.indexes.iter().any(|i| i.unique && i.columns.contains(&column))
+        self.indexes.iter().any(|i| i.is_key() && i.columns.contains(&column))
     }
 }
 
 impl Index {
-    /// The key of a row, or `None` if part of it is NULL (and so equal to nothing).
-    pub fn key(&self, row: &[Value]) -> Option<Vec<Value>> {
-        let key: Vec<Value> = self.columns.iter().map(|&c| row[c].clone()).collect();
-        (!key.iter().any(|v| matches!(v, Value::Null))).then_some(key)
+    /// Whether a foreign key could point at it: unique at any moment, over columns, of all rows.
+    pub fn is_key(&self) -> bool {
+        self.unique && self.special.is_none() && self.deferral == Deferral::NotDeferrable
+    }
+
+    /// Whether rows are found by it: its keys are columns, and all rows are in it.
+    pub fn is_plain(&self) -> bool {
+        self.special.is_none()
+    }
+
+    /// Whether two rows may have this key: part of it is NULL, and so equal to nothing.
+    pub fn allows_twins(&self, key: &[Value]) -> bool {
+        !self.nulls_not_distinct && key.iter().any(|v| matches!(v, Value::Null))
+    }
+
+    /// Every column that it looks at.
+    pub fn mentions(&self) -> &[usize] {
+        self.special.as_ref().map_or(&self.columns, |special| &special.columns)
     }
 }
 

@@ -46,6 +46,8 @@ pub struct Diagnostic {
     pub span: Span,
     /// What, in PostgreSQL's words where PostgreSQL has them.
     pub message: String,
+    /// The DETAIL line, where PostgreSQL has one.
+    pub detail: Option<String>,
     /// What to try.
     pub hint: Option<String>,
     /// The SQLSTATE PostgreSQL would give, so that a program that catches it behaves the same.
@@ -55,7 +57,7 @@ pub struct Diagnostic {
 impl Diagnostic {
     /// A diagnostic without a hint.
     pub fn new(span: Span, state: SqlState, message: impl Into<String>) -> Self {
-        Diagnostic { span, message: message.into(), hint: None, state }
+        Diagnostic { span, message: message.into(), detail: None, hint: None, state }
     }
 
     /// `syntax error ...` (42601).
@@ -67,6 +69,12 @@ impl Diagnostic {
     pub fn unsupported(span: Span, construct: impl fmt::Display) -> Self {
         Self::new(span, SqlState::FEATURE_NOT_SUPPORTED, format!("{construct} is not supported by the embedded engine"))
             .hint("docs/reference.md lists the SQL that is supported")
+    }
+
+    /// The same with a DETAIL line.
+    pub fn detail(mut self, detail: impl Into<String>) -> Self {
+        self.detail = Some(detail.into());
+        self
     }
 
     /// The same with a hint.
@@ -87,7 +95,11 @@ impl std::error::Error for Diagnostic {}
 impl From<Diagnostic> for SqlError {
     /// What a server reports for a mistake it only finds when the statement is reached (PL/pgSQL binds late).
     fn from(d: Diagnostic) -> Self {
-        SqlError::new(d.state, d.message)
+        let error = SqlError::new(d.state, d.message);
+        match d.detail {
+            Some(detail) => error.detail(detail),
+            None => error,
+        }
     }
 }
 

@@ -12,7 +12,7 @@ mod dump;
 
 use std::fmt::Write as _;
 
-use isolde_sql::catalog::{Catalog, TableConstraintDef};
+use isolde_sql::catalog::Catalog;
 use isolde_sql::typed::{Define, OutputColumn, Statement, StatementKind};
 use isolde_sql::{Diagnostic, bind, parse};
 
@@ -178,29 +178,7 @@ fn names(catalog: &Catalog, table: &str) -> String {
 
 /// What the engine does with a definition.
 fn apply(catalog: &mut Catalog, define: &Define) {
-    match define.clone() {
-        Define::Table { table, sequences } => {
-            sequences.into_iter().for_each(|s| catalog.add_sequence(s));
-            catalog.add_table(*table);
-        }
-        Define::Index { table, index } => catalog.alter_table(table, |t| t.indexes.push(*index)),
-        Define::Constraint { table, constraint } => catalog.alter_table(table, |t| match *constraint {
-            TableConstraintDef::Check(check) => t.checks.push(check),
-            TableConstraintDef::Index(index) => t.indexes.push(index),
-            TableConstraintDef::ForeignKey(key) => t.foreign_keys.push(key),
-        }),
-        Define::Sequence(sequence) => catalog.add_sequence(sequence),
-        Define::Routine(def) => drop(catalog.add_routine(*def)),
-        Define::DropTable(tables) => tables.into_iter().for_each(|t| catalog.drop_table(t)),
-        Define::DropIndex(table, name) => catalog.alter_table(table, |t| t.indexes.retain(|i| i.name != name)),
-        Define::DropSequence(names) => names.iter().for_each(|n| catalog.drop_sequence(n)),
-        Define::Type(ty) | Define::AlterType(_, ty) => catalog.add_type(ty),
-        Define::DropType { names, .. } => names.iter().for_each(|name| catalog.drop_type(name)),
-        Define::DropRoutine(ids) => ids.into_iter().for_each(|id| catalog.drop_routine(id)),
-        Define::Trigger { table, trigger } => catalog.alter_table(table, |t| t.triggers.push(*trigger)),
-        Define::DropTrigger { .. } | Define::SwitchTriggers { .. } => {}
-        Define::Nothing => {}
-    }
+    define.apply(catalog);
 }
 
 /// Compares a file of our own making, or writes it anew.

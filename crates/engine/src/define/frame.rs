@@ -19,15 +19,16 @@
 use std::sync::Arc;
 
 use imbl::OrdMap;
+use isolde_sql::ast::plpgsql::RaiseLevel;
 use isolde_sql::catalog::{Catalog, TableId};
-use isolde_sql::typed::Define;
+use isolde_sql::typed::{Define, Truncate};
 use isolde_sql::{SqlError, SqlState};
 
 use crate::database::{Database, Schema, row_digest};
 use crate::footprint::Write;
 use crate::lock::RowRef;
 use crate::machine::Machine;
-use crate::session::Frame;
+use crate::session::{Frame, Notice};
 use crate::storage::{TableData, Tables, Tuple};
 use crate::transaction::Transaction;
 
@@ -114,8 +115,12 @@ impl Machine<'_> {
     }
 
     /// TRUNCATE leaves a table of its own without rows.
-    pub(crate) fn truncate(&mut self, tables: &[TableId]) -> Result<&'static str, SqlError> {
+    pub(crate) fn truncate(&mut self, truncate: &Truncate) -> Result<&'static str, SqlError> {
         let schema = self.schema().clone();
+        let tables = &truncate.tables;
+        for notice in &truncate.notices {
+            self.notices.push(Notice { level: RaiseLevel::Notice, message: notice.clone() });
+        }
         for &table in tables {
             let referenced = schema.catalog.references_to(table).find(|(child, _)| !tables.contains(&child.id));
             if let Some((child, _)) = referenced {
@@ -134,6 +139,9 @@ impl Machine<'_> {
             self.footprint.writes.extend(gone);
             let empty = TableData::new(schema.catalog.table(table).indexes.len());
             self.transaction_mut().rebuild(table, Rebuilt::new(table, empty, true));
+        }
+        for (sequence, start) in &truncate.restart {
+            self.restart_sequence(&schema.catalog, sequence, *start);
         }
         Ok("TRUNCATE TABLE")
     }

@@ -461,6 +461,24 @@ pub(crate) fn compile_local(expr: &typed::Expr) -> Expr {
     crate::plan::expr(&NO_CATALOG, expr)
 }
 
+/// The key of a row in an index over expressions or some of the rows; none if it is not in it.
+pub(crate) fn special_key(
+    special: &isolde_sql::catalog::SpecialIndex,
+    row: &[Value],
+) -> Result<Option<crate::storage::Key>, SqlError> {
+    let compiled = special.compiled.get(|| {
+        let keys: Vec<Expr> = special.keys.iter().map(compile_local).collect();
+        (keys, special.filter.as_ref().map(compile_local))
+    });
+    let Some((keys, filter)) = compiled else { return Ok(None) };
+    if let Some(filter) = filter
+        && local_truth(filter, row, &[])? != Some(true)
+    {
+        return Ok(None);
+    }
+    keys.iter().map(|key| local_compiled(key, row, &[])).collect::<Result<_, _>>().map(Some)
+}
+
 static NO_CATALOG: LazyLock<Catalog> = LazyLock::new(Catalog::default);
 static NO_TABLES: LazyLock<Tables> = LazyLock::new(Tables::default);
 

@@ -3,22 +3,31 @@
 //! A unique key is checked against *everybody's* rows, committed or not, whatever the snapshot shows: a key in somebody's
 //! uncommitted row is neither free nor taken, so the statement waits to see what becomes of it.
 
+use isolde_sql::ast::Deferral;
 use isolde_sql::catalog::{Index, TableId};
 use isolde_sql::{Row, SqlError, SqlState, Value};
 
-use super::{Running, Stop};
+use super::{After, Running, Stop};
 use crate::eval;
 use crate::footprint::{ColumnSet, Probe};
 use crate::lock::{RowRef, Target, Wants};
 use crate::machine::Machine;
-use crate::prepare::CheckPlan;
+use crate::prepare::RowPlan;
 use crate::session::SessionId;
-use crate::storage::RowId;
+use crate::storage::{Key, RowId, key_of};
 
 impl Machine<'_> {
-    /// NOT NULL and CHECK.
-    pub(crate) fn check_row(&self, table: TableId, values: &Row, checks: &[CheckPlan]) -> Result<(), SqlError> {
+    /// Generated columns get their values; then NOT NULL and CHECK.
+    pub(crate) fn check_row(&self, table: TableId, row: &mut Row, plan: &RowPlan) -> Result<(), SqlError> {
         let table = self.catalog().table(table);
+        if !plan.generated.is_empty() {
+            let mut values = row.to_vec();
+            for (column, expr) in &plan.generated {
+                values[*column] = eval::local_compiled(expr, row, &[])?;
+            }
+            *row = values.into();
+        }
+        let values = &*row;
         for (column, value) in table.columns.iter().zip(values.iter()) {
             if column.not_null && matches!(value, Value::Null) {
                 let message = format!(
@@ -28,13 +37,24 @@ impl Machine<'_> {
                 return Err(SqlError::new(SqlState::NOT_NULL_VIOLATION, message).detail(failing_row(values)));
             }
         }
-        for check in checks {
+        for check in &plan.checks {
             if eval::local_truth(&check.expr, values, &[])? == Some(false) {
                 let message =
                     format!("new row for relation \"{}\" violates check constraint \"{}\"", table.name, check.name);
                 return Err(SqlError::new(SqlState::CHECK_VIOLATION, message)
                     .detail(failing_row(values))
                     .constraint(check.name.clone()));
+            }
+        }
+        for view in &plan.views {
+            if eval::local_truth(&view.expr, values, &[])? != Some(true) {
+                let message = format!("new row violates check option for view \"{}\"", view.name);
+                return Err(SqlError::new(SqlState(*b"44000"), message).detail(failing_row(values)));
+            }
+        }
+        if plan.special {
+            for special in table.indexes.iter().filter_map(|i| i.special.as_ref()) {
+                eval::special_key(special, values)?;
             }
         }
         Ok(())
@@ -47,11 +67,15 @@ impl Machine<'_> {
         let table = schema.catalog.table(row.0);
         let Some(values) = self.newest(row).map(|t| t.values) else { return Ok(()) };
         while let Some(index) = table.indexes.get(next) {
-            let concerned = index.unique && index.columns.iter().any(|&c| set.contains(c));
-            if let Some(key) = concerned.then(|| index.key(&values)).flatten() {
+            let concerned = index.unique && index.mentions().iter().any(|&c| set.contains(c));
+            if let Some(key) = concerned.then(|| unique_key(index, &values)).flatten() {
                 self.note_probe(row.0, index, &key);
                 match self.find_key(row.0, next, &key, Some(row.1)) {
                     Found::Nobody => {}
+                    Found::Row(_) | Found::Pending(_) if index.deferral != Deferral::NotDeferrable => {
+                        let check = After::Unique { row, index: next };
+                        self.queue_check(run, check, row.0, &index.name, index.deferral);
+                    }
                     Found::Row(_) => {
                         // Somebody may have read that the key was free: that counts for more.
                         self.check_entry(row, next, key.first())?;
@@ -72,6 +96,20 @@ impl Machine<'_> {
         Ok(())
     }
 
+    /// A key that was let through because its constraint can be deferred.
+    pub(super) fn check_deferred_key(&mut self, row: RowRef, index: usize) -> Result<(), Stop> {
+        let schema = self.schema().clone();
+        let table = schema.catalog.table(row.0);
+        let Some(values) = self.newest(row).map(|t| t.values) else { return Ok(()) };
+        let Some(key) = unique_key(&table.indexes[index], &values) else { return Ok(()) };
+        self.note_probe(row.0, &table.indexes[index], &key);
+        match self.find_key(row.0, index, &key, Some(row.1)) {
+            Found::Nobody => Ok(()),
+            Found::Row(_) => Err(duplicate_key(&table.columns, &table.indexes[index], &key).into()),
+            Found::Pending(other) => Err(Stop::Wait(Target::row((row.0, other), Wants::Outcome, None))),
+        }
+    }
+
     /// ON CONFLICT: the row that has the key which `values` would have in one of the arbiter indexes.
     pub(super) fn find_conflict(
         &mut self,
@@ -82,7 +120,7 @@ impl Machine<'_> {
         let schema = self.schema().clone();
         for &arbiter in arbiters {
             let index = &schema.catalog.table(table).indexes[arbiter];
-            let Some(key) = index.key(values) else { continue };
+            let Some(key) = unique_key(index, values) else { continue };
             self.note_probe(table, index, &key);
             match self.find_key(table, arbiter, &key, None) {
                 Found::Nobody => {}
@@ -94,7 +132,7 @@ impl Machine<'_> {
     }
 
     fn note_probe(&mut self, table: TableId, index: &Index, key: &[Value]) {
-        self.footprint.probes.push(Probe { table, columns: index.columns.clone(), key: key.to_vec() });
+        self.footprint.probes.push(Probe { table, columns: probed(index), key: probed_key(index, key) });
     }
 
     /// Who has a key, leaving out the row `except`.
@@ -140,12 +178,38 @@ enum Found {
 fn duplicate_key(columns: &[isolde_sql::catalog::Column], index: &Index, key: &[Value]) -> SqlError {
     let message = format!("duplicate key value violates unique constraint \"{}\"", index.name);
     SqlError::new(SqlState::UNIQUE_VIOLATION, message)
-        .detail(format!("Key {} already exists.", key_text(columns, &index.columns, key)))
+        .detail(format!("Key {} already exists.", index_key_text(columns, index, key)))
         .constraint(index.name.clone())
 }
 
+/// The key of a row in a unique index, unless another row may have the same.
+fn unique_key(index: &Index, values: &[Value]) -> Option<Key> {
+    key_of(index, values).filter(|key| !index.allows_twins(key))
+}
+
+/// What a probe of an index looks at. One over expressions may meet any row: it is as if all were looked at.
+fn probed(index: &Index) -> Vec<usize> {
+    if index.is_plain() { index.columns.clone() } else { Vec::new() }
+}
+
+fn probed_key(index: &Index, key: &[Value]) -> Vec<Value> {
+    if index.is_plain() { key.to_vec() } else { Vec::new() }
+}
+
+/// The key of an index, as DETAIL lines show it.
+pub(crate) fn index_key_text(columns: &[isolde_sql::catalog::Column], index: &Index, key: &[Value]) -> String {
+    match &index.special {
+        None => key_text(columns, &index.columns, key),
+        Some(special) => {
+            let values: Vec<String> =
+                key.iter().map(|v| if v.is_null() { "null".into() } else { v.to_string() }).collect();
+            format!("({})=({})", special.shown.join(", "), values.join(", "))
+        }
+    }
+}
+
 /// `(a, b)=(1, x)`, as PostgreSQL's DETAIL lines show a key.
-pub(super) fn key_text(columns: &[isolde_sql::catalog::Column], key_columns: &[usize], key: &[Value]) -> String {
+pub(crate) fn key_text(columns: &[isolde_sql::catalog::Column], key_columns: &[usize], key: &[Value]) -> String {
     let names: Vec<&str> = key_columns.iter().map(|&c| &*columns[c].name).collect();
     let values: Vec<String> = key.iter().map(|v| if v.is_null() { "null".into() } else { v.to_string() }).collect();
     format!("({})=({})", names.join(", "), values.join(", "))

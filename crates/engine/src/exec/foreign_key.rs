@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use isolde_sql::ast::{LockStrength, LockWait, ReferentialAction, TableLockMode};
+use isolde_sql::ast::{Deferral, LockStrength, LockWait, ReferentialAction, TableLockMode};
 use isolde_sql::catalog::{ForeignKey, Table, TableId};
 use isolde_sql::{Row, SqlError, SqlState, Value};
 
@@ -27,6 +27,8 @@ pub(crate) enum After {
     Child { row: RowRef, key: usize, parent: Option<(RowId, u64)> },
     /// The children of a parent must not be left behind.
     Parent(ParentCheck),
+    /// No other row may have the key that this one has in an index.
+    Unique { row: RowRef, index: usize },
     /// A child goes with its parent.
     CascadeDelete { found: Found, key: usize },
     /// A child follows its parent's key, or lets go of it.
@@ -60,6 +62,23 @@ pub(crate) struct ParentCheck {
     waits_for: Option<(RowId, u64)>,
 }
 
+impl ParentCheck {
+    /// The table of the children.
+    pub(crate) fn child(&self) -> TableId {
+        self.child
+    }
+
+    /// What the parent was.
+    pub(crate) fn old(&self) -> &Row {
+        &self.old
+    }
+
+    /// Which of its foreign keys.
+    pub(crate) fn key(&self) -> usize {
+        self.key
+    }
+}
+
 impl Machine<'_> {
     /// Queues a check for each foreign key of a row just written; those that are as in `old` need none.
     pub(super) fn queue_child_checks(&mut self, run: &mut Running, row: RowRef, old: Option<&Row>, new: &Row) {
@@ -67,9 +86,11 @@ impl Machine<'_> {
         let table = schema.catalog.table(row.0);
         for (key, fk) in table.foreign_keys.iter().enumerate() {
             let moved = old.is_none_or(|old| fk.columns.iter().any(|&c| old[c] != new[c]));
+            let nulls = fk.columns.iter().filter(|&&c| new[c].is_null()).count();
+            let looked_for = nulls == 0 || fk.match_full && nulls < fk.columns.len();
             // A NULL refers to nobody, but the parent's table is locked all the same.
-            if moved && (self.db.tracks_table_locks || !fk.columns.iter().any(|&c| new[c].is_null())) {
-                run.after.push(After::Child { row, key, parent: None });
+            if moved && (looked_for || self.db.tracks_table_locks) {
+                self.queue_check(run, After::Child { row, key, parent: None }, row.0, &fk.name, fk.deferral);
             }
         }
     }
@@ -84,7 +105,11 @@ impl Machine<'_> {
                 let action = if new.is_some() { fk.on_update } else { fk.on_delete };
                 let (old, new, waits_for) = (old.clone(), new.clone(), None);
                 let check = ParentCheck { parent, child: child.id, key, old, new, action, waits_for };
-                run.after.push(After::Parent(check));
+                let when = match action {
+                    ReferentialAction::NoAction => fk.deferral,
+                    _ => Deferral::NotDeferrable,
+                };
+                self.queue_check(run, After::Parent(check), child.id, &fk.name, when);
             }
         }
     }
@@ -106,6 +131,7 @@ impl Machine<'_> {
                 self.lock_table(check.child, mode, false)?;
                 self.parent_check(run, catalog.table(check.parent), catalog.table(check.child), &check)
             }
+            After::Unique { row, index } => self.check_deferred_key(row, index),
             After::Begin(triggers, event, set) => self.before_statement(&triggers, event, set, run),
             After::End(triggers, event, set) => self.after_statement(&triggers, event, set, run),
             After::Fire(fire) => self.fire_after(&fire, run),
@@ -137,14 +163,14 @@ impl Machine<'_> {
                     let Some(current) = self.cascade_target(table, key, &found, lock)? else { return Ok(()) };
                     let mut values = current.values.to_vec();
                     set.iter().for_each(|(column, value)| values[*column] = value.clone());
-                    let (old, new) = (current.values, values.into());
+                    let (old, mut new): (Row, Row) = (current.values, values.into());
                     match &triggers {
                         Some(_) => {
                             let (old, new) = (Some(old), Some(new));
                             run.set_stage(RowStage { row: Some(row), old, new, ..RowStage::default() }, false);
                         }
                         None => {
-                            self.check_row(row.0, &new, &crate::prepare::checks(catalog, row.0))?;
+                            self.check_row(row.0, &mut new, &crate::prepare::RowPlan::new(catalog, row.0))?;
                             self.update_version(run, row, old, new)?;
                             run.probing = Some((row, 0));
                         }
@@ -179,6 +205,17 @@ impl Machine<'_> {
         let fk = &child.foreign_keys[key_at];
         let Some(values) = self.newest(row).map(|t| t.values) else { return Ok(()) };
         let key: Vec<Value> = fk.columns.iter().map(|&c| values[c].clone()).collect();
+        if fk.match_full && key.iter().any(Value::is_null) {
+            if key.iter().all(Value::is_null) {
+                return Ok(());
+            }
+            let message =
+                format!("insert or update on table \"{}\" violates foreign key constraint \"{}\"", child.name, fk.name);
+            return Err(SqlError::new(SqlState::FOREIGN_KEY_VIOLATION, message)
+                .detail("MATCH FULL does not allow mixing of null and nonnull key values.")
+                .constraint(fk.name.clone())
+                .into());
+        }
         if key.iter().any(Value::is_null) {
             return Ok(());
         }
@@ -307,7 +344,9 @@ impl Machine<'_> {
                 match &set {
                     None => After::CascadeDelete { found, key },
                     Some(values) => {
-                        let set = fk.columns.iter().copied().zip(values.iter().cloned()).collect();
+                        let some = check.new.is_none() && !fk.on_delete_columns.is_empty();
+                        let set = fk.columns.iter().copied().zip(values.iter().cloned());
+                        let set = set.filter(|(c, _)| !some || fk.on_delete_columns.contains(c)).collect();
                         After::CascadeSet { found, key, set }
                     }
                 }
@@ -350,7 +389,7 @@ impl Machine<'_> {
     fn current_rows(&self, table: &Table, columns: &[usize], key: &[Value]) -> Vec<(RowId, Tuple)> {
         let mine = self.transaction();
         let matches = |t: &Tuple| columns.iter().zip(key).all(|(&c, k)| t.values[c] == *k);
-        let served = table.indexes.iter().position(|i| i.columns.starts_with(columns));
+        let served = table.indexes.iter().position(|i| i.is_plain() && i.columns.starts_with(columns));
         let find = |data: &crate::storage::TableData| -> Vec<(RowId, Tuple)> {
             match served {
                 Some(index) => data.lookup(index, key).map(|(row, t)| (row, t.clone())).collect(),

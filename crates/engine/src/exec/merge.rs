@@ -92,8 +92,8 @@ impl Machine<'_> {
             MergeActionPlan::Nothing | MergeActionPlan::Insert(_) => return Ok(Matched::Done),
             MergeActionPlan::Delete => (Lock::delete(), None),
             MergeActionPlan::Update(set, _) => {
-                let wanted = self.apply_set(set, &target.values, &candidate.rows, params, run)?;
-                self.check_row(plan.table, &wanted, &plan.checks)?;
+                let mut wanted = self.apply_set(set, &target.values, &candidate.rows, params, run)?;
+                self.check_row(plan.table, &mut wanted, &plan.row)?;
                 let table = self.catalog().table(plan.table);
                 let sets_key = set.iter().any(|(column, _)| table.is_key_column(*column));
                 let changes_key = !self.same_keys(plan.table, &target.values, &wanted);
@@ -141,8 +141,8 @@ impl Machine<'_> {
     ) -> Result<(), Stop> {
         let Some(when) = self.fitting(plan, false, params, run, candidate)? else { return Ok(()) };
         let MergeActionPlan::Insert(values) = &when.action else { return Ok(()) };
-        let values: isolde_sql::Row = self.eval_all(values, &candidate.rows, params, run)?.into();
-        self.check_row(plan.table, &values, &plan.checks)?;
+        let mut values: isolde_sql::Row = self.eval_all(values, &candidate.rows, params, run)?.into();
+        self.check_row(plan.table, &mut values, &plan.row)?;
         let row = (plan.table, RowId(self.db.next_position));
         self.write_row(row, None, Some(values.clone()))?;
         self.queue_child_checks(run, row, None, &values);

@@ -16,6 +16,7 @@
 //! view and with the same results of the routines it had called ([`Calls`]), so nothing happens twice.
 
 mod constraint;
+mod deferred;
 mod foreign_key;
 mod merge;
 mod modify;
@@ -38,6 +39,8 @@ use crate::session::StatementFrame;
 use crate::transaction::Snapshot;
 use crate::trigger::{self, Triggered};
 
+pub(crate) use constraint::{index_key_text, key_text};
+pub(crate) use deferred::{Deferred, Settling};
 pub(crate) use foreign_key::After;
 pub(crate) use version::Lock;
 
@@ -201,8 +204,8 @@ impl Machine<'_> {
         run: &mut Running,
     ) -> Result<Produced, Stop> {
         run.calls.rewind();
-        if let StatementKind::Truncate(tables) = &prepared.statement.kind {
-            return self.truncate_firing(tables, run);
+        if let StatementKind::Truncate(truncate) = &prepared.statement.kind {
+            return self.truncate_firing(truncate, run);
         }
         if !run.complete {
             match &prepared.plan {

@@ -64,8 +64,8 @@ impl Machine<'_> {
                 Some(triggers) => self.insert_triggered(triggers, values, run)?,
                 None => Some(values),
             };
-            let Some(values) = values else { return Ok(()) };
-            self.check_row(plan.table, &values, &plan.checks)?;
+            let Some(mut values) = values else { return Ok(()) };
+            self.check_row(plan.table, &mut values, &plan.row)?;
             if let Some(conflict) = &plan.conflict
                 && self.resolve_conflict(plan, conflict, params, run, &values, triggers)?
             {
@@ -146,13 +146,13 @@ impl Machine<'_> {
         {
             return Ok(true);
         }
-        let changed = self.apply_set(set, &current.values, &rows, params, run)?;
+        let mut changed = self.apply_set(set, &current.values, &rows, params, run)?;
         if triggers.is_some() {
             let (old, new) = (Some(current.values), Some(changed));
             run.set_stage(RowStage { row: Some(row), old, new, ..RowStage::default() }, true);
             return self.update_conflicting(plan, params, run, triggers);
         }
-        self.check_row(plan.table, &changed, &plan.checks)?;
+        self.check_row(plan.table, &mut changed, &plan.row)?;
         self.update_version(run, row, current.values, changed)?;
         run.written(row);
         self.finish_insert(plan, params, run, triggers)?;
@@ -172,9 +172,9 @@ impl Machine<'_> {
         };
         let Some(fires) = triggers else { return Ok(true) };
         let changed = self.before_row(fires, Event::Update, plan.conflict_columns(), run, true)?;
-        let Some(changed) = changed else { return Ok(true) };
+        let Some(mut changed) = changed else { return Ok(true) };
         self.undisturbed(run, row, "updated")?;
-        self.check_row(plan.table, &changed, &plan.checks)?;
+        self.check_row(plan.table, &mut changed, &plan.row)?;
         self.update_version(run, row, old.clone(), changed)?;
         run.written(row);
         run.triggered().written = Some((Event::Update, Some(old)));
@@ -219,9 +219,9 @@ impl Machine<'_> {
             if self.is_own_command(row, seen.rows[0].position, run.start) {
                 return Ok(self.refuse_triggered_change(run, row, "updated")?);
             }
-            let wanted = self.apply_set(&plan.set, &seen.rows[0].values, &seen.rows, params, run)?;
+            let mut wanted = self.apply_set(&plan.set, &seen.rows[0].values, &seen.rows, params, run)?;
             // Constraints come before the lock: a row that could not be stored is refused without waiting.
-            self.check_row(plan.table, &wanted, &plan.checks)?;
+            self.check_row(plan.table, &mut wanted, &plan.row)?;
             let lock = self.update_lock(plan, &seen.rows[0].values, &wanted);
             let Some(candidate) = self.lock_target(&plan.select, row, lock, params, run, seen, "updated")? else {
                 return Ok(());
@@ -230,8 +230,8 @@ impl Machine<'_> {
             let values = if old.position == seen.rows[0].position {
                 wanted
             } else {
-                let values = self.apply_set(&plan.set, &old.values, &candidate.rows, params, run)?;
-                self.check_row(plan.table, &values, &plan.checks)?;
+                let mut values = self.apply_set(&plan.set, &old.values, &candidate.rows, params, run)?;
+                self.check_row(plan.table, &mut values, &plan.row)?;
                 values
             };
             let old = old.values.clone();

@@ -1,9 +1,9 @@
 //! Which table locks a statement takes before it begins.
 
 use isolde_sql::ast::{Maintenance, TableLockMode};
-use isolde_sql::catalog::{Catalog, TableConstraintDef, TableId};
+use isolde_sql::catalog::{Catalog, TableId};
 use isolde_sql::typed::{
-    self, CursorCommand, Define, MergeAction, QueryBody, RelSource, SessionCommand, StatementKind, With, WithBody,
+    self, CursorCommand, Define, Edit, MergeAction, QueryBody, RelSource, SessionCommand, StatementKind, With, WithBody,
 };
 
 /// The table locks that a statement takes before it begins. What foreign keys need is locked when they are looked at.
@@ -50,7 +50,7 @@ pub(crate) fn table_locks(catalog: &Catalog, statement: &StatementKind) -> Box<[
                 }
             }
         }
-        StatementKind::Truncate(tables) => tables.iter().for_each(|t| locks.add(*t, TableLockMode::AccessExclusive)),
+        StatementKind::Truncate(truncate) => truncate.tables.iter().for_each(|t| locks.add(*t, TableLockMode::AccessExclusive)),
         StatementKind::LockTable { tables, mode, .. } => tables.iter().for_each(|t| locks.add(*t, *mode)),
         StatementKind::Define(define) => {
             of_definition(catalog, define).into_iter().for_each(|(table, mode)| locks.add(table, mode));
@@ -67,7 +67,7 @@ pub(crate) fn table_locks(catalog: &Catalog, statement: &StatementKind) -> Box<[
             };
             tables.iter().for_each(|t| locks.add(*t, mode));
         }
-        StatementKind::Session(_) => {}
+        StatementKind::Session(_) | StatementKind::SetConstraints(_) => {}
         StatementKind::Transaction(_) | StatementKind::Set { .. } | StatementKind::Do(_) => {}
     }
     locks.0.into()
@@ -145,33 +145,50 @@ impl Locks {
 
 /// The locks that a definition takes on tables that exist.
 fn of_definition(catalog: &Catalog, define: &Define) -> Vec<(TableId, TableLockMode)> {
-    use TableLockMode::{AccessExclusive, Share, ShareRowExclusive};
+    use TableLockMode::{AccessExclusive, ShareRowExclusive};
     match define {
-        Define::Table { table, .. } => {
-            let parents = table.foreign_keys.iter().map(|fk| fk.parent);
-            parents
-                .filter(|parent| (parent.0 as usize) < catalog.table_count())
-                .map(|p| (p, ShareRowExclusive))
-                .collect()
-        }
-        Define::Index { table, .. } => vec![(*table, Share)],
-        Define::Constraint { table, constraint } => match &**constraint {
-            TableConstraintDef::ForeignKey(fk) => vec![(*table, ShareRowExclusive), (fk.parent, ShareRowExclusive)],
-            TableConstraintDef::Check(_) | TableConstraintDef::Index(_) => vec![(*table, AccessExclusive)],
-        },
-        Define::DropTable(tables) => {
-            // The triggers of foreign keys go too, on either side.
-            let mut locks: Vec<_> = tables.iter().map(|table| (*table, AccessExclusive)).collect();
-            for &table in tables {
-                locks.extend(catalog.table(table).foreign_keys.iter().map(|fk| (fk.parent, AccessExclusive)));
-                locks.extend(catalog.references_to(table).map(|(child, _)| (child.id, AccessExclusive)));
+        Define::Change(change) => {
+            let mut locks = Vec::new();
+            for edit in &change.edits {
+                of_edit(catalog, edit, &mut locks);
             }
             locks
         }
         Define::Trigger { table, .. } | Define::SwitchTriggers { table, .. } => vec![(*table, ShareRowExclusive)],
         Define::DropTrigger { table, .. } => vec![(*table, AccessExclusive)],
-        Define::DropIndex(table, _) => vec![(*table, AccessExclusive)],
-        Define::Sequence(_) | Define::Routine(_) | Define::DropSequence(_) | Define::DropRoutine(_) => Vec::new(),
-        Define::Type(_) | Define::AlterType(..) | Define::DropType { .. } | Define::Nothing => Vec::new(),
+        Define::Routine(_) | Define::Type(_) | Define::AlterType(..) | Define::DropType { .. } => Vec::new(),
+    }
+}
+
+fn of_edit(catalog: &Catalog, edit: &Edit, locks: &mut Vec<(TableId, TableLockMode)>) {
+    use TableLockMode::{AccessExclusive, Share, ShareRowExclusive};
+    let exists = |table: TableId| (table.0 as usize) < catalog.table_count();
+    match edit {
+        Edit::AddTable(table) => {
+            let parents = table.foreign_keys.iter().map(|fk| fk.parent).filter(|parent| exists(*parent));
+            locks.extend(parents.map(|parent| (parent, ShareRowExclusive)));
+        }
+        Edit::Table(edit) => {
+            let (old, new) = (catalog.table(edit.table.id), &edit.table);
+            let parents: Vec<TableId> =
+                new.foreign_keys.iter().skip(old.foreign_keys.len()).map(|fk| fk.parent).collect();
+            let only_constraints = edit.rows.is_none() && old.columns.len() == new.columns.len();
+            let one_more_index = new.indexes.len() == old.indexes.len() + 1 && new.checks.len() == old.checks.len();
+            let own = match (only_constraints, parents.is_empty()) {
+                (true, false) => ShareRowExclusive,
+                (true, true) if one_more_index && new.indexes.last().is_some_and(|i| !i.constraint) => Share,
+                _ => AccessExclusive,
+            };
+            locks.push((new.id, own));
+            locks.extend(parents.into_iter().map(|parent| (parent, ShareRowExclusive)));
+        }
+        Edit::DropTable(table) => {
+            // The triggers of foreign keys go too, on either side.
+            locks.push((*table, AccessExclusive));
+            locks.extend(catalog.table(*table).foreign_keys.iter().map(|fk| (fk.parent, AccessExclusive)));
+            locks.extend(catalog.references_to(*table).map(|(child, _)| (child.id, AccessExclusive)));
+        }
+        Edit::Clear(table) => locks.push((*table, AccessExclusive)),
+        _ => {}
     }
 }

@@ -63,7 +63,7 @@ fn tells_apart(catalog: &Catalog, step: &RelStep, keys: &[SortKey]) -> bool {
     let table = catalog.table(table);
     let sorted = |c: &usize| keys.iter().any(|k| is_column(&k.expr, step.rel, *c));
     let unique = |c: &usize| sorted(c) && table.columns[*c].not_null;
-    table.indexes.iter().any(|index| index.unique && index.columns.iter().all(unique))
+    table.indexes.iter().any(|index| index.is_key() && index.columns.iter().all(unique))
 }
 
 fn is_column(e: &Expr, rel: usize, column: usize) -> bool {

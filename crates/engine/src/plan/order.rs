@@ -73,7 +73,7 @@ fn follow(catalog: &Catalog, select: &mut SelectPlan, columns: &[(u16, u16)], de
     let wanted: Vec<usize> = columns.iter().map(|(_, col)| usize::from(*col)).collect();
     let mut indexes = catalog.table(table).indexes.iter().enumerate();
     let serves = |i: usize, key: &[usize]| key.starts_with(&wanted) && may_follow(step, i);
-    match indexes.find(|(i, index)| serves(*i, &index.columns)).map(|(i, _)| i) {
+    match indexes.find(|(i, index)| index.is_plain() && serves(*i, &index.columns)).map(|(i, _)| i) {
         Some(index) => {
             let range = match std::mem::replace(&mut step.access, Access::Scan) {
                 Access::Range { low, high, .. } => (low, high),

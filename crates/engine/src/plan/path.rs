@@ -99,7 +99,7 @@ impl Path<'_> {
 
 /// The best way to the rows of a table, given what is bound.
 pub(super) fn choose<'e>(table: &Table, rel: usize, conditions: &[Condition<'e>], bound: &RelSet) -> Path<'e> {
-    let indexes = 0..table.indexes.len();
+    let indexes = (0..table.indexes.len()).filter(|i| table.indexes[*i].is_plain());
     let best = indexes.filter_map(|i| by_index(table, i, rel, conditions, bound)).min_by_key(Path::cost);
     best.unwrap_or_else(|| without_index(rel, conditions, bound))
 }
@@ -127,7 +127,7 @@ pub(super) fn by_index<'e>(
         uses.push(position);
     }
     if !keys.is_empty() {
-        let unique = table.indexes[index].unique && keys.len() == columns.len();
+        let unique = table.indexes[index].is_key() && keys.len() == columns.len();
         return Some(Path { way: Way::Lookup { index, keys, unique }, uses });
     }
     let column = *columns.first()?;

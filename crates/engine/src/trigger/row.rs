@@ -116,12 +116,12 @@ impl Machine<'_> {
             let (row, candidate) = (Some(row), Some(candidate));
             run.set_stage(RowStage { row, candidate, old: Some(old), new: Some(new), ..RowStage::default() }, false);
         }
-        let Some(new) = self.before_row(triggers, Event::Update, plan.set_columns, run, false)? else {
+        let Some(mut new) = self.before_row(triggers, Event::Update, plan.set_columns, run, false)? else {
             return Ok(false);
         };
         let Some(old) = run.staged().and_then(|stage| stage.old.clone()) else { return Ok(false) };
         self.undisturbed(run, row, "updated")?;
-        self.check_row(plan.table, &new, &plan.checks)?;
+        self.check_row(plan.table, &mut new, &plan.row)?;
         self.write_staged(row, old, new, run)?;
         Ok(true)
     }
@@ -191,11 +191,11 @@ impl Machine<'_> {
         row: RowRef,
         run: &mut Running,
     ) -> Result<bool, Stop> {
-        let Some(new) = self.before_row(triggers, Event::Update, set, run, false)? else { return Ok(false) };
+        let Some(mut new) = self.before_row(triggers, Event::Update, set, run, false)? else { return Ok(false) };
         let Some(old) = run.staged().and_then(|stage| stage.old.clone()) else { return Ok(false) };
         self.undisturbed(run, row, "updated")?;
         let schema = self.schema().clone();
-        self.check_row(row.0, &new, &crate::prepare::checks(&schema.catalog, row.0))?;
+        self.check_row(row.0, &mut new, &crate::prepare::RowPlan::new(&schema.catalog, row.0))?;
         self.write_staged(row, old, new, run)?;
         Ok(true)
     }

@@ -1,6 +1,7 @@
 //! TRUNCATE of tables with triggers.
 
 use isolde_sql::catalog::TableId;
+use isolde_sql::typed::Truncate;
 
 use super::Event;
 use crate::exec::{Produced, Running, Stop};
@@ -15,14 +16,15 @@ impl Machine<'_> {
     }
 
     /// TRUNCATE with triggers, on from where it stands.
-    pub(crate) fn truncate_firing(&mut self, tables: &[TableId], run: &mut Running) -> Result<Produced, Stop> {
+    pub(crate) fn truncate_firing(&mut self, truncate: &Truncate, run: &mut Running) -> Result<Produced, Stop> {
+        let tables = &truncate.tables;
         for &table in tables {
             if let Some(triggers) = self.triggers_of(table) {
                 self.before_statement(&triggers, Event::Truncate, ColumnSet::NONE, run)?;
             }
         }
         if !run.triggered().ended {
-            self.truncate(tables)?;
+            self.truncate(truncate)?;
             for &table in tables {
                 if let Some(triggers) = self.triggers_of(table) {
                     self.after_statement(&triggers, Event::Truncate, ColumnSet::NONE, run)?;

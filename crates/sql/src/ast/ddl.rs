@@ -13,6 +13,27 @@ pub struct CreateTable {
     pub columns: Vec<ColumnDef>,
     /// Its constraints that stand on their own.
     pub constraints: Vec<TableConstraint>,
+    /// `LIKE` clauses, each with the number of columns written before it.
+    pub likes: Vec<(usize, LikeClause)>,
+    /// `TEMPORARY`
+    pub temporary: bool,
+}
+
+/// `LIKE table INCLUDING ...`
+#[derive(Clone, Debug)]
+pub struct LikeClause {
+    /// The table whose columns are copied.
+    pub table: QualifiedName,
+    /// `INCLUDING DEFAULTS`
+    pub defaults: bool,
+    /// `INCLUDING CONSTRAINTS`
+    pub constraints: bool,
+    /// `INCLUDING INDEXES`
+    pub indexes: bool,
+    /// `INCLUDING IDENTITY`
+    pub identity: bool,
+    /// `INCLUDING GENERATED`
+    pub generated: bool,
 }
 
 /// A column of CREATE TABLE.
@@ -55,8 +76,35 @@ pub struct ColumnConstraint {
     pub name: Option<Ident>,
     /// What it demands.
     pub kind: ColumnConstraintKind,
+    /// When, and of whom.
+    pub options: ConstraintOptions,
     /// Where.
     pub span: Span,
+}
+
+/// What may follow any constraint.
+#[derive(Clone, Debug, Default)]
+pub struct ConstraintOptions {
+    /// `DEFERRABLE INITIALLY ...`
+    pub deferral: Deferral,
+    /// `NOT VALID`: rows that are there already are not checked.
+    pub not_valid: bool,
+    /// `UNIQUE NULLS NOT DISTINCT`
+    pub nulls_not_distinct: bool,
+    /// `USING INDEX name`
+    pub using_index: Option<Ident>,
+}
+
+/// When a constraint is checked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Deferral {
+    /// At once.
+    #[default]
+    NotDeferrable,
+    /// `DEFERRABLE INITIALLY IMMEDIATE`: behind each statement, unless SET CONSTRAINTS says otherwise.
+    Immediate,
+    /// `DEFERRABLE INITIALLY DEFERRED`: at COMMIT, unless SET CONSTRAINTS says otherwise.
+    Deferred,
 }
 
 /// What a column may demand.
@@ -68,8 +116,10 @@ pub enum ColumnConstraintKind {
     NotNull,
     /// `DEFAULT expr`
     Default(Expr),
-    /// `GENERATED ... AS IDENTITY`; `true` for ALWAYS
-    Identity(bool),
+    /// `GENERATED ... AS IDENTITY`
+    Identity(Box<IdentityDef>),
+    /// `GENERATED ALWAYS AS (expr) STORED`
+    Generated(Expr),
     /// `CHECK (expr)`
     Check(Expr),
     /// `PRIMARY KEY`
@@ -78,6 +128,15 @@ pub enum ColumnConstraintKind {
     Unique,
     /// `REFERENCES table (column)`
     References(References),
+}
+
+/// `GENERATED { ALWAYS | BY DEFAULT } AS IDENTITY (options)`
+#[derive(Clone, Debug)]
+pub struct IdentityDef {
+    /// ALWAYS rather than BY DEFAULT.
+    pub always: bool,
+    /// Its sequence's options.
+    pub options: SequenceOptions,
 }
 
 /// `REFERENCES parent (columns) ON DELETE ...`
@@ -91,6 +150,10 @@ pub struct References {
     pub on_delete: ReferentialAction,
     /// `ON UPDATE`
     pub on_update: ReferentialAction,
+    /// `ON DELETE SET NULL (columns)`: only these; all if empty.
+    pub on_delete_columns: Vec<Ident>,
+    /// `MATCH FULL`
+    pub match_full: bool,
 }
 
 /// What happens to children.
@@ -112,6 +175,8 @@ pub struct TableConstraint {
     pub name: Option<Ident>,
     /// What it demands.
     pub kind: TableConstraintKind,
+    /// When, and of whom.
+    pub options: ConstraintOptions,
     /// Where.
     pub span: Span,
 }
@@ -144,17 +209,8 @@ pub struct CreateIndex {
     pub keys: Vec<Expr>,
     /// `WHERE`: a partial index.
     pub filter: Option<Expr>,
-}
-
-/// `CREATE SEQUENCE`
-#[derive(Clone, Debug)]
-pub struct CreateSequence {
-    /// Its name.
-    pub name: QualifiedName,
-    /// `START WITH`
-    pub start: Option<i64>,
-    /// `INCREMENT BY`
-    pub increment: Option<i64>,
+    /// `NULLS NOT DISTINCT`
+    pub nulls_not_distinct: bool,
 }
 
 /// `DROP ...`
@@ -166,6 +222,8 @@ pub struct Drop {
     pub if_exists: bool,
     /// Their names.
     pub names: Vec<QualifiedName>,
+    /// For routines: the types of their parameters, where given.
+    pub signatures: Vec<Option<Vec<TypeName>>>,
     /// `CASCADE`
     pub cascade: bool,
 }
@@ -177,9 +235,14 @@ pub enum DropObject {
     Table,
     Index,
     Sequence,
+    Function,
+    Procedure,
     Routine,
     Type,
     Domain,
+    View,
+    MaterializedView,
+    Schema,
 }
 
 /// `CREATE FUNCTION` / `CREATE PROCEDURE`

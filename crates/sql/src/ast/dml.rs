@@ -24,7 +24,7 @@ pub struct Insert {
 }
 
 /// What happens to values for identity columns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Overriding {
     /// `OVERRIDING SYSTEM VALUE`: they are stored.
     System,

@@ -4,6 +4,7 @@
 //! `x::t`, `!=`), so that the binder and the printer have one case each. Names are already folded as PostgreSQL folds
 //! them: unquoted to lower case.
 
+mod alter;
 mod cursor;
 mod ddl;
 mod dml;
@@ -20,6 +21,7 @@ use std::sync::Arc;
 use crate::error::Span;
 use crate::types::Type;
 
+pub use alter::*;
 pub use cursor::*;
 pub use ddl::*;
 pub use dml::*;
@@ -96,17 +98,30 @@ pub enum StatementKind {
     CreateDomain(Box<CreateDomain>),
     /// `ALTER TYPE`
     AlterType(Box<AlterType>),
-    /// `ALTER TABLE ... ADD CONSTRAINT`
-    AlterTableAdd {
-        /// The table.
-        table: QualifiedName,
-        /// What is added.
-        constraint: TableConstraint,
-    },
-    /// `DROP TABLE | INDEX | SEQUENCE | FUNCTION | PROCEDURE`
+    /// `ALTER TABLE`
+    AlterTable(Box<AlterTable>),
+    /// `ALTER SEQUENCE` with options
+    AlterSequence(Box<AlterSequence>),
+    /// `ALTER ... RENAME TO`, `ALTER ... SET SCHEMA`
+    AlterObject(Box<AlterObject>),
+    /// `CREATE [MATERIALIZED] VIEW`
+    CreateView(Box<CreateView>),
+    /// `REFRESH MATERIALIZED VIEW`
+    Refresh(Refresh),
+    /// `CREATE TABLE ... AS`
+    CreateTableAs(Box<CreateTableAs>),
+    /// `CREATE SCHEMA`
+    CreateSchema(Box<CreateSchema>),
+    /// `DROP TABLE | INDEX | SEQUENCE | FUNCTION | PROCEDURE | VIEW | SCHEMA`
     Drop(Drop),
     /// `TRUNCATE`
-    Truncate(Vec<QualifiedName>),
+    Truncate(Truncate),
+    /// `SET CONSTRAINTS`
+    SetConstraints(SetConstraints),
+    /// `COPY ... FROM stdin` with its rows
+    Copy(Box<Copy>),
+    /// What is accepted without effect.
+    Ignored(Ignored),
     /// `LOCK TABLE`
     LockTable(LockTable),
     /// `BEGIN`, `START TRANSACTION`

@@ -250,10 +250,10 @@ impl<'a> Binder<'a> {
             return Ok(());
         }
         let Some(Expr { kind: ExprKind::Const(Value::Text(name)), .. }) = args.first() else { return Ok(()) };
-        let bare = name.strip_prefix("public.").unwrap_or(name).trim_matches('"');
-        if self.catalog.sequence(bare).is_some() {
+        if self.catalog.sequence(name).is_some() || self.catalog.sequence_by_text(name).is_some() {
             return Ok(());
         }
+        let bare = name.strip_prefix("public.").unwrap_or(name).trim_matches('"');
         let message = format!("relation \"{bare}\" does not exist");
         let mut error = Diagnostic::new(span, SqlState::UNDEFINED_TABLE, message);
         error.hint = did_you_mean(bare, self.catalog.sequences().map(|s| &*s.name));

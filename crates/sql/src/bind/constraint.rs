@@ -8,7 +8,7 @@ use super::from::table_rel;
 use super::hint::did_you_mean;
 use super::{Binder, Result};
 use crate::ast::{self, ColumnConstraintKind as K, Ident, TableConstraintKind};
-use crate::catalog::{Catalog, Check, ForeignKey, Index, Sequence, Table};
+use crate::catalog::{Catalog, Check, ForeignKey, Index, Sequence, Table, key};
 use crate::error::{Diagnostic, Span, SqlState};
 use crate::typed::ExprKind;
 use crate::types::Type;
@@ -28,10 +28,20 @@ pub(super) struct Names {
 }
 
 impl Names {
-    pub(super) fn of(catalog: &Catalog) -> Names {
+    /// Those of a schema; `None` is `public`.
+    pub(super) fn of(catalog: &Catalog, schema: Option<&str>) -> Names {
         let mut names = Names { relations: BTreeSet::new(), constraints: BTreeSet::new() };
-        names.relations.extend(catalog.sequences().map(|s| s.name.clone()));
-        for table in catalog.tables() {
+        for sequence in catalog.sequences() {
+            let (inside, name) = match sequence.name.split_once('.') {
+                Some((inside, name)) if catalog.has_schema(inside) => (Some(inside), name),
+                _ => (None, &*sequence.name),
+            };
+            if inside == schema {
+                names.relations.insert(name.into());
+            }
+        }
+        names.relations.extend(catalog.views().filter(|v| v.schema.as_deref() == schema).map(|v| v.name.clone()));
+        for table in catalog.tables().filter(|t| t.schema.as_deref() == schema) {
             names.relations.insert(table.name.clone());
             names.relations.extend(table.indexes.iter().map(|i| i.name.clone()));
             names.constraints.extend(table.checks.iter().map(|c| c.name.clone()));
@@ -81,12 +91,7 @@ impl Draft {
     /// The sequence of a serial column.
     pub(super) fn sequence(&mut self, column: &str, ty: Type) -> Sequence {
         let name = self.names.choose(&self.table.name, &[column], "seq");
-        let max = match ty {
-            Type::Int2 => i64::from(i16::MAX),
-            Type::Int4 => i64::from(i32::MAX),
-            _ => i64::MAX,
-        };
-        Sequence { name, start: 1, increment: 1, max }
+        Sequence { name: key(self.table.schema.as_deref(), &name), ..super::sequence::plain(ty) }
     }
 
     fn column_names(&self, columns: &[usize]) -> Vec<String> {
@@ -94,7 +99,7 @@ impl Draft {
     }
 
     /// A given name that must be new, or one made up.
-    fn name(&mut self, given: Option<&Ident>, columns: &[usize], suffix: &str, is_index: bool) -> Result<Arc<str>> {
+    pub(super) fn name(&mut self, given: Option<&Ident>, columns: &[usize], suffix: &str, is_index: bool) -> Result<Arc<str>> {
         let Some(given) = given else {
             let names = self.column_names(columns);
             let names: Vec<&str> = names.iter().map(|n| &**n).collect();
@@ -139,33 +144,91 @@ impl Draft {
         Ok(columns)
     }
 
-    fn add_primary_key(&mut self, given: Option<&Ident>, columns: Vec<usize>, span: Span) -> Result<()> {
+    fn add_primary_key(&mut self, constraint: &ast::TableConstraint, columns: Vec<usize>) -> Result<()> {
         if self.table.primary_key().is_some() {
             let message = format!("multiple primary keys for table \"{}\" are not allowed", self.table.name);
-            return Err(Diagnostic::new(span, SqlState::INVALID_TABLE_DEFINITION, message));
+            return Err(Diagnostic::new(constraint.span, SqlState::INVALID_TABLE_DEFINITION, message));
         }
         columns.iter().for_each(|&c| self.table.columns[c].not_null = true);
-        let name = self.name(given, &[], "pkey", true)?;
-        self.table.indexes.push(Index { name, columns, unique: true, primary: true });
+        let name = self.name(constraint.name.as_ref(), &[], "pkey", true)?;
+        self.table.indexes.push(Index { primary: true, ..key_index(name, columns, &constraint.options) });
         Ok(())
     }
 
-    fn add_unique(&mut self, given: Option<&Ident>, columns: Vec<usize>) -> Result<()> {
+    fn add_unique(&mut self, constraint: &ast::TableConstraint, columns: Vec<usize>) -> Result<()> {
         // `PRIMARY KEY UNIQUE` is one index.
-        if given.is_none() && self.is_new && self.table.indexes.iter().any(|i| i.columns == columns) {
+        let given = constraint.name.as_ref();
+        if given.is_none() && self.is_new && self.table.indexes.iter().any(|i| i.columns == columns && i.unique) {
             return Ok(());
         }
         let name = self.name(given, &columns, "key", true)?;
-        self.table.indexes.push(Index { name, columns, unique: true, primary: false });
+        self.table.indexes.push(key_index(name, columns, &constraint.options));
         Ok(())
+    }
+
+    /// `ADD ... USING INDEX`: an index becomes a constraint.
+    fn adopt_index(&mut self, constraint: &ast::TableConstraint, index: &Ident, primary: bool) -> Result<()> {
+        let Some(at) = self.table.indexes.iter().position(|i| i.name == index.name) else {
+            let message = format!("index \"{}\" does not exist", index.name);
+            return Err(Diagnostic::new(index.span, SqlState::UNDEFINED_OBJECT, message));
+        };
+        let found = &self.table.indexes[at];
+        let wrong = |message: String| Err(Diagnostic::new(index.span, SqlState::WRONG_OBJECT_TYPE, message));
+        if found.constraint {
+            let message = format!("index \"{}\" is already associated with a constraint", index.name);
+            return Err(Diagnostic::new(index.span, SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message));
+        }
+        if !found.unique {
+            return wrong(format!("\"{}\" is not a unique index", index.name));
+        }
+        if let Some(special) = &found.special {
+            return wrong(match special.filter {
+                Some(_) => format!("\"{}\" is a partial index", index.name),
+                None => format!("index \"{}\" contains expressions", index.name),
+            });
+        }
+        if primary && self.table.primary_key().is_some() {
+            let message = format!("multiple primary keys for table \"{}\" are not allowed", self.table.name);
+            return Err(Diagnostic::new(constraint.span, SqlState::INVALID_TABLE_DEFINITION, message));
+        }
+        let columns = found.columns.clone();
+        if primary {
+            columns.iter().for_each(|&c| self.table.columns[c].not_null = true);
+        }
+        let renamed = constraint.name.as_ref().map(|n| n.name.clone());
+        let index = &mut self.table.indexes[at];
+        index.constraint = true;
+        index.primary = primary;
+        index.deferral = constraint.options.deferral;
+        index.name = renamed.unwrap_or_else(|| index.name.clone());
+        Ok(())
+    }
+}
+
+/// The index behind a constraint.
+fn key_index(name: Arc<str>, columns: Vec<usize>, options: &ast::ConstraintOptions) -> Index {
+    Index {
+        name,
+        columns,
+        unique: true,
+        primary: false,
+        constraint: true,
+        deferral: options.deferral,
+        nulls_not_distinct: options.nulls_not_distinct,
+        special: None,
     }
 }
 
 impl Binder<'_> {
     /// All constraints of a new table: the primary key first, foreign keys last.
-    pub(super) fn constraints(&mut self, create: &ast::CreateTable, draft: &mut Draft) -> Result<()> {
+    pub(super) fn constraints(
+        &mut self,
+        columns: &[ast::ColumnDef],
+        table: &[ast::TableConstraint],
+        draft: &mut Draft,
+    ) -> Result<()> {
         let mut all = Vec::new();
-        for def in &create.columns {
+        for def in columns {
             for constraint in &def.constraints {
                 let column = || vec![def.name.clone()];
                 let kind = match &constraint.kind {
@@ -173,12 +236,13 @@ impl Binder<'_> {
                     K::PrimaryKey => TableConstraintKind::PrimaryKey(column()),
                     K::Unique => TableConstraintKind::Unique(column()),
                     K::References(references) => TableConstraintKind::ForeignKey(column(), references.clone()),
-                    K::Null | K::NotNull | K::Default(_) | K::Identity(_) => continue,
+                    K::Null | K::NotNull | K::Default(_) | K::Identity(_) | K::Generated(_) => continue,
                 };
-                all.push(ast::TableConstraint { name: constraint.name.clone(), kind, span: constraint.span });
+                let (name, options) = (constraint.name.clone(), constraint.options.clone());
+                all.push(ast::TableConstraint { name, kind, options, span: constraint.span });
             }
         }
-        all.extend(create.constraints.iter().cloned());
+        all.extend(table.iter().cloned());
         all.sort_by_key(|c| match c.kind {
             TableConstraintKind::PrimaryKey(_) => 0,
             TableConstraintKind::Unique(_) => 1,
@@ -190,56 +254,88 @@ impl Binder<'_> {
 
     /// One constraint, added to its table.
     pub(super) fn constraint(&mut self, constraint: &ast::TableConstraint, draft: &mut Draft) -> Result<()> {
-        let given = constraint.name.as_ref();
+        let options = &constraint.options;
         match &constraint.kind {
-            TableConstraintKind::PrimaryKey(names) => {
-                let columns = draft.key_columns(names)?;
-                draft.add_primary_key(given, columns, constraint.span)
-            }
-            TableConstraintKind::Unique(names) => {
-                let columns = draft.key_columns(names)?;
-                draft.add_unique(given, columns)
-            }
-            TableConstraintKind::Check(expr) => self.check(given, expr, draft),
+            TableConstraintKind::PrimaryKey(names) => match &options.using_index {
+                Some(index) => draft.adopt_index(constraint, index, true),
+                None => {
+                    let columns = draft.key_columns(names)?;
+                    draft.add_primary_key(constraint, columns)
+                }
+            },
+            TableConstraintKind::Unique(names) => match &options.using_index {
+                Some(index) => draft.adopt_index(constraint, index, false),
+                None => {
+                    let columns = draft.key_columns(names)?;
+                    draft.add_unique(constraint, columns)
+                }
+            },
+            TableConstraintKind::Check(expr) => self.check(constraint, expr, draft),
             TableConstraintKind::ForeignKey(names, references) => {
-                self.foreign_key(given, names, references, constraint.span, draft)
+                self.foreign_key(constraint, names, references, draft)
             }
         }
     }
 
-    fn check(&mut self, given: Option<&Ident>, expr: &ast::Expr, draft: &mut Draft) -> Result<()> {
-        let (condition, _) = self.in_level(|b| {
-            let part = b.add_rel(draft.table.name.clone(), table_rel(&draft.table), expr.span)?;
-            b.show(part);
-            b.in_clause("check constraints", |b| b.condition(expr, "CHECK"))
-        })?;
-        let (mut columns, mut subquery): (BTreeSet<usize>, bool) = (BTreeSet::new(), false);
+    fn check(&mut self, constraint: &ast::TableConstraint, expr: &ast::Expr, draft: &mut Draft) -> Result<()> {
+        if constraint.options.deferral != ast::Deferral::NotDeferrable {
+            let message = "CHECK constraints cannot be marked DEFERRABLE";
+            return Err(Diagnostic::new(constraint.span, SqlState::FEATURE_NOT_SUPPORTED, message));
+        }
+        let condition = self.check_condition(expr, &draft.table)?;
+        let mut columns: BTreeSet<usize> = BTreeSet::new();
         condition.walk(0, &mut |e, _| {
-            subquery |= e.subquery().is_some();
             if let ExprKind::Column { col, .. } = e.kind {
                 columns.insert(col as usize);
             }
         });
+        // A check of a single column is named after it, wherever it was written.
+        let columns: Vec<usize> = if columns.len() == 1 { columns.into_iter().collect() } else { Vec::new() };
+        let name = draft.name(constraint.name.as_ref(), &columns, "check", false)?;
+        let (validated, source) = (!constraint.options.not_valid, Arc::new(expr.clone()));
+        draft.table.checks.push(Check { name, expr: condition, validated, source });
+        Ok(())
+    }
+
+    /// A condition over one row of a table.
+    pub(super) fn check_condition(&mut self, expr: &ast::Expr, table: &Table) -> Result<crate::typed::Expr> {
+        let condition = self.over_row(table, expr.span, |b| {
+            b.in_clause("check constraints", |b| b.condition(expr, "CHECK"))
+        })?;
+        let mut subquery = false;
+        condition.walk(0, &mut |e, _| subquery |= e.subquery().is_some());
         if subquery {
             let message = "cannot use subquery in check constraint";
             return Err(Diagnostic::new(expr.span, SqlState::FEATURE_NOT_SUPPORTED, message));
         }
-        // A check of a single column is named after it, wherever it was written.
-        let columns: Vec<usize> = if columns.len() == 1 { columns.into_iter().collect() } else { Vec::new() };
-        let name = draft.name(given, &columns, "check", false)?;
-        draft.table.checks.push(Check { name, expr: condition });
-        Ok(())
+        Ok(condition)
+    }
+
+    /// Binds with the columns of a table in sight, as rel 0.
+    pub(super) fn over_row<T>(
+        &mut self,
+        table: &Table,
+        span: Span,
+        bind: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
+        let (bound, _) = self.in_level(|b| {
+            let part = b.add_rel(table.name.clone(), table_rel(table), span)?;
+            b.show(part);
+            bind(b)
+        })?;
+        Ok(bound)
     }
 
     fn foreign_key(
         &mut self,
-        given: Option<&Ident>,
+        constraint: &ast::TableConstraint,
         names: &[Ident],
         references: &ast::References,
-        span: Span,
         draft: &mut Draft,
     ) -> Result<()> {
-        let is_self = references.table.schema.is_none() && references.table.name.name == draft.table.name;
+        let span = constraint.span;
+        let schema = references.table.schema.as_ref().map(|s| &s.name);
+        let is_self = schema == draft.table.schema.as_ref() && references.table.name.name == draft.table.name;
         let parent = if is_self { draft.table.clone() } else { (**self.table(&references.table)?).clone() };
         let columns = referenced(&draft.table, names)?;
         let parent_columns = match (references.columns.is_empty(), parent.primary_key()) {
@@ -255,16 +351,32 @@ impl Binder<'_> {
             return Err(Diagnostic::new(span, SqlState::INVALID_FOREIGN_KEY, message));
         }
         let matches = |index: &Index| {
-            index.unique
+            index.is_key()
                 && index.columns.len() == parent_columns.len()
                 && index.columns.iter().all(|c| parent_columns.contains(c))
         };
         let Some(parent_index) = parent.indexes.iter().position(matches) else {
+            let later = |i: &Index| i.deferral != ast::Deferral::NotDeferrable && i.columns == parent_columns;
+            if parent.indexes.iter().any(later) {
+                let message =
+                    format!("cannot use a deferrable unique constraint for referenced table \"{}\"", parent.name);
+                let state = SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE;
+                return Err(Diagnostic::new(references.table.name.span, state, message));
+            }
             let message =
                 format!("there is no unique constraint matching given keys for referenced table \"{}\"", parent.name);
             return Err(Diagnostic::new(references.table.name.span, SqlState::INVALID_FOREIGN_KEY, message));
         };
-        let name = draft.name(given, &columns, "fkey", false)?;
+        let name = draft.name(constraint.name.as_ref(), &columns, "fkey", false)?;
+        let on_delete_columns = referenced(&draft.table, &references.on_delete_columns)?;
+        if let Some(at) = on_delete_columns.iter().position(|c| !columns.contains(c)) {
+            let name = &references.on_delete_columns[at];
+            let message = format!(
+                "column \"{}\" referenced in ON DELETE SET action must be part of foreign key",
+                name.name
+            );
+            return Err(Diagnostic::new(name.span, SqlState::INVALID_COLUMN_REFERENCE, message));
+        }
         for (child, key) in columns.iter().zip(&parent_columns) {
             let (a, b) = (draft.table.columns[*child].ty, parent.columns[*key].ty);
             if common_type(&[a, b]).is_err() || category(a) != category(b) {
@@ -287,7 +399,19 @@ impl Binder<'_> {
         let (columns, parent_columns) = pairs.into_iter().unzip();
         let (on_delete, on_update) = (references.on_delete, references.on_update);
         let parent = parent.id;
-        let key = ForeignKey { name, columns, parent, parent_columns, parent_index, on_delete, on_update };
+        let key = ForeignKey {
+            name,
+            columns,
+            parent,
+            parent_columns,
+            parent_index,
+            on_delete,
+            on_update,
+            on_delete_columns,
+            match_full: references.match_full,
+            deferral: constraint.options.deferral,
+            validated: !constraint.options.not_valid,
+        };
         draft.table.foreign_keys.push(key);
         Ok(())
     }

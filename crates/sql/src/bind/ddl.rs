@@ -1,70 +1,119 @@
-//! DDL: definitions, ready to be put into the catalog.
+//! CREATE TABLE, and types by their names.
 
 use std::sync::Arc;
 
 use super::constraint::{Draft, Names};
-use super::hint::did_you_mean;
 use super::scope::{Fields, shown_name};
 use super::{Binder, Result};
-use crate::ast::{self, ColumnConstraintKind as K, DropObject, TypeName};
+use crate::ast::{self, ColumnConstraintKind as K, TypeName};
 use crate::builtin;
-use crate::catalog::{Column, Index, RoutineId, Sequence, Table, TableConstraintDef};
+use crate::catalog::{Column, Generated, Identity, Index, Sequence, Table, key};
 use crate::error::{Diagnostic, Span, SqlState};
-use crate::typed::{Define, Expr, ExprKind};
+use crate::typed::{Change, Define, Edit, Expr, ExprKind};
 use crate::types::{CastLevel, Type, TypeKind};
 use crate::value::Value;
 
 use super::expr::{constant, text};
 
+/// `schema "x" does not exist`
+pub(super) const INVALID_SCHEMA: SqlState = SqlState(*b"3F000");
+
 impl Binder<'_> {
     /// `CREATE TABLE`
     pub(super) fn create_table(&mut self, create: &ast::CreateTable) -> Result<Define> {
-        if self.is_taken(&create.name, create.if_not_exists)? {
-            return Ok(Define::Nothing);
+        let schema = self.target_schema(&create.name)?;
+        if let Some(skipped) = self.is_taken(&create.name, create.if_not_exists, "CREATE TABLE")? {
+            return Ok(skipped);
         }
-        let mut draft = Draft {
-            table: Table {
-                id: self.catalog.next_table_id(),
-                name: create.name.name.name.clone(),
-                columns: Vec::new(),
-                indexes: Vec::new(),
-                checks: Vec::new(),
-                foreign_keys: Vec::new(),
-                triggers: Vec::new(),
-            },
-            names: Names::of(self.catalog),
-            is_new: true,
-        };
-        draft.names.take(&draft.table.name.clone());
-        let mut sequences = Vec::new();
-        for def in &create.columns {
-            let column = self.column(def, &mut draft, &mut sequences)?;
-            draft.table.columns.push(column);
+        let mut draft = self.draft(schema, create.name.name.name.clone());
+        let mut edits = Vec::new();
+        let mut likes = create.likes.iter().peekable();
+        for (at, def) in create.columns.iter().map(Some).chain([None]).enumerate() {
+            while let Some((_, like)) = likes.next_if(|(before, _)| *before <= at) {
+                self.like(like, &mut draft, &mut edits)?;
+            }
+            if let Some(def) = def {
+                let column = self.column(def, &mut draft, &mut edits)?;
+                draft.table.columns.push(column);
+            }
         }
-        self.constraints(create, &mut draft)?;
+        create.columns.iter().try_for_each(|def| self.generated_column(def, &mut draft.table))?;
+        self.constraints(&create.columns, &create.constraints, &mut draft)?;
+        for (_, like) in create.likes.iter().filter(|(_, like)| like.indexes) {
+            self.like_indexes(like, &mut draft)?;
+        }
         let mut table = draft.table;
         table.checks.sort_by(|a, b| a.name.cmp(&b.name));
-        Ok(Define::Table { table: Box::new(table), sequences })
+        edits.push(Edit::AddTable(Box::new(table)));
+        Ok(Define::Change(Arc::new(Change::new("CREATE TABLE", edits))))
     }
 
-    /// Whether a relation of this name exists; an error unless that is fine.
-    fn is_taken(&self, name: &ast::QualifiedName, fine: bool) -> Result<bool> {
-        let (shown, span) = shown_name(name);
-        if name.schema.is_some() {
-            return Err(Diagnostic::unsupported(span, "a schema other than public"));
-        }
-        let taken = Names::of(self.catalog).is_relation(&name.name.name);
-        if taken && !fine {
-            let message = format!("relation \"{shown}\" already exists");
-            return Err(Diagnostic::new(span, SqlState::DUPLICATE_TABLE, message));
-        }
-        Ok(taken)
+    /// A new table without anything.
+    pub(super) fn draft(&self, schema: Option<Arc<str>>, name: Arc<str>) -> Draft {
+        let mut names = Names::of(self.catalog, schema.as_deref());
+        names.take(&name);
+        let table = Table {
+            id: self.catalog.next_table_id(),
+            schema,
+            name,
+            columns: Vec::new(),
+            indexes: Vec::new(),
+            checks: Vec::new(),
+            foreign_keys: Vec::new(),
+            triggers: Vec::new(),
+            materialized: None,
+        };
+        Draft { table, names, is_new: true }
     }
 
-    fn column(&mut self, def: &ast::ColumnDef, draft: &mut Draft, sequences: &mut Vec<Sequence>) -> Result<Column> {
+    /// The schema of something new; `None` is `public`.
+    pub(super) fn target_schema(&self, name: &ast::QualifiedName) -> Result<Option<Arc<str>>> {
+        match &name.schema {
+            None => Ok(self.catalog.creation_schema()),
+            Some(schema) => self.existing_schema(schema),
+        }
+    }
+
+    /// A schema that exists, by its name.
+    pub(super) fn existing_schema(&self, schema: &ast::Ident) -> Result<Option<Arc<str>>> {
+        match &*schema.name {
+            "public" | "pg_temp" => Ok(None),
+            name if self.catalog.has_schema(name) => Ok(Some(schema.name.clone())),
+            name => {
+                let message = format!("schema \"{name}\" does not exist");
+                Err(Diagnostic::new(schema.span, INVALID_SCHEMA, message))
+            }
+        }
+    }
+
+    /// Whether a relation of this name exists: then an error, or nothing to do if that is fine.
+    pub(super) fn is_taken(
+        &self,
+        name: &ast::QualifiedName,
+        fine: bool,
+        tag: &'static str,
+    ) -> Result<Option<Define>> {
+        let schema = self.target_schema(name)?;
+        let name = &name.name;
+        if !self.catalog.is_relation(&key(schema.as_deref(), &name.name)) {
+            return Ok(None);
+        }
+        if fine {
+            let notice = format!("relation \"{}\" already exists, skipping", name.name);
+            return Ok(Some(Define::Change(Arc::new(Change::nothing(tag, vec![notice.into()])))));
+        }
+        let message = format!("relation \"{}\" already exists", name.name);
+        Err(Diagnostic::new(name.span, SqlState::DUPLICATE_TABLE, message))
+    }
+
+    /// A column; what its sequence needs is added to `edits`.
+    pub(super) fn column(&mut self, def: &ast::ColumnDef, draft: &mut Draft, edits: &mut Vec<Edit>) -> Result<Column> {
         let name = def.name.name.clone();
         if draft.table.column(&name).is_some() {
-            let message = format!("column \"{name}\" specified more than once");
+            let message = match draft.is_new {
+                true => format!("column \"{name}\" specified more than once"),
+                false => format!("column \"{name}\" of relation \"{}\" already exists", draft.table.name),
+            };
             return Err(Diagnostic::new(def.name.span, SqlState::DUPLICATE_COLUMN, message));
         }
         let (ty, serial) = match &def.ty {
@@ -77,15 +126,8 @@ impl Binder<'_> {
             let message = format!("column \"{name}\" has pseudo-type {ty}");
             return Err(Diagnostic::new(def.name.span, SqlState::INVALID_TABLE_DEFINITION, message));
         }
-        let mut column = Column {
-            name,
-            ty,
-            not_null: false,
-            default: None,
-            sequence: None,
-            identity_always: false,
-            identity: false,
-        };
+        let mut column =
+            Column { name, ty, not_null: false, default: None, sequence: None, identity: None, generated: None };
         if let Type::Domain(domain) = ty
             && let TypeKind::Domain { default, not_null, .. } = &domain.def().kind
             && (default.is_some() || *not_null)
@@ -94,30 +136,172 @@ impl Binder<'_> {
             let given = default.clone().unwrap_or_else(null);
             column.default = Some(self.for_column(given, &column.name, ty, def.name.span)?);
         }
-        let mut owned = serial;
+        let mut sequence = serial.then(|| draft.sequence(&column.name, ty));
         for constraint in &def.constraints {
+            let twice = |what: &str| {
+                let (name, table) = (&column.name, &draft.table.name);
+                let message = format!("{what} for column \"{name}\" of table \"{table}\"");
+                Err(Diagnostic::syntax(constraint.span, message))
+            };
             match &constraint.kind {
                 K::NotNull => column.not_null = true,
-                K::Identity(always) => {
-                    column.identity_always = *always;
-                    column.identity = true;
-                    owned = true;
+                K::Identity(_) if column.identity.is_some() => return twice("multiple identity specifications"),
+                K::Identity(_) | K::Default(_) if column.default.is_some() && column.identity.is_none() => {
+                    return twice(match &constraint.kind {
+                        K::Identity(_) => "both default and identity specified",
+                        _ => "multiple default values specified",
+                    });
+                }
+                K::Default(_) if column.identity.is_some() => return twice("both default and identity specified"),
+                K::Identity(identity) => {
+                    self.identity_type(&column, constraint.span)?;
+                    let named = draft.sequence(&column.name, ty);
+                    sequence = Some(self.sequence_with(named, &identity.options, draft.table.schema.as_deref())?);
+                    column.identity = Some(if identity.always { Identity::Always } else { Identity::ByDefault });
                 }
                 K::Default(expr) => column.default = Some(self.column_default(expr, &column.name, ty)?),
                 _ => {}
             }
         }
-        if owned {
-            let sequence = draft.sequence(&column.name, ty);
+        if let Some(mut sequence) = sequence {
+            sequence.owner = Some((draft.table.id, column.name.clone()));
             column.default = Some(self.next_value(&sequence.name, ty, def.name.span)?);
             column.sequence = Some(sequence.name.clone());
             column.not_null = true;
-            sequences.push(sequence);
+            edits.push(Edit::Sequence(sequence));
         }
         Ok(column)
     }
 
-    fn column_default(&mut self, expr: &ast::Expr, name: &str, ty: Type) -> Result<Expr> {
+    /// Only integers can be identity columns.
+    pub(super) fn identity_type(&self, column: &Column, span: Span) -> Result<()> {
+        match column.ty {
+            Type::Int2 | Type::Int4 | Type::Int8 => Ok(()),
+            _ => {
+                let message = "identity column type must be smallint, integer, or bigint";
+                Err(Diagnostic::new(span, SqlState::INVALID_PARAMETER_VALUE, message))
+            }
+        }
+    }
+
+    /// The expression of a generated column, once all columns are known.
+    pub(super) fn generated_column(&mut self, def: &ast::ColumnDef, table: &mut Table) -> Result<()> {
+        let generated = def.constraints.iter().find_map(|c| match &c.kind {
+            K::Generated(expr) => Some((expr, c.span)),
+            _ => None,
+        });
+        let Some((source, span)) = generated else { return Ok(()) };
+        let Some(at) = table.column(&def.name.name) else { return Ok(()) };
+        if table.columns[at].default.is_some() {
+            let what = if table.columns[at].identity.is_some() { "identity" } else { "default" };
+            let message = format!(
+                "both {what} and generation expression specified for column \"{}\" of table \"{}\"",
+                def.name.name, table.name
+            );
+            return Err(Diagnostic::syntax(span, message));
+        }
+        let expr = self.generation(source, table, at)?;
+        table.columns[at].generated = Some(Generated { expr, source: Arc::new(source.clone()) });
+        Ok(())
+    }
+
+    /// The value of a generated column from the others.
+    pub(super) fn generation(&mut self, source: &ast::Expr, table: &Table, at: usize) -> Result<Expr> {
+        let bound =
+            self.over_row(table, source.span, |b| b.in_clause("column generation expressions", |b| b.expr(source)))?;
+        let fail = |state, message: String| Err(Diagnostic::new(source.span, state, message));
+        let (mut used, mut subquery, mut mutable) = (Vec::new(), false, false);
+        bound.walk(0, &mut |e, _| {
+            subquery |= e.subquery().is_some();
+            mutable |= is_mutable(e);
+            if let ExprKind::Column { col, .. } = e.kind {
+                used.push(col as usize);
+            }
+        });
+        if subquery {
+            let message = "cannot use subquery in column generation expression".into();
+            return fail(SqlState::FEATURE_NOT_SUPPORTED, message);
+        }
+        if let Some(other) = used.iter().find(|&&c| c == at || table.columns[c].generated.is_some()) {
+            let name = &table.columns[*other].name;
+            let message = format!("cannot use generated column \"{name}\" in column generation expression");
+            return fail(SqlState(*b"42P17"), message);
+        }
+        if mutable {
+            return fail(SqlState(*b"42P17"), "generation expression is not immutable".into());
+        }
+        let (ty, name, from) = (table.columns[at].ty, &table.columns[at].name, bound.ty);
+        self.convert(bound, ty, CastLevel::Assignment, source.span)?.ok_or_else(|| {
+            let message = format!(
+                "column \"{name}\" is of type {ty} but default expression is of type {}",
+                from.base()
+            );
+            Diagnostic::new(source.span, SqlState::DATATYPE_MISMATCH, message)
+                .hint("You will need to rewrite or cast the expression.")
+        })
+    }
+
+    /// `LIKE table`: its columns, and what is included.
+    fn like(&mut self, like: &ast::LikeClause, draft: &mut Draft, edits: &mut Vec<Edit>) -> Result<()> {
+        let source = self.table(&like.table)?.clone();
+        for from in &source.columns {
+            if draft.table.column(&from.name).is_some() {
+                let message = format!("column \"{}\" specified more than once", from.name);
+                return Err(Diagnostic::new(like.table.name.span, SqlState::DUPLICATE_COLUMN, message));
+            }
+            let mut column = Column {
+                default: from.default.clone().filter(|_| like.defaults && from.identity.is_none()),
+                sequence: None,
+                identity: None,
+                generated: from.generated.clone().filter(|_| like.generated),
+                ..from.clone()
+            };
+            let found = from.sequence.as_ref().and_then(|name| self.catalog.sequence(name));
+            if let (true, Some(identity), Some(sequence)) = (like.identity, from.identity, found) {
+                let made = draft.sequence(&from.name, from.ty);
+                let owner = Some((draft.table.id, from.name.clone()));
+                column.default = Some(self.next_value(&made.name, from.ty, like.table.name.span)?);
+                column.sequence = Some(made.name.clone());
+                column.identity = Some(identity);
+                edits.push(Edit::Sequence(Sequence { name: made.name, owner, ..(**sequence).clone() }));
+            }
+            draft.table.columns.push(column);
+        }
+        let same_place = draft.table.columns.len() == source.columns.len();
+        if like.constraints && !source.checks.is_empty() {
+            if !same_place {
+                return Err(Diagnostic::unsupported(
+                    like.table.name.span,
+                    "LIKE ... INCLUDING CONSTRAINTS behind other columns",
+                ));
+            }
+            draft.table.checks.extend(source.checks.iter().cloned());
+        }
+        Ok(())
+    }
+
+    fn like_indexes(&mut self, like: &ast::LikeClause, draft: &mut Draft) -> Result<()> {
+        let source = self.table(&like.table)?.clone();
+        for index in &source.indexes {
+            let place = |c: &usize| draft.table.column(&source.columns[*c].name);
+            let columns: Option<Vec<usize>> = index.columns.iter().map(place).collect();
+            let (Some(columns), None) = (columns, &index.special) else {
+                let what = "LIKE ... INCLUDING INDEXES of a partial index or one over expressions";
+                return Err(Diagnostic::unsupported(like.table.name.span, what));
+            };
+            let suffix = match (index.primary, index.constraint) {
+                (true, _) => "pkey",
+                (false, true) => "key",
+                (false, false) => "idx",
+            };
+            let named: &[usize] = if index.primary { &[] } else { &columns };
+            let name = draft.name(None, named, suffix, true)?;
+            draft.table.indexes.push(Index { name, columns, ..index.clone() });
+        }
+        Ok(())
+    }
+
+    pub(super) fn column_default(&mut self, expr: &ast::Expr, name: &str, ty: Type) -> Result<Expr> {
         let bind = |b: &mut Self| b.in_clause("DEFAULT expressions", |b| b.expr(expr));
         let (bound, _) = self.in_level(bind).map_err(|e| match e.state {
             SqlState::UNDEFINED_COLUMN => {
@@ -140,189 +324,12 @@ impl Binder<'_> {
     }
 
     /// `nextval('sequence')` as a value of the column's type.
-    fn next_value(&self, sequence: &Arc<str>, ty: Type, span: Span) -> Result<Expr> {
+    pub(super) fn next_value(&self, sequence: &Arc<str>, ty: Type, span: Span) -> Result<Expr> {
         let Some(nextval) = builtin::find("nextval", &[Type::Text]) else {
             return Err(Diagnostic::unsupported(span, "a serial column"));
         };
         let call = Expr { kind: ExprKind::Call(nextval, vec![text(sequence.clone())]), ty: nextval.returns };
         self.explicit(call, ty, span)
-    }
-
-    /// `CREATE INDEX`
-    pub(super) fn create_index(&mut self, create: &ast::CreateIndex, span: Span) -> Result<Define> {
-        let table = self.table(&create.table)?;
-        if let Some(filter) = &create.filter {
-            return Err(Diagnostic::unsupported(filter.span, "a partial index"));
-        }
-        let mut columns = Vec::new();
-        for key in &create.keys {
-            match &key.kind {
-                ast::ExprKind::Name(path) if path.len() == 1 => {
-                    let column = table.column(&path[0].name).ok_or_else(|| {
-                        let message = format!("column \"{}\" does not exist", path[0].name);
-                        let mut error = Diagnostic::new(key.span, SqlState::UNDEFINED_COLUMN, message);
-                        error.hint = did_you_mean(&path[0].name, table.columns.iter().map(|c| &*c.name));
-                        error
-                    })?;
-                    columns.push(column);
-                }
-                _ => return Err(Diagnostic::unsupported(key.span, "an index over expressions")),
-            }
-        }
-        let mut names = Names::of(self.catalog);
-        let name = match &create.name {
-            Some(name) if names.is_relation(&name.name) && create.if_not_exists => return Ok(Define::Nothing),
-            Some(name) if names.is_relation(&name.name) => {
-                let message = format!("relation \"{}\" already exists", name.name);
-                return Err(Diagnostic::new(name.span, SqlState::DUPLICATE_TABLE, message));
-            }
-            Some(name) => name.name.clone(),
-            None => {
-                let shown: Vec<&str> = columns.iter().map(|c| &*table.columns[*c].name).collect();
-                names.choose(&table.name, &shown, "idx")
-            }
-        };
-        let _ = span;
-        let index = Index { name, columns, unique: create.unique, primary: false };
-        Ok(Define::Index { table: table.id, index: Box::new(index) })
-    }
-
-    /// `CREATE SEQUENCE`
-    pub(super) fn create_sequence(&mut self, create: &ast::CreateSequence) -> Result<Define> {
-        self.is_taken(&create.name, false)?;
-        let increment = create.increment.unwrap_or(1);
-        if increment == 0 {
-            let message = "INCREMENT must not be zero";
-            return Err(Diagnostic::new(create.name.name.span, SqlState::INVALID_PARAMETER_VALUE, message));
-        }
-        let start = create.start.unwrap_or(if increment < 0 { -1 } else { 1 });
-        let max = if increment < 0 { -1 } else { i64::MAX };
-        Ok(Define::Sequence(Sequence { name: create.name.name.name.clone(), start, increment, max }))
-    }
-
-    /// `ALTER TABLE ... ADD CONSTRAINT`
-    pub(super) fn add_constraint(
-        &mut self,
-        name: &ast::QualifiedName,
-        constraint: &ast::TableConstraint,
-    ) -> Result<Define> {
-        let table = self.table(name)?;
-        let (indexes, checks, keys) = (table.indexes.len(), table.checks.len(), table.foreign_keys.len());
-        let mut draft = Draft { table: (**table).clone(), names: Names::of(self.catalog), is_new: false };
-        self.constraint(constraint, &mut draft)?;
-        let changed = draft.table;
-        let index = changed.indexes.into_iter().nth(indexes).map(TableConstraintDef::Index);
-        let check = changed.checks.into_iter().nth(checks).map(TableConstraintDef::Check);
-        let key = changed.foreign_keys.into_iter().nth(keys).map(TableConstraintDef::ForeignKey);
-        Ok(match index.or(check).or(key) {
-            Some(constraint) => Define::Constraint { table: table.id, constraint: Box::new(constraint) },
-            None => Define::Nothing,
-        })
-    }
-
-    /// `DROP ...`
-    pub(super) fn drop(&mut self, drop: &ast::Drop, span: Span) -> Result<Define> {
-        match drop.object {
-            DropObject::Table => self.drop_tables(drop),
-            DropObject::Index => self.drop_index(drop, span),
-            DropObject::Sequence => {
-                let known = |b: &Self, name: &str| b.catalog.sequence(name).is_some();
-                let error = SqlState::UNDEFINED_TABLE;
-                let names = self.existing(drop, known, |n| format!("sequence \"{n}\" does not exist"), error)?;
-                Ok(if names.is_empty() { Define::Nothing } else { Define::DropSequence(names) })
-            }
-            DropObject::Routine => self.drop_routines(drop),
-            DropObject::Type | DropObject::Domain => self.drop_types(drop),
-        }
-    }
-
-    /// The names that exist; an error for the others unless IF EXISTS.
-    fn existing(
-        &self,
-        drop: &ast::Drop,
-        known: impl Fn(&Self, &str) -> bool,
-        message: impl Fn(&str) -> String,
-        state: SqlState,
-    ) -> Result<Vec<Arc<str>>> {
-        let mut names = Vec::new();
-        for name in &drop.names {
-            let (shown, span) = shown_name(name);
-            if name.schema.is_none() && known(self, &name.name.name) {
-                names.push(name.name.name.clone());
-            } else if !drop.if_exists {
-                return Err(Diagnostic::new(span, state, message(&shown)));
-            }
-        }
-        Ok(names)
-    }
-
-    fn drop_tables(&self, drop: &ast::Drop) -> Result<Define> {
-        let known = |b: &Self, name: &str| b.catalog.table_by_name(name).is_some();
-        let missing = |n: &str| format!("table \"{n}\" does not exist");
-        let names = self.existing(drop, known, missing, SqlState::UNDEFINED_TABLE)?;
-        let tables: Vec<_> = names.iter().filter_map(|n| self.catalog.table_by_name(n)).map(|t| t.id).collect();
-        for &id in &tables {
-            let holder = self.catalog.references_to(id).find(|(child, _)| !tables.contains(&child.id));
-            if let (Some((child, fk)), false) = (holder, drop.cascade) {
-                let name = &self.catalog.table(id).name;
-                let message = format!("cannot drop table {name} because other objects depend on it");
-                let span = drop.names.first().map_or(Span::default(), |n| n.name.span);
-                let key = &child.foreign_keys[fk].name;
-                return Err(Diagnostic::new(span, SqlState(*b"2BP01"), message).hint(format!(
-                    "constraint {key} on table {} depends on it; use DROP ... CASCADE to drop that too",
-                    child.name
-                )));
-            }
-        }
-        Ok(if tables.is_empty() { Define::Nothing } else { Define::DropTable(tables) })
-    }
-
-    fn drop_index(&self, drop: &ast::Drop, span: Span) -> Result<Define> {
-        let find = |name: &str| self.catalog.tables().find(|t| t.indexes.iter().any(|i| &*i.name == name));
-        let missing = |n: &str| format!("index \"{n}\" does not exist");
-        let names = self.existing(drop, |_, name| find(name).is_some(), missing, SqlState::UNDEFINED_OBJECT)?;
-        match &names[..] {
-            [] => Ok(Define::Nothing),
-            [name] => match find(name) {
-                Some(table) => Ok(Define::DropIndex(table.id, name.clone())),
-                None => Ok(Define::Nothing),
-            },
-            _ => Err(Diagnostic::unsupported(span, "DROP INDEX of several indexes")),
-        }
-    }
-
-    fn drop_routines(&self, drop: &ast::Drop) -> Result<Define> {
-        let known = |b: &Self, name: &str| b.catalog.routines_by_name(name).next().is_some();
-        let missing = |n: &str| format!("could not find a function named \"{n}\"");
-        let names = self.existing(drop, known, missing, SqlState::UNDEFINED_FUNCTION)?;
-        let mut ids = Vec::new();
-        for name in &names {
-            let mut found = self.catalog.routines_by_name(name);
-            ids.extend(found.next().map(|(id, _)| id));
-            if found.next().is_some() {
-                let message = format!("function name \"{name}\" is not unique");
-                let span = drop.names.first().map_or(Span::default(), |n| n.name.span);
-                return Err(Diagnostic::new(span, SqlState::AMBIGUOUS_FUNCTION, message)
-                    .hint("Specify the argument list to select the function unambiguously."));
-            }
-        }
-        for &id in ids.iter().filter(|_| !drop.cascade) {
-            self.refuse_in_use(id, drop)?;
-        }
-        Ok(if ids.is_empty() { Define::Nothing } else { Define::DropRoutine(ids) })
-    }
-
-    /// The function of a trigger cannot go before it.
-    fn refuse_in_use(&self, id: RoutineId, drop: &ast::Drop) -> Result<()> {
-        let used = |t: &&Arc<Table>| t.triggers.iter().any(|trigger| trigger.function == id);
-        let Some(table) = self.catalog.tables().find(used) else { return Ok(()) };
-        let def = self.catalog.routine(id);
-        let types: Vec<String> = def.input_types().map(|ty| ty.to_string()).collect();
-        let message =
-            format!("cannot drop function {}({}) because other objects depend on it", def.name, types.join(","));
-        let span = drop.names.first().map_or(Span::default(), |n| n.name.span);
-        Err(Diagnostic::new(span, SqlState(*b"2BP01"), message)
-            .hint(format!("a trigger on table {} depends on it; use DROP ... CASCADE to drop that too", table.name)))
     }
 
     /// A type as written; rows come with their fields.
@@ -339,10 +346,11 @@ impl Binder<'_> {
             }
             TypeName::Named(name) => {
                 let (shown, span) = shown_name(name);
-                if let Some(ty) = self.catalog.user_type(&name.name.name).filter(|_| name.schema.is_none()) {
+                let schema = name.schema.as_ref().map(|s| &*s.name);
+                if let Some(ty) = self.catalog.user_type(&name.name.name).filter(|_| schema.is_none()) {
                     return Ok((ty.ty(), Some(ty.fields().into()).filter(|_| matches!(ty.ty(), Type::Composite(_)))));
                 }
-                match self.catalog.table_by_name(&name.name.name).filter(|_| name.schema.is_none()) {
+                match self.catalog.find_table(schema, &name.name.name) {
                     Some(table) => Ok((Type::Record, Some(row_fields(table)))),
                     None => Err(no_type(&shown, span)),
                 }
@@ -374,6 +382,14 @@ impl Binder<'_> {
                 Err(Diagnostic::syntax(span, format!("invalid type name \"{shown}%TYPE\"")))
             }
         }
+    }
+}
+
+/// Whether an expression may have another value tomorrow.
+pub(super) fn is_mutable(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Call(builtin, _) => matches!(builtin.eval, builtin::Eval::Session(_)),
+        _ => false,
     }
 }
 

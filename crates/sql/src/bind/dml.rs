@@ -3,10 +3,11 @@
 use super::expr::constant;
 use super::from::{cross, table_rel};
 use super::hint::did_you_mean;
-use super::scope::ambiguous;
+use super::scope::{ScopeColumn, ambiguous};
+use super::updatable::{Target, Through, Verb};
 use super::{Binder, Result};
 use crate::ast::{self, Ident, InsertSource, Overriding, SelectItem};
-use crate::catalog::{Column, Table};
+use crate::catalog::{Column, Identity, Table};
 use crate::error::{Diagnostic, Span, SqlState};
 use crate::typed::{
     ConflictUpdate, Delete, Expr, ExprKind, From, Insert, OnConflict, OutputColumn, Query, QueryBody, Returning,
@@ -22,16 +23,21 @@ impl Binder<'_> {
     /// `INSERT`
     pub(super) fn insert(&mut self, insert: &ast::Insert) -> Result<Insert> {
         let (before, with) = self.push_with(&insert.with)?;
-        let table = self.table(&insert.table)?;
-        let mut targets = self.targets(table, &insert.columns)?;
-        let listed = !insert.columns.is_empty();
-        let (source, mut values) = match &insert.source {
-            InsertSource::DefaultValues => (rows(Vec::new(), vec![Vec::new()]), Vec::new()),
+        let Target { table, view } = self.write_target(&insert.table, Verb::Insert)?;
+        let columns = match &view {
+            None => insert.columns.clone(),
+            Some(through) => self.through_columns(through, table, insert)?,
+        };
+        let mut targets = self.targets(table, &columns)?;
+        let listed = !columns.is_empty();
+        let bound = match &insert.source {
+            InsertSource::DefaultValues => Ok((rows(Vec::new(), vec![Vec::new()]), Vec::new())),
             InsertSource::Query(query) => self.inside(|b| match plain_values(query) {
                 Some(rows) => b.insert_rows(table, &mut targets, listed, rows, insert.overriding),
                 None => b.insert_query(table, &mut targets, listed, query, insert.overriding),
-            })?,
+            }),
         };
+        let (source, mut values) = bound?;
         if matches!(insert.source, InsertSource::DefaultValues) {
             targets.clear();
         }
@@ -41,19 +47,55 @@ impl Binder<'_> {
         });
         let values = all.collect();
         let alias = insert.alias.as_ref();
-        let on_conflict = insert.on_conflict.as_ref().map(|c| self.on_conflict(table, alias, c)).transpose()?;
+        let on_conflict = insert.on_conflict.as_ref().map(|c| self.on_conflict(table, &view, alias, c)).transpose()?;
         let returning = match insert.returning.is_empty() {
             true => None,
             false => {
                 let bind = |b: &mut Self| {
-                    b.target(table, alias)?;
+                    b.target_through(table, &view, alias)?;
                     b.returning(&insert.returning)
                 };
-                self.in_level(bind)?.0
+                let mut returning = self.in_level(bind)?.0;
+                if let (Some(through), Some(returning)) = (&view, &mut returning) {
+                    returning.exprs.iter_mut().for_each(|e| through.rewrite(e, 0, 1));
+                }
+                returning
             }
         };
         self.with.truncate(before);
-        Ok(Insert { with, table: table.id, source, values, on_conflict, returning })
+        let view_checks = view.map_or_else(Vec::new, |through| through.checks(self.catalog));
+        Ok(Insert { with, table: table.id, source, values, on_conflict, returning, verb: "INSERT", view_checks })
+    }
+
+    /// The table's columns that an INSERT into a view is about.
+    fn through_columns(&self, through: &Through<'_>, table: &Table, insert: &ast::Insert) -> Result<Vec<Ident>> {
+        if !insert.columns.is_empty() {
+            return insert.columns.iter().map(|name| through.column(table, name, Verb::Insert)).collect();
+        }
+        let width = match &insert.source {
+            InsertSource::DefaultValues => 0,
+            InsertSource::Query(query) => plain_values(query).and_then(|rows| rows.first()).map_or(usize::MAX, Vec::len),
+        };
+        let span = insert.table.name.span;
+        let names = through.view.columns.iter().take(width).map(|(name, _)| Ident { name: name.clone(), span });
+        names.map(|name| through.column(table, &name, Verb::Insert)).collect()
+    }
+
+    /// Puts the target in front of FROM, under the view's names if it is written through one.
+    fn target_through(&mut self, table: &Table, view: &Option<Through<'_>>, alias: Option<&Ident>) -> Result<From> {
+        let Some(through) = view else { return self.target(table, alias) };
+        let from = self.target(table, Some(alias.unwrap_or(&Ident { name: through.view.name.clone(), span: Span::default() })))?;
+        let level = self.level();
+        if let Some(rel) = level.rels.last_mut() {
+            rel.columns = through.view.columns.clone();
+        }
+        let rel = (level.rels.len() - 1) as u16;
+        level.columns.truncate(level.columns.len() - table.columns.len());
+        level.columns.extend(through.view.columns.iter().enumerate().map(|(col, (name, ty))| ScopeColumn {
+            name: name.clone(),
+            expr: Expr { kind: ExprKind::Column { depth: 0, rel, col: col as u16 }, ty: *ty },
+        }));
+        Ok(from)
     }
 
     pub(super) fn targets(&self, table: &Table, columns: &[Ident]) -> Result<Vec<usize>> {
@@ -135,12 +177,12 @@ impl Binder<'_> {
         if overriding == Some(Overriding::User) && is_identity(column) {
             return Ok(default_of(column));
         }
-        if column.identity_always && overriding.is_none() {
+        if column.generated.is_some() || column.identity == Some(Identity::Always) && overriding.is_none() {
             return Err(match clause {
-                "VALUES" => not_default(&column.name, expr.span),
+                "VALUES" => not_default(column, expr.span),
                 _ => {
                     let message = format!("column \"{}\" can only be updated to DEFAULT", column.name);
-                    Diagnostic::new(expr.span, GENERATED_ALWAYS, message)
+                    Diagnostic::new(expr.span, GENERATED_ALWAYS, message).detail(why_generated(column))
                 }
             });
         }
@@ -165,8 +207,9 @@ impl Binder<'_> {
                 values.push(default_of(column));
                 continue;
             }
-            if column.identity_always && overriding.is_none() {
-                return Err(not_default(&column.name, query.span));
+            let always = column.identity == Some(Identity::Always);
+            if column.generated.is_some() || always && overriding.is_none() {
+                return Err(not_default(column, query.span));
             }
             if source.columns[i].ty == Type::Unknown {
                 self.convert_column(&mut source, i, column.ty, query.span)?;
@@ -177,14 +220,26 @@ impl Binder<'_> {
         Ok((source, values))
     }
 
-    fn on_conflict(&mut self, table: &Table, alias: Option<&Ident>, conflict: &ast::OnConflict) -> Result<OnConflict> {
+    fn on_conflict(
+        &mut self,
+        table: &Table,
+        view: &Option<Through<'_>>,
+        alias: Option<&Ident>,
+        conflict: &ast::OnConflict,
+    ) -> Result<OnConflict> {
         let arbiters = match &conflict.target {
             None if conflict.update.is_some() => {
                 let message = "ON CONFLICT DO UPDATE requires inference specification or constraint name";
                 return Err(Diagnostic::syntax(conflict.span, message).hint("For example, ON CONFLICT (column_name)."));
             }
             None => unique_indexes(table).collect(),
-            Some(ast::ConflictTarget::Columns(names)) => self.infer_arbiters(table, names, conflict.span)?,
+            Some(ast::ConflictTarget::Columns(names)) => match view {
+                None => self.infer_arbiters(table, names, conflict.span)?,
+                Some(through) => {
+                    let named = names.iter().map(|n| through.column(table, n, Verb::Insert));
+                    self.infer_arbiters(table, &named.collect::<Result<Vec<_>>>()?, conflict.span)?
+                }
+            },
             Some(ast::ConflictTarget::Constraint(name)) => {
                 let found = unique_indexes(table).find(|i| table.indexes[*i].name == name.name);
                 vec![found.ok_or_else(|| {
@@ -196,15 +251,23 @@ impl Binder<'_> {
             }
         };
         let Some(update) = &conflict.update else { return Ok(OnConflict { arbiters, update: None }) };
-        let (update, _) = self.in_level(|b| {
-            b.target(table, alias)?;
-            let excluded = b.add_rel("excluded".into(), table_rel(table), conflict.span)?;
+        let (mut update, _) = self.in_level(|b| {
+            b.target_through(table, view, alias)?;
+            let mut excluded = table_rel(table);
+            if let Some(through) = view {
+                excluded.columns = through.view.columns.clone();
+            }
+            let excluded = b.add_rel("excluded".into(), excluded, conflict.span)?;
             b.show(excluded);
-            let set = b.assignments(table, &update.set)?;
+            let set = b.assignments(table, view, &update.set)?;
             let filter = update.filter.as_ref();
             let filter = filter.map(|f| b.in_clause("WHERE", |b| b.condition(f, "WHERE"))).transpose()?;
             Ok(ConflictUpdate { set, filter })
         })?;
+        if let Some(through) = view {
+            update.set.iter_mut().for_each(|(_, e)| through.rewrite(e, 0, 2));
+            update.filter.iter_mut().for_each(|e| through.rewrite(e, 0, 2));
+        }
         Ok(OnConflict { arbiters, update: Some(update) })
     }
 
@@ -226,7 +289,7 @@ impl Binder<'_> {
         }
         let same =
             |index: &[usize]| index.iter().all(|c| columns.contains(c)) && columns.iter().all(|c| index.contains(c));
-        let found: Vec<usize> = unique_indexes(table).filter(|i| same(&table.indexes[*i].columns)).collect();
+        let found: Vec<usize> = unique_indexes(table).filter(|i| table.indexes[*i].is_plain() && same(&table.indexes[*i].columns)).collect();
         if found.is_empty() {
             let message = "there is no unique or exclusion constraint matching the ON CONFLICT specification";
             return Err(Diagnostic::new(span, SqlState::INVALID_COLUMN_REFERENCE, message));
@@ -235,13 +298,21 @@ impl Binder<'_> {
     }
 
     /// `SET column = value, ...`
-    pub(super) fn assignments(&mut self, table: &Table, set: &[ast::Assignment]) -> Result<Vec<(usize, Expr)>> {
+    pub(super) fn assignments(
+        &mut self,
+        table: &Table,
+        view: &Option<Through<'_>>,
+        set: &[ast::Assignment],
+    ) -> Result<Vec<(usize, Expr)>> {
         let mut bound: Vec<(usize, Expr)> = Vec::new();
         for (at, assignment) in set.iter().enumerate() {
             if let ast::ExprKind::SubqueryColumn(query, 0) = &assignment.value.kind {
                 self.fit_row(query, &set[at..])?;
             }
-            let name = &assignment.column;
+            let name = &match view {
+                None => assignment.column.clone(),
+                Some(through) => through.column(table, &assignment.column, Verb::Update)?,
+            };
             let column = self.column_of(table, name)?;
             if !assignment.subscripts.is_empty() {
                 self.assign_part(table, column, assignment, &mut bound)?;
@@ -289,37 +360,48 @@ impl Binder<'_> {
     /// `UPDATE`
     pub(super) fn update(&mut self, update: &ast::Update) -> Result<Update> {
         let (before, with) = self.push_with(&update.with)?;
-        let table = self.table(&update.table)?;
+        let Target { table, view } = self.write_target(&update.table, Verb::Update)?;
         let bind = |b: &mut Self| {
-            let target = b.target(table, update.alias.as_ref())?;
+            let target = b.target_through(table, &view, update.alias.as_ref())?;
             let from = b.from(&update.from)?;
-            let set = b.assignments(table, &update.set)?;
+            let set = b.assignments(table, &view, &update.set)?;
             let filter = update.filter.as_ref();
             let filter = filter.map(|f| b.in_clause("WHERE", |b| b.condition(f, "WHERE"))).transpose()?;
             let returning = b.returning(&update.returning)?;
             Ok((target, from, set, filter, returning))
         };
-        let ((target, from, set, filter, returning), level) = self.in_level(bind)?;
+        let ((target, from, mut set, filter, mut returning), level) = self.in_level(bind)?;
         self.with.truncate(before);
-        let select = bare_select(level.rels, target, from, filter);
-        Ok(Update { with, table: table.id, select, set, returning })
+        let mut select = bare_select(level.rels, target, from, filter);
+        let mut view_checks = Vec::new();
+        if let Some(through) = &view {
+            through.rewrite_select(&mut select, table);
+            set.iter_mut().for_each(|(_, e)| through.rewrite(e, 0, 1));
+            returning.iter_mut().flat_map(|r| &mut r.exprs).for_each(|e| through.rewrite(e, 0, 1));
+            view_checks = through.checks(self.catalog);
+        }
+        Ok(Update { with, table: table.id, select, set, returning, view_checks })
     }
 
     /// `DELETE`
     pub(super) fn delete(&mut self, delete: &ast::Delete) -> Result<Delete> {
         let (before, with) = self.push_with(&delete.with)?;
-        let table = self.table(&delete.table)?;
+        let Target { table, view } = self.write_target(&delete.table, Verb::Delete)?;
         let bind = |b: &mut Self| {
-            let target = b.target(table, delete.alias.as_ref())?;
+            let target = b.target_through(table, &view, delete.alias.as_ref())?;
             let from = b.from(&delete.using)?;
             let filter = delete.filter.as_ref();
             let filter = filter.map(|f| b.in_clause("WHERE", |b| b.condition(f, "WHERE"))).transpose()?;
             let returning = b.returning(&delete.returning)?;
             Ok((target, from, filter, returning))
         };
-        let ((target, from, filter, returning), level) = self.in_level(bind)?;
+        let ((target, from, filter, mut returning), level) = self.in_level(bind)?;
         self.with.truncate(before);
-        let select = bare_select(level.rels, target, from, filter);
+        let mut select = bare_select(level.rels, target, from, filter);
+        if let Some(through) = &view {
+            through.rewrite_select(&mut select, table);
+            returning.iter_mut().flat_map(|r| &mut r.exprs).for_each(|e| through.rewrite(e, 0, 1));
+        }
         Ok(Delete { with, table: table.id, select, returning })
     }
 
@@ -380,9 +462,20 @@ pub(super) fn default_of(column: &Column) -> Expr {
     column.default.clone().unwrap_or_else(|| constant(Value::Null, column.ty))
 }
 
-fn not_default(name: &str, span: Span) -> Diagnostic {
-    let message = format!("cannot insert a non-DEFAULT value into column \"{name}\"");
-    Diagnostic::new(span, GENERATED_ALWAYS, message).hint("Use OVERRIDING SYSTEM VALUE to override.")
+fn not_default(column: &Column, span: Span) -> Diagnostic {
+    let message = format!("cannot insert a non-DEFAULT value into column \"{}\"", column.name);
+    let error = Diagnostic::new(span, GENERATED_ALWAYS, message).detail(why_generated(column));
+    match column.generated {
+        Some(_) => error,
+        None => error.hint("Use OVERRIDING SYSTEM VALUE to override."),
+    }
+}
+
+fn why_generated(column: &Column) -> String {
+    match column.generated {
+        Some(_) => format!("Column \"{}\" is a generated column.", column.name),
+        None => format!("Column \"{}\" is an identity column defined as GENERATED ALWAYS.", column.name),
+    }
 }
 
 fn unique_indexes(table: &Table) -> impl Iterator<Item = usize> + '_ {
@@ -391,5 +484,5 @@ fn unique_indexes(table: &Table) -> impl Iterator<Item = usize> + '_ {
 
 /// A column whose values come from a sequence of its own.
 fn is_identity(column: &Column) -> bool {
-    column.identity
+    column.identity.is_some()
 }

@@ -123,6 +123,10 @@ impl Binder<'_> {
         if let Some(rel) = self.transition_rel(name) {
             return self.add_aliased(rel, Some(name.name.name.clone()), alias, span);
         }
+        if let Some(view) = self.view(name) {
+            let rel = self.view_rel(view);
+            return self.add_aliased(rel, Some(view.name.clone()), alias, span);
+        }
         match self.table(name) {
             Ok(table) => {
                 let rel = table_rel(table);

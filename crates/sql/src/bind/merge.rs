@@ -68,7 +68,7 @@ impl Binder<'_> {
         let action = match &when.action {
             ast::MergeAction::Nothing => MergeAction::Nothing,
             ast::MergeAction::Delete => MergeAction::Delete,
-            ast::MergeAction::Update(set) => MergeAction::Update(self.assignments(table, set)?),
+            ast::MergeAction::Update(set) => MergeAction::Update(self.assignments(table, &None, set)?),
             ast::MergeAction::Insert { columns, overriding, values } => {
                 let mut targets = self.targets(table, columns)?;
                 let values = match values {

@@ -5,17 +5,22 @@
 //! the place and, where a name is nearly right, the name that was meant.
 
 mod absent;
+mod alter;
 mod array;
 mod call;
 mod coerce;
 mod constraint;
+mod copy;
 mod cursor;
 mod ddl;
+mod depend;
 mod dml;
+mod drop;
 mod expr;
 mod from;
 mod group;
 mod hint;
+mod index;
 mod json;
 mod merge;
 mod names;
@@ -27,10 +32,13 @@ mod returns;
 mod routine;
 mod rows;
 mod scope;
+mod sequence;
 mod session;
 mod text;
 mod trigger;
 mod types;
+mod updatable;
+mod view;
 mod window;
 mod with;
 
@@ -98,6 +106,14 @@ pub(crate) struct Binder<'a> {
     with: Vec<WithQuery>,
     /// Variables and parameters.
     frame: Frame,
+    /// The keys of views that were named.
+    uses: Vec<Arc<str>>,
+}
+
+impl<'a> Binder<'a> {
+    fn new(catalog: &'a Catalog, frame: Frame) -> Binder<'a> {
+        Binder { catalog, levels: Vec::new(), with: Vec::new(), frame, uses: Vec::new() }
+    }
 }
 
 impl<'a> Binder<'a> {
@@ -108,7 +124,7 @@ impl<'a> Binder<'a> {
             let slot = frame.add(&format!("${}", i + 1), *ty, None);
             frame.dollars.push(slot);
         }
-        Binder { catalog, levels: Vec::new(), with: Vec::new(), frame }
+        Binder::new(catalog, frame)
     }
 }
 
@@ -123,7 +139,7 @@ impl Binder<'_> {
             S::Delete(delete) => StatementKind::Delete(self.delete(delete)?),
             S::Merge(merge) => StatementKind::Merge(Box::new(self.merge(merge)?)),
             S::CreateTable(create) => StatementKind::Define(self.create_table(create)?),
-            S::CreateIndex(create) => StatementKind::Define(self.create_index(create, span)?),
+            S::CreateIndex(create) => StatementKind::Define(self.create_index(create)?),
             S::CreateSequence(create) => StatementKind::Define(self.create_sequence(create)?),
             S::CreateRoutine(create) => StatementKind::Define(self.create_routine(create, span)?),
             S::CreateTrigger(create) => StatementKind::Define(self.create_trigger(create, span)?),
@@ -145,12 +161,22 @@ impl Binder<'_> {
             S::CreateType(create) => StatementKind::Define(self.create_type(create)?),
             S::CreateDomain(create) => StatementKind::Define(self.create_domain(create, span)?),
             S::AlterType(alter) => StatementKind::Define(self.alter_type(alter, span)?),
-            S::AlterTableAdd { table, constraint } => StatementKind::Define(self.add_constraint(table, constraint)?),
-            S::Drop(drop) => StatementKind::Define(self.drop(drop, span)?),
-            S::Truncate(names) => {
-                let tables: Result<_> = names.iter().map(|n| Ok(self.table(n)?.id)).collect();
-                StatementKind::Truncate(tables?)
+            S::CreateView(create) => StatementKind::Define(self.create_view(create)?),
+            S::Refresh(refresh) => StatementKind::Define(self.refresh(refresh)?),
+            S::CreateTableAs(create) => StatementKind::Define(self.create_table_as(create)?),
+            S::CreateSchema(create) => StatementKind::Define(self.create_schema(create)?),
+            S::AlterTable(alter) => StatementKind::Define(self.alter_table(alter)?),
+            S::AlterSequence(alter) => StatementKind::Define(self.alter_sequence(alter)?),
+            S::AlterObject(alter) => {
+                StatementKind::Define(self.alter_object(alter, drop::alter_tag(alter.object))?)
             }
+            S::Copy(copy) => StatementKind::Insert(self.copy(copy)?),
+            S::SetConstraints(set) => StatementKind::SetConstraints(self.set_constraints(set)?),
+            S::Ignored(ignored) => {
+                StatementKind::Define(typed::Define::Change(Arc::new(typed::Change::new(ignored.tag, Vec::new()))))
+            }
+            S::Drop(drop) => StatementKind::Define(self.drop(drop, span)?),
+            S::Truncate(truncate) => StatementKind::Truncate(self.truncate(truncate)?),
             S::LockTable(lock) => {
                 let tables: Result<_> = lock.tables.iter().map(|n| Ok(self.table(n)?.id)).collect();
                 StatementKind::LockTable { tables: tables?, mode: lock.mode, nowait: lock.nowait }

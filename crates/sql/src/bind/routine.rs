@@ -48,7 +48,7 @@ fn bind_body(catalog: &Catalog, def: &RoutineDef, late: bool) -> Result<Routine>
     frame.blocks.push(names);
     frame.columns_win = is_sql;
     frame.late = true;
-    let binder = Binder { catalog, levels: Vec::new(), with: Vec::new(), frame };
+    let binder = Binder::new(catalog, frame);
     let (body, variables) = match &def.body {
         RoutineBody::Sql(statements) => sql_body(binder, def, statements, &outs)?,
         RoutineBody::PlPgSql(body) => {
@@ -81,7 +81,7 @@ pub(super) fn bind_block(catalog: &Catalog, body: &ast::plpgsql::Body, strict: b
     let mut names = Namespace::default();
     names.names.insert("found".into(), found);
     frame.blocks.push(names);
-    let binder = Binder { catalog, levels: Vec::new(), with: Vec::new(), frame };
+    let binder = Binder::new(catalog, frame);
     let code = Code::new(binder, None, Vec::new(), body);
     let (code, variables) = if strict { code } else { code.late() }.bind(&body.block)?;
     let name = "inline_code_block".into();
@@ -228,6 +228,7 @@ impl Binder<'_> {
             params.extend(columns.iter().map(out));
         }
         let def = RoutineDef {
+            schema: self.target_schema(&create.name)?,
             name: create.name.name.name.clone(),
             procedure: create.procedure,
             params,
@@ -238,7 +239,7 @@ impl Binder<'_> {
             or_replace: create.or_replace,
             span,
         };
-        let same = self.catalog.routines_by_name(&def.name).find(|(_, r)| r.input_types().eq(def.input_types()));
+        let same = self.catalog.routines_by_name(&def.name).find(|(_, r)| r.schema == def.schema && r.input_types().eq(def.input_types()));
         if same.is_some() && !def.or_replace {
             let what = if def.procedure { "procedure" } else { "function" };
             let message = format!("{what} \"{}\" already exists with same argument types", def.name);

@@ -228,7 +228,7 @@ impl<'a> Binder<'a> {
 
     /// A table by its name.
     pub(super) fn table(&self, name: &ast::QualifiedName) -> Result<&'a Arc<Table>> {
-        let found = if name.schema.is_some() { None } else { self.catalog.table_by_name(&name.name.name) };
+        let found = self.catalog.find_table(name.schema.as_ref().map(|s| &*s.name), &name.name.name);
         found.ok_or_else(|| self.no_relation(name))
     }
 

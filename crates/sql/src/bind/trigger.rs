@@ -59,7 +59,7 @@ pub(super) fn bind(catalog: &Catalog, table: &Table, trigger: &Trigger) -> Resul
     let found = frame.add("found", Type::Bool, None);
     names.names.insert("found".into(), found);
     frame.blocks.push(names);
-    let binder = Binder { catalog, levels: Vec::new(), with: Vec::new(), frame };
+    let binder = Binder::new(catalog, frame);
     let (code, variables) = Code::new(binder, Some(def), Vec::new(), body).late().bind(&body.block)?;
     let returns = RoutineReturns::Trigger(table.columns.len());
     let (text, offset) = (body.text.clone(), body.span.start);
@@ -198,7 +198,7 @@ impl Binder<'_> {
     pub(super) fn drop_trigger(&self, drop: &ast::DropTrigger) -> Result<Define> {
         let table = match self.table(&drop.table) {
             Ok(table) => table,
-            Err(_) if drop.if_exists => return Ok(Define::Nothing),
+            Err(_) if drop.if_exists => return Ok(Define::nothing("DROP TRIGGER")),
             Err(error) => return Err(error),
         };
         match drop.if_exists || table.triggers.iter().any(|t| t.name == drop.name.name) {

@@ -1,6 +1,6 @@
 //! Two transactions have each changed the catalog: both changes together, if they are about different things.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::{Catalog, TableId};
@@ -41,13 +41,18 @@ impl Catalog {
     /// What `mine` and `theirs` have both made of `base`; `None` if they have changed the same thing.
     pub fn merged(base: &Catalog, mine: &Catalog, theirs: &Catalog) -> Option<Catalog> {
         // Taken apart, so that what is added to a catalog is not forgotten here.
-        let Catalog { tables, routines, sequences, table_names, types, version: _ } = base;
+        let Catalog { tables, routines, sequences, table_names, types, views, schemas, search_path, version: _ } = base;
+        let both = |all: &BTreeSet<Arc<str>>| all.iter().map(|name| (name.clone(), ())).collect::<BTreeMap<_, _>>();
+        let merged = map(&both(schemas), &both(&mine.schemas), &both(&theirs.schemas), |(), ()| true)?;
         Some(Catalog {
             tables: slots(tables, &mine.tables, &theirs.tables)?,
             routines: slots(routines, &mine.routines, &theirs.routines)?,
             sequences: map(sequences, &mine.sequences, &theirs.sequences, Arc::ptr_eq)?,
             table_names: map(table_names, &mine.table_names, &theirs.table_names, TableId::eq)?,
             types: map(types, &mine.types, &theirs.types, UserType::eq)?,
+            views: map(views, &mine.views, &theirs.views, Arc::ptr_eq)?,
+            schemas: merged.into_keys().collect(),
+            search_path: if mine.search_path == *search_path { &theirs.search_path } else { &mine.search_path }.clone(),
             version: mine.version,
         })
     }

@@ -46,3 +46,9 @@ pub fn query(fragment: Fragment<'_>) -> Result<Query, Diagnostic> {
 pub fn split(source: &str) -> Vec<Span> {
     lower::split(source)
 }
+
+/// Reads the lines behind `COPY ... FROM stdin;` up to `\\.`; `span` is where they stand.
+pub fn copy_rows(copy: &mut crate::ast::Copy, data: &str, span: Span) -> Result<(), Diagnostic> {
+    copy.rows = lower::copy_rows(&copy.format, data, span)?;
+    Ok(())
+}

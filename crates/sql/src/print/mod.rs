@@ -9,6 +9,7 @@
 //! SELECT balance FROM account AS a WHERE id = $1 FOR UPDATE
 //! ```
 
+mod alter;
 mod ddl;
 mod expr;
 #[cfg(test)]

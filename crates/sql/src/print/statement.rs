@@ -45,9 +45,18 @@ pub(super) fn statement(f: &mut Formatter<'_>, kind: &StatementKind, into: Optio
         StatementKind::CreateType(create) => create.fmt(f)?,
         StatementKind::CreateDomain(create) => create.fmt(f)?,
         StatementKind::AlterType(alter) => alter.fmt(f)?,
-        StatementKind::AlterTableAdd { table, constraint } => write!(f, "ALTER TABLE {table} ADD {constraint}")?,
+        StatementKind::AlterTable(alter) => alter.fmt(f)?,
+        StatementKind::AlterSequence(alter) => alter.fmt(f)?,
+        StatementKind::AlterObject(alter) => alter.fmt(f)?,
+        StatementKind::CreateView(create) => create.fmt(f)?,
+        StatementKind::Refresh(refresh) => refresh.fmt(f)?,
+        StatementKind::CreateTableAs(create) => create.fmt(f)?,
+        StatementKind::CreateSchema(create) => create.fmt(f)?,
+        StatementKind::SetConstraints(set) => set.fmt(f)?,
+        StatementKind::Copy(copy) => copy.fmt(f)?,
+        StatementKind::Ignored(ignored) => f.write_str(&ignored.text)?,
         StatementKind::Drop(drop) => drop.fmt(f)?,
-        StatementKind::Truncate(tables) => write!(f, "TRUNCATE {}", commas(tables))?,
+        StatementKind::Truncate(truncate) => truncate.fmt(f)?,
         StatementKind::LockTable(lock) => {
             let nowait = if lock.nowait { " NOWAIT" } else { "" };
             write!(f, "LOCK TABLE {} IN {} MODE{nowait}", commas(&lock.tables), lock.mode)?;

@@ -277,8 +277,8 @@ fn definitions() {
             CREATE SEQUENCE s INCREMENT BY 2 START WITH 5
             DROP TABLE IF EXISTS t, u CASCADE
             DROP INDEX i
-            DROP ROUTINE f
-            DROP ROUTINE p
+            DROP FUNCTION f
+            DROP PROCEDURE p
             CREATE FUNCTION f(a integer, OUT b text, INOUT c integer DEFAULT 5) RETURNS integer LANGUAGE sql AS $$SELECT 1$$
             CREATE OR REPLACE FUNCTION f(integer) RETURNS SETOF t LANGUAGE sql AS $$SELECT * FROM t; SELECT 2$$
             CREATE FUNCTION f() RETURNS TABLE (a integer, b text) LANGUAGE plpgsql AS $$

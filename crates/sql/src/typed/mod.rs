@@ -9,6 +9,7 @@
 //! meet the types their [`Builtin`] declares. Two conversions change no value and are not shown: an integer that grows wider and
 //! a string that loses its limit are the same expression under another type, so a column stays visibly a column.
 
+mod define;
 mod query;
 mod routine;
 mod session;
@@ -16,15 +17,16 @@ mod walk;
 
 use std::sync::Arc;
 
+pub use define::*;
 pub use query::*;
 pub use routine::*;
 pub use session::*;
 
 use crate::ast::{FetchDirection, JoinKind, LockStrength, LockWait, SetOperator, TableLockMode, TransactionModes};
 use crate::builtin::{Aggregate, Builtin, SetFunction};
-use crate::catalog::{Index, RoutineId, Sequence, Table, TableConstraintDef, TableId};
+use crate::catalog::{RoutineId, TableId};
 use crate::error::Span;
-use crate::types::{Type, UserType};
+use crate::types::Type;
 use crate::value::Value;
 
 /// A bound statement.
@@ -54,7 +56,9 @@ pub enum StatementKind {
     /// DDL.
     Define(Define),
     /// `TRUNCATE`
-    Truncate(Vec<TableId>),
+    Truncate(Truncate),
+    /// `SET CONSTRAINTS`
+    SetConstraints(SetConstraints),
     /// `LOCK TABLE`
     LockTable {
         /// In the order in which they are locked.
@@ -124,56 +128,6 @@ pub enum Transaction {
     Prepare(Arc<str>),
     CommitPrepared(Arc<str>),
     RollbackPrepared(Arc<str>),
-}
-
-/// DDL, ready to be put into the catalog.
-#[derive(Clone, Debug)]
-#[allow(missing_docs)]
-pub enum Define {
-    /// A table with the sequences its serial columns own. `Nothing` stands for IF NOT EXISTS on what exists.
-    Table {
-        table: Box<Table>,
-        sequences: Vec<Sequence>,
-    },
-    Index {
-        table: TableId,
-        index: Box<Index>,
-    },
-    Constraint {
-        table: TableId,
-        constraint: Box<TableConstraintDef>,
-    },
-    Sequence(Sequence),
-    /// A routine; its body is bound when first called, as PostgreSQL does.
-    Routine(Box<crate::catalog::RoutineDef>),
-    /// A trigger, or another of its name in its place.
-    Trigger {
-        table: TableId,
-        trigger: Box<crate::catalog::Trigger>,
-    },
-    DropTrigger {
-        table: TableId,
-        name: Arc<str>,
-    },
-    /// One trigger, or all of the table's, fires or does not.
-    SwitchTriggers {
-        table: TableId,
-        name: Option<Arc<str>>,
-        enabled: bool,
-    },
-    DropTable(Vec<TableId>),
-    DropIndex(TableId, Arc<str>),
-    DropSequence(Vec<Arc<str>>),
-    DropRoutine(Vec<RoutineId>),
-    /// CREATE TYPE or CREATE DOMAIN
-    Type(UserType),
-    /// ALTER TYPE: the new definition of the type with this name.
-    AlterType(Arc<str>, UserType),
-    DropType {
-        names: Vec<Arc<str>>,
-        domain: bool,
-    },
-    Nothing,
 }
 
 /// A query.
@@ -366,6 +320,19 @@ pub struct Insert {
     pub on_conflict: Option<OnConflict>,
     /// `RETURNING`, over the new row as rel 0.
     pub returning: Option<Returning>,
+    /// What the command tag says: INSERT, or COPY, or SELECT for CREATE TABLE AS.
+    pub verb: &'static str,
+    /// `WITH CHECK OPTION` of the views it goes through.
+    pub view_checks: Vec<ViewCheck>,
+}
+
+/// A condition that a row written through a view must fulfil.
+#[derive(Clone, Debug)]
+pub struct ViewCheck {
+    /// The view.
+    pub view: Arc<str>,
+    /// Must be true; the new row is rel 0.
+    pub condition: Expr,
 }
 
 /// `ON CONFLICT`
@@ -399,6 +366,8 @@ pub struct Update {
     pub set: Vec<(usize, Expr)>,
     /// `RETURNING`, over the new row as rel 0 and the others.
     pub returning: Option<Returning>,
+    /// `WITH CHECK OPTION` of the views it goes through.
+    pub view_checks: Vec<ViewCheck>,
 }
 
 /// `DELETE`: the target is rel 0, USING follows.

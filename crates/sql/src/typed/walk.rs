@@ -314,6 +314,7 @@ impl Statement {
             StatementKind::Insert(_) | StatementKind::Update(_) | StatementKind::Delete(_) => true,
             StatementKind::Merge(_) => true,
             StatementKind::Define(_) | StatementKind::Truncate(_) | StatementKind::LockTable { .. } => true,
+            StatementKind::SetConstraints(_) => true,
             StatementKind::Call(..) | StatementKind::Do(_) | StatementKind::Cursor(_) => true,
             StatementKind::Transaction(_) | StatementKind::Set { .. } => false,
             StatementKind::Session(command) => matches!(command, SessionCommand::Execute { .. }),
@@ -459,9 +460,11 @@ impl Reach {
                 self.routines.insert(*id);
                 self.exprs(args);
             }
-            StatementKind::Truncate(tables) | StatementKind::LockTable { tables, .. } => self.tables.extend(tables),
+            StatementKind::LockTable { tables, .. } => self.tables.extend(tables),
+            StatementKind::Truncate(truncate) => self.tables.extend(&truncate.tables),
             StatementKind::Cursor(CursorCommand::Declare { query, .. }) => self.statement(query),
             StatementKind::Cursor(_) => {}
+            StatementKind::SetConstraints(_) => {}
             StatementKind::Define(_) | StatementKind::Transaction(_) => {}
             StatementKind::Set { .. } | StatementKind::Do(_) => {}
             StatementKind::Session(SessionCommand::Prepare { prepared, .. }) => self.statement(&prepared.statement),

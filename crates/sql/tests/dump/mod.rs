@@ -76,7 +76,9 @@ impl Dump<'_> {
             StatementKind::Do(routine) => self.routine(routine),
             StatementKind::Set { local, name, value } => self.line(&format!("set {name} = {value:?} local={local}")),
             StatementKind::Session(command) => self.line(&format!("{command:?}")),
-            StatementKind::Truncate(tables) => {
+            StatementKind::SetConstraints(set) => self.line(&format!("{set:?}")),
+            StatementKind::Truncate(truncate) => {
+                let tables = &truncate.tables;
                 let names: Vec<String> = tables.iter().map(|t| self.table(*t)).collect();
                 self.line(&format!("truncate {}", names.join(", ")));
             }
@@ -114,28 +116,36 @@ impl Dump<'_> {
         }
     }
 
+    fn edit(&mut self, edit: &Edit) {
+        let table = match edit {
+            Edit::AddTable(table) => table,
+            Edit::Table(edit) => &edit.table,
+            Edit::Sequence(_) => return,
+            other => return self.line(&format!("{other:?}")),
+        };
+        self.line(&format!("table {}", table.name));
+        self.nested(|d| {
+            for c in &table.columns {
+                let null = if c.not_null { " not null" } else { "" };
+                d.line(&format!("{} {}{null}{}", c.name, c.ty, optional(" default ", c.default.as_ref())));
+            }
+            table.indexes.iter().for_each(|i| {
+                let kind = if i.primary { "primary" } else { "unique" };
+                d.line(&format!("{kind} {} {:?}", i.name, i.columns));
+            });
+            table.checks.iter().for_each(|c| d.line(&format!("check {} {}", c.name, expr(&c.expr))));
+            table.foreign_keys.iter().for_each(|k| {
+                let to = format!("{:?} -> #{} {:?}", k.columns, k.parent.0, k.parent_columns);
+                d.line(&format!("key {} {to} {:?} {:?}", k.name, k.on_delete, k.on_update));
+            });
+        });
+    }
+
     fn define(&mut self, define: &Define) {
         match define {
-            Define::Table { table, .. } => {
-                self.line(&format!("table {}", table.name));
-                self.nested(|d| {
-                    for c in &table.columns {
-                        let null = if c.not_null { " not null" } else { "" };
-                        d.line(&format!("{} {}{null}{}", c.name, c.ty, optional(" default ", c.default.as_ref())));
-                    }
-                    table.indexes.iter().for_each(|i| {
-                        let kind = if i.primary { "primary" } else { "unique" };
-                        d.line(&format!("{kind} {} {:?}", i.name, i.columns));
-                    });
-                    table.checks.iter().for_each(|c| d.line(&format!("check {} {}", c.name, expr(&c.expr))));
-                    table.foreign_keys.iter().for_each(|k| {
-                        let to = format!("{:?} -> #{} {:?}", k.columns, k.parent.0, k.parent_columns);
-                        d.line(&format!("key {} {to} {:?} {:?}", k.name, k.on_delete, k.on_update));
-                    });
-                });
-            }
+            Define::Change(change) if change.edits.is_empty() => self.line("nothing"),
+            Define::Change(change) => change.edits.iter().for_each(|edit| self.edit(edit)),
             Define::Routine(def) => self.line(&format!("routine {} {:?}", def.name, def.returns)),
-            Define::Nothing => self.line("nothing"),
             other => self.line(&format!("{other:?}")),
         }
     }

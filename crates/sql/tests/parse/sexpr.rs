@@ -9,10 +9,11 @@ pub(crate) fn statement(statement: &Statement) -> String {
         StatementKind::Update(u) => update(u),
         StatementKind::Delete(d) => delete(d),
         StatementKind::Merge(m) => merge(m),
+        StatementKind::CreateTable(t) if !t.likes.is_empty() => node("as-printed", [statement.kind.to_string()]),
         StatementKind::CreateTable(t) => create_table(t),
         StatementKind::CreateIndex(i) => create_index(i),
         StatementKind::CreateSequence(s) => {
-            node("create-sequence", [name(&s.name), option("start", s.start), option("increment", s.increment)])
+            node("create-sequence", [name(&s.name), s.options.to_string().trim().to_string()])
         }
         StatementKind::CreateRoutine(r) => routine(r),
         StatementKind::CreateTrigger(_)
@@ -24,14 +25,31 @@ pub(crate) fn statement(statement: &Statement) -> String {
         StatementKind::CreateType(t) => node("create-type", [format!("{t:?}")]),
         StatementKind::CreateDomain(t) => node("create-domain", [format!("{t:?}")]),
         StatementKind::AlterType(t) => node("alter-type", [format!("{t:?}")]),
-        StatementKind::AlterTableAdd { table, constraint } => {
-            node("alter-table-add", [name(table), table_constraint(constraint)])
-        }
+        StatementKind::AlterTable(alter) => match &alter.actions[..] {
+            [AlterAction::AddConstraint(constraint)] => {
+                node("alter-table-add", [name(&alter.table), table_constraint(constraint)])
+            }
+            _ => node("as-printed", [statement.kind.to_string()]),
+        },
+        StatementKind::AlterSequence(_)
+        | StatementKind::AlterObject(_)
+        | StatementKind::CreateView(_)
+        | StatementKind::Refresh(_)
+        | StatementKind::CreateTableAs(_)
+        | StatementKind::CreateSchema(_)
+        | StatementKind::SetConstraints(_)
+        | StatementKind::Copy(_)
+        | StatementKind::Ignored(_) => node("as-printed", [statement.kind.to_string()]),
         StatementKind::Drop(d) => node(
             &format!("drop {:?}", d.object),
-            [flag(d.if_exists, "if-exists"), names(&d.names), flag(d.cascade, "cascade")],
+            [
+                flag(d.if_exists, "if-exists"),
+                names(&d.names),
+                list(&d.signatures, |s| s.as_ref().map_or(String::new(), |types| format!("{:?}", list(types, |t| t.to_string())))),
+                flag(d.cascade, "cascade"),
+            ],
         ),
-        StatementKind::Truncate(tables) => node("truncate", [names(tables)]),
+        StatementKind::Truncate(tables) => node("truncate", [names(&tables.tables), flag(tables.restart, "restart"), flag(tables.cascade, "cascade")]),
         StatementKind::LockTable(lock) => {
             node("lock-table", [names(&lock.tables), lock.mode.to_string(), flag(lock.nowait, "nowait")])
         }
@@ -80,10 +98,6 @@ fn group<T>(head: &str, items: &[T], show: impl Fn(&T) -> String) -> String {
 
 fn flag(on: bool, word: &str) -> String {
     if on { word.to_owned() } else { String::new() }
-}
-
-fn option(head: &str, value: Option<impl std::fmt::Display>) -> String {
-    value.map_or(String::new(), |v| format!("{head}={v}"))
 }
 
 fn clause(head: &str, e: &Option<Expr>) -> String {
@@ -363,13 +377,14 @@ fn column_constraint(c: &ColumnConstraint) -> String {
         ColumnConstraintKind::Null => "null".into(),
         ColumnConstraintKind::NotNull => "not-null".into(),
         ColumnConstraintKind::Default(e) => node("default", [expr(e)]),
-        ColumnConstraintKind::Identity(always) => node("identity", [flag(*always, "always")]),
+        ColumnConstraintKind::Identity(identity) => node("identity", [flag(identity.always, "always"), identity.options.to_string().trim().to_string()]),
+        ColumnConstraintKind::Generated(e) => node("generated", [expr(e)]),
         ColumnConstraintKind::Check(e) => node("check", [expr(e)]),
         ColumnConstraintKind::PrimaryKey => "primary-key".into(),
         ColumnConstraintKind::Unique => "unique".into(),
         ColumnConstraintKind::References(r) => references(r),
     };
-    named(&c.name, kind)
+    named(&c.name, with_options(kind, &c.options))
 }
 
 fn named(n: &Option<Ident>, what: String) -> String {
@@ -383,7 +398,14 @@ fn references(r: &References) -> String {
     };
     node(
         "references",
-        [name(&r.table), idents("columns", &r.columns), action("delete", r.on_delete), action("update", r.on_update)],
+        [
+            name(&r.table),
+            idents("columns", &r.columns),
+            flag(r.match_full, "match-full"),
+            action("delete", r.on_delete),
+            idents("delete-columns", &r.on_delete_columns),
+            action("update", r.on_update),
+        ],
     )
 }
 
@@ -394,7 +416,21 @@ fn table_constraint(c: &TableConstraint) -> String {
         TableConstraintKind::Unique(columns) => idents("unique", columns),
         TableConstraintKind::ForeignKey(columns, r) => node("foreign-key", [idents("columns", columns), references(r)]),
     };
-    named(&c.name, kind)
+    named(&c.name, with_options(kind, &c.options))
+}
+
+fn with_options(kind: String, options: &ConstraintOptions) -> String {
+    let index = options.using_index.as_ref().map_or(String::new(), |i| format!("using-index={}", i.name));
+    let parts = [
+        options.deferral.to_string().trim().to_string(),
+        flag(options.not_valid, "not-valid"),
+        flag(options.nulls_not_distinct, "nulls-not-distinct"),
+        index,
+    ];
+    match parts.iter().all(String::is_empty) {
+        true => kind,
+        false => node("constraint", [kind].into_iter().chain(parts)),
+    }
 }
 
 fn create_index(i: &CreateIndex) -> String {
@@ -404,6 +440,7 @@ fn create_index(i: &CreateIndex) -> String {
             flag(i.if_not_exists, "if-not-exists"),
             i.name.as_ref().map_or(String::new(), |n| n.name.to_string()),
             node("on", [name(&i.table), list(&i.keys, expr)]),
+            flag(i.nulls_not_distinct, "nulls-not-distinct"),
             clause("where", &i.filter),
         ],
     )

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 
 use isolde_sql::builtin::SessionFunction;
 use isolde_sql::catalog::Catalog;
-use isolde_sql::typed::{self, Define, StatementKind};
+use isolde_sql::typed::{self, Define, Edit, StatementKind};
 use isolde_sql::{Row, SqlError, Value, bind, parse};
 use isolde_testkit::{Cluster, Response};
 
@@ -109,19 +109,21 @@ impl Fixture {
     }
 
     fn define(&mut self, define: &Define) {
-        match define {
-            Define::Table { table, .. } => {
-                self.tables.push(TableData::new(table.indexes.len()));
-                self.catalog.add_table((**table).clone());
+        if let Define::Change(change) = define {
+            for edit in &change.edits {
+                match edit {
+                    Edit::AddTable(table) => self.tables.push(TableData::new(table.indexes.len())),
+                    Edit::Table(edit) => {
+                        let mut data = TableData::new(edit.table.indexes.len());
+                        let old = self.tables.table(edit.table.id);
+                        old.iter().for_each(|(row, tuple)| data.put(&edit.table, row, tuple.clone()));
+                        *self.tables.table_mut(edit.table.id) = data;
+                    }
+                    _ => {}
+                }
             }
-            Define::Index { table, index } => {
-                self.tables.table_mut(*table).add_index(index);
-                self.catalog.alter_table(*table, |t| t.indexes.push((**index).clone()));
-            }
-            Define::Sequence(sequence) => self.catalog.add_sequence(sequence.clone()),
-            Define::Routine(routine) => drop(self.catalog.add_routine((**routine).clone())),
-            other => panic!("the fixture does not run {other:?}"),
         }
+        define.apply(&mut self.catalog);
     }
 
     fn insert(&mut self, insert: &typed::Insert, params: &[Value]) -> Result<Vec<Row>, Interrupt> {

@@ -1,4 +1,4 @@
-//! CREATE TABLE, INDEX and SEQUENCE; ALTER TABLE ... ADD constraint.
+//! CREATE TABLE and CREATE INDEX: columns and constraints.
 //!
 //! What only concerns storage (fillfactor, tablespaces, INCLUDE, the direction of an index key) is read past: no session
 //! can observe it.
@@ -7,21 +7,21 @@ use squawk_syntax::ast::{self as cst, AstNode};
 
 use super::{Lower, Result, child, children, words};
 use crate::ast::{
-    ColumnConstraint, ColumnConstraintKind, ColumnDef, CreateIndex, CreateSequence, CreateTable, ExprKind, Ident,
-    References, ReferentialAction, StatementKind, TableConstraint, TableConstraintKind,
+    ColumnConstraint, ColumnConstraintKind, ColumnDef, ConstraintOptions, CreateIndex, CreateTable, Deferral, Ident,
+    IdentityDef, LikeClause, References, ReferentialAction, TableConstraint, TableConstraintKind,
 };
 use crate::error::Diagnostic;
 
 impl Lower {
     pub(super) fn create_table(&self, create: &cst::CreateTable) -> Result<CreateTable> {
-        self.refuse_temporary(create.persistence(), "a temporary table")?;
+        let temporary = matches!(create.persistence(), Some(cst::Persistence::Temp(_)));
         self.refuse(create.inherits(), "INHERITS")?;
         self.refuse(create.of_type(), "CREATE TABLE ... OF type")?;
-        self.refuse(create.on_commit(), "ON COMMIT")?;
+        self.on_commit(create.on_commit())?;
         self.refuse(create.partition_by(), "PARTITION BY")?;
         self.refuse(create.partition_of(), "PARTITION OF")?;
         self.access_method(create.using_method(), &["heap"])?;
-        let (mut columns, mut constraints) = (Vec::new(), Vec::new());
+        let (mut columns, mut constraints, mut likes) = (Vec::new(), Vec::new(), Vec::new());
         let list = self.need(create.table_arg_list(), create)?;
         for arg in list.args() {
             match &arg {
@@ -29,7 +29,7 @@ impl Lower {
                 cst::TableArg::TableConstraint(constraint) => {
                     constraints.push(self.table_constraint(constraint)?);
                 }
-                cst::TableArg::LikeClause(like) => return Err(self.unsupported(like, "LIKE in CREATE TABLE")),
+                cst::TableArg::LikeClause(like) => likes.push((columns.len(), self.like(like)?)),
             }
         }
         Ok(CreateTable {
@@ -37,14 +37,54 @@ impl Lower {
             name: self.name(&self.need(create.table_name(), create)?)?,
             columns,
             constraints,
+            likes,
+            temporary,
         })
     }
 
-    fn refuse_temporary(&self, persistence: Option<cst::Persistence>, what: &str) -> Result<()> {
-        match persistence {
-            Some(cst::Persistence::Temp(temp)) => Err(self.unsupported(&temp, what)),
-            Some(cst::Persistence::Unlogged(_)) | None => Ok(()),
+    /// Rows that go with their transaction.
+    pub(super) fn on_commit(&self, on_commit: Option<cst::OnCommit>) -> Result<()> {
+        match on_commit {
+            Some(clause) if !clause.syntax().text().to_string().to_lowercase().contains("preserve") => {
+                Err(self.unsupported(&clause, "ON COMMIT"))
+            }
+            _ => Ok(()),
         }
+    }
+
+    fn like(&self, like: &cst::LikeClause) -> Result<LikeClause> {
+        let mut clause = LikeClause {
+            table: self.name(&self.need(like.relation_name_ref(), like)?)?,
+            defaults: false,
+            constraints: false,
+            indexes: false,
+            identity: false,
+            generated: false,
+        };
+        for option in like.like_options() {
+            let (property, including) = match &option {
+                cst::LikeOption::IncludingProperty(p) => (self.need(p.table_property(), p)?, true),
+                cst::LikeOption::ExcludingProperty(p) => (self.need(p.table_property(), p)?, false),
+            };
+            use cst::TableProperty as P;
+            match property {
+                P::PropertyAll(_) => {
+                    clause.defaults = including;
+                    clause.constraints = including;
+                    clause.indexes = including;
+                    clause.identity = including;
+                    clause.generated = including;
+                }
+                P::PropertyDefaults(_) => clause.defaults = including,
+                P::PropertyConstraints(_) => clause.constraints = including,
+                P::PropertyIndexes(_) => clause.indexes = including,
+                P::PropertyIdentity(_) => clause.identity = including,
+                P::PropertyGenerated(_) => clause.generated = including,
+                P::PropertyComments(_) | P::PropertyCompression(_) | P::PropertyStatistics(_)
+                | P::PropertyStorage(_) => {}
+            }
+        }
+        Ok(clause)
     }
 
     fn access_method(&self, method: Option<cst::UsingMethod>, known: &[&str]) -> Result<()> {
@@ -83,69 +123,77 @@ impl Lower {
 
     pub(super) fn column_constraint(&self, constraint: &cst::ColumnConstraint) -> Result<ColumnConstraint> {
         use cst::ColumnConstraint as C;
-        self.constraint_options(constraint)?;
+        let mut options = self.constraint_options(constraint)?;
         let kind = match constraint {
             C::NullConstraint(_) => ColumnConstraintKind::Null,
             C::NotNullConstraint(_) => ColumnConstraintKind::NotNull,
             C::DefaultConstraint(default) => ColumnConstraintKind::Default(self.sole(default)?),
             C::CheckConstraint(check) => ColumnConstraintKind::Check(self.sole(check)?),
             C::PrimaryKeyConstraint(key) => {
-                self.index_parameters(key.index_parameters())?;
+                self.index_parameters(key.index_parameters(), &mut options)?;
                 ColumnConstraintKind::PrimaryKey
             }
             C::UniqueConstraint(unique) => {
-                self.index_parameters(unique.index_parameters())?;
+                self.index_parameters(unique.index_parameters(), &mut options)?;
                 ColumnConstraintKind::Unique
             }
             C::ReferencesConstraint(references) => ColumnConstraintKind::References(References {
                 columns: references.column().iter().map(|name| self.ident(name)).collect(),
                 ..self.references(constraint, references.table())?
             }),
-            C::GeneratedConstraint(generated) => ColumnConstraintKind::Identity(self.identity(generated)?),
+            C::GeneratedConstraint(generated) => self.generated(generated)?,
             C::ExcludeConstraint(_) => return Err(self.unsupported(constraint, "EXCLUDE")),
         };
-        Ok(ColumnConstraint { name: self.constraint_name(constraint), kind, span: self.span(constraint.syntax()) })
+        let (name, span) = (self.constraint_name(constraint), self.span(constraint.syntax()));
+        Ok(ColumnConstraint { name, kind, options, span })
     }
 
-    fn identity(&self, generated: &cst::GeneratedConstraint) -> Result<bool> {
+    fn generated(&self, generated: &cst::GeneratedConstraint) -> Result<ColumnConstraintKind> {
         match self.need(generated.generated_as(), generated)? {
             cst::GeneratedAs::GeneratedIdentity(identity) => {
-                self.refuse(identity.sequence_option_list(), "IDENTITY with sequence options")?;
-                Ok(matches!(identity.generated_when(), Some(cst::GeneratedWhen::GeneratedAlways(_))))
+                let always = matches!(identity.generated_when(), Some(cst::GeneratedWhen::GeneratedAlways(_)));
+                let options = self.sequence_options(identity.sequence_option_list(), &identity)?;
+                Ok(ColumnConstraintKind::Identity(Box::new(IdentityDef { always, options })))
             }
-            cst::GeneratedAs::GeneratedStored(stored) => Err(self.unsupported(&stored, "a generated column")),
+            cst::GeneratedAs::GeneratedStored(stored) => {
+                if let Some(cst::GeneratedKind::Virtual(kind)) = stored.generated_kind() {
+                    return Err(self.unsupported(&kind, "a VIRTUAL generated column"));
+                }
+                Ok(ColumnConstraintKind::Generated(self.sole(&stored)?))
+            }
         }
     }
 
-    fn table_constraint(&self, constraint: &impl AstNode) -> Result<TableConstraint> {
+    pub(super) fn table_constraint(&self, constraint: &impl AstNode) -> Result<TableConstraint> {
         use cst::Constraint as C;
-        self.constraint_options(constraint)?;
+        let mut options = self.constraint_options(constraint)?;
         let node = constraint.syntax().clone();
         let kind = match self.need(cst::Constraint::cast(node), constraint)? {
             C::CheckConstraint(check) => TableConstraintKind::Check(self.sole(&check)?),
             C::PrimaryKeyConstraint(key) => {
-                self.refuse(key.using_index(), "USING INDEX")?;
-                TableConstraintKind::PrimaryKey(self.index_parameters(key.index_parameters())?)
+                options.using_index = self.using_index(key.using_index())?;
+                TableConstraintKind::PrimaryKey(self.index_parameters(key.index_parameters(), &mut options)?)
             }
             C::UniqueConstraint(unique) => {
-                self.refuse(unique.using_index(), "USING INDEX")?;
-                TableConstraintKind::Unique(self.index_parameters(unique.index_parameters())?)
+                options.using_index = self.using_index(unique.using_index())?;
+                TableConstraintKind::Unique(self.index_parameters(unique.index_parameters(), &mut options)?)
             }
             C::ForeignKeyConstraint(key) => {
                 let from = self.need(key.from_columns(), &key)?;
                 let columns = self.key_columns(&from)?;
-                if columns.len() > 1
-                    && let Some(cst::MatchType::MatchFull(full)) = key.match_type()
-                {
-                    return Err(self.unsupported(&full, "MATCH FULL"));
-                }
                 let parents = key.to_columns().map_or(Ok(Vec::new()), |list| self.key_columns(&list))?;
                 let references = self.references(&key, key.table_name_ref())?;
                 TableConstraintKind::ForeignKey(columns, References { columns: parents, ..references })
             }
             other => return Err(self.unsupported(&other, &format!("{} on a table", words(other.syntax().kind())))),
         };
-        Ok(TableConstraint { name: self.constraint_name(constraint), kind, span: self.span(constraint.syntax()) })
+        let (name, span) = (self.constraint_name(constraint), self.span(constraint.syntax()));
+        Ok(TableConstraint { name, kind, options, span })
+    }
+
+    fn using_index(&self, using: Option<cst::UsingIndexName>) -> Result<Option<Ident>> {
+        let index = using.and_then(|using| using.index_ref());
+        index.map(|index| Ok(self.name_or_ident(&index)?.name)).transpose()
     }
 
     fn constraint_name(&self, constraint: &impl AstNode) -> Option<Ident> {
@@ -153,32 +201,40 @@ impl Lower {
         clause.constraint_name().map(|name| self.ident(&name))
     }
 
-    /// Constraints are checked at once, and always.
-    fn constraint_options(&self, constraint: &impl AstNode) -> Result<()> {
+    pub(super) fn constraint_options(&self, constraint: &impl AstNode) -> Result<ConstraintOptions> {
+        let mut options = ConstraintOptions::default();
+        let (mut deferrable, mut deferred) = (false, false);
         for option in children::<cst::ConstraintOption>(constraint) {
             use cst::ConstraintOption as O;
-            let what = match &option {
-                O::DeferrableConstraintOption(_) => "a DEFERRABLE constraint",
-                O::InitiallyDeferredConstraintOption(_) => "an INITIALLY DEFERRED constraint",
-                O::NotValid(_) => "NOT VALID",
-                O::NotEnforced(_) => "NOT ENFORCED",
+            match &option {
+                O::DeferrableConstraintOption(_) => deferrable = true,
+                O::InitiallyDeferredConstraintOption(_) => deferred = true,
+                O::NotValid(_) => options.not_valid = true,
+                O::NotEnforced(_) => return Err(self.unsupported(&option, "NOT ENFORCED")),
                 O::NotDeferrableConstraintOption(_)
                 | O::InitiallyImmediateConstraintOption(_)
                 | O::NoInherit(_)
                 | O::Inherit(_)
-                | O::Enforced(_) => continue,
-            };
-            return Err(self.unsupported(&option, what));
+                | O::Enforced(_) => {}
+            }
         }
-        Ok(())
+        options.deferral = match (deferrable, deferred) {
+            (_, true) => Deferral::Deferred,
+            (true, false) => Deferral::Immediate,
+            (false, false) => Deferral::NotDeferrable,
+        };
+        Ok(options)
     }
 
     /// The columns of a key, behind its keywords.
-    fn index_parameters(&self, parameters: Option<cst::IndexParameters>) -> Result<Vec<Ident>> {
+    fn index_parameters(
+        &self,
+        parameters: Option<cst::IndexParameters>,
+        options: &mut ConstraintOptions,
+    ) -> Result<Vec<Ident>> {
         let Some(parameters) = parameters else { return Ok(Vec::new()) };
-        if let Some(cst::NullsDistinctOption::NullsNotDistinct(nulls)) = parameters.nulls_distinct_option() {
-            return Err(self.unsupported(&nulls, "NULLS NOT DISTINCT"));
-        }
+        let nulls = parameters.nulls_distinct_option();
+        options.nulls_not_distinct = matches!(nulls, Some(cst::NullsDistinctOption::NullsNotDistinct(_)));
         let Some(list) = parameters.column_list() else { return Ok(Vec::new()) };
         self.refuse(list.without_overlaps(), "WITHOUT OVERLAPS")?;
         Ok(list.column_name_refs().map(|name| self.ident(&name)).collect())
@@ -196,17 +252,25 @@ impl Lower {
             columns: Vec::new(),
             on_delete: ReferentialAction::NoAction,
             on_update: ReferentialAction::NoAction,
+            on_delete_columns: Vec::new(),
+            match_full: false,
         };
-        if let Some(cst::MatchType::MatchPartial(partial)) = child(constraint) {
-            return Err(self.unsupported(&partial, "MATCH PARTIAL"));
+        match child(constraint) {
+            Some(cst::MatchType::MatchPartial(partial)) => return Err(self.unsupported(&partial, "MATCH PARTIAL")),
+            Some(cst::MatchType::MatchFull(_)) => references.match_full = true,
+            _ => {}
         }
         for action in children::<cst::ReferentialAction>(constraint) {
             match &action {
                 cst::ReferentialAction::OnDeleteAction(on) => {
-                    references.on_delete = self.action(on, on.ref_action())?
+                    references.on_delete = self.action(on, on.ref_action())?;
+                    let columns = on.ref_action().map(|action| self.column_refs(&action));
+                    references.on_delete_columns = columns.unwrap_or_default();
                 }
                 cst::ReferentialAction::OnUpdateAction(on) => {
-                    references.on_update = self.action(on, on.ref_action())?
+                    references.on_update = self.action(on, on.ref_action())?;
+                    let list = on.ref_action().and_then(|action| child::<cst::ColumnRefList>(&action));
+                    self.refuse(list, "ON UPDATE SET NULL or SET DEFAULT for some columns only")?;
                 }
             }
         }
@@ -214,9 +278,7 @@ impl Lower {
     }
 
     fn action(&self, parent: &impl AstNode, action: Option<cst::RefAction>) -> Result<ReferentialAction> {
-        let action = self.need(action, parent)?;
-        self.refuse(child::<cst::ColumnRefList>(&action), "SET NULL or SET DEFAULT for some columns only")?;
-        Ok(match action {
+        Ok(match self.need(action, parent)? {
             cst::RefAction::NoAction(_) => ReferentialAction::NoAction,
             cst::RefAction::Restrict(_) => ReferentialAction::Restrict,
             cst::RefAction::Cascade(_) => ReferentialAction::Cascade,
@@ -225,19 +287,12 @@ impl Lower {
         })
     }
 
+    /// Which method only matters to those who wait for an answer.
     pub(super) fn create_index(&self, create: &cst::CreateIndex) -> Result<CreateIndex> {
-        self.access_method(create.using_method(), &["btree", "hash"])?;
-        if let Some(cst::NullsDistinctOption::NullsNotDistinct(nulls)) = create.nulls_distinct_option() {
-            return Err(self.unsupported(&nulls, "NULLS NOT DISTINCT"));
-        }
         let list = self.need(create.partition_item_list(), create)?;
-        let mut keys = Vec::new();
-        for item in children::<cst::PartitionItem>(&list) {
-            self.refuse(item.op_class_ref(), "an operator class")?;
-            self.refuse(item.attribute_list(), "operator class parameters")?;
-            keys.push(self.sole(&item)?);
-        }
+        let keys = children::<cst::PartitionItem>(&list).map(|item| self.sole(&item)).collect::<Result<_>>()?;
         let name = create.index().map(|index| self.name(&index)).transpose()?;
+        let nulls = create.nulls_distinct_option();
         Ok(CreateIndex {
             unique: create.unique_token().is_some(),
             if_not_exists: create.if_not_exists().is_some(),
@@ -245,64 +300,7 @@ impl Lower {
             table: self.table_relation(&self.need(create.table_relation_name(), create)?)?,
             keys,
             filter: self.clause(create.where_clause())?,
+            nulls_not_distinct: matches!(nulls, Some(cst::NullsDistinctOption::NullsNotDistinct(_))),
         })
-    }
-
-    pub(super) fn create_sequence(&self, create: &cst::CreateSequence) -> Result<CreateSequence> {
-        self.refuse_temporary(create.persistence(), "a temporary sequence")?;
-        self.refuse(create.if_not_exists(), "CREATE SEQUENCE IF NOT EXISTS")?;
-        let mut sequence =
-            CreateSequence { name: self.name(&self.need(create.sequence(), create)?)?, start: None, increment: None };
-        for option in create.sequence_options() {
-            use cst::SequenceOption as O;
-            match &option {
-                O::OptionStart(start) => sequence.start = Some(self.number(start)?),
-                O::OptionIncrement(increment) => sequence.increment = Some(self.number(increment)?),
-                O::OptionCache(cache) if self.number(cache)? == 1 => {}
-                // Which integer only matters at its end.
-                O::OptionAsType(_)
-                | O::OptionNoMaxValue(_)
-                | O::OptionNoMinValue(_)
-                | O::OptionNoCycle(_)
-                | O::OptionOwnedBy(_)
-                | O::OptionLogged(_)
-                | O::OptionUnlogged(_) => {}
-                other => {
-                    let what = words(other.syntax().kind());
-                    return Err(
-                        self.unsupported(other, &format!("{} of a sequence", what.trim_start_matches("OPTION ")))
-                    );
-                }
-            }
-        }
-        Ok(sequence)
-    }
-
-    fn number(&self, option: &impl AstNode) -> Result<i64> {
-        let expr = self.sole(option)?;
-        match expr.kind {
-            ExprKind::Integer(n) => Ok(n),
-            _ => Err(Diagnostic::syntax(expr.span, "an integer is expected here")),
-        }
-    }
-
-    pub(super) fn alter_table(&self, alter: &cst::AlterTable) -> Result<StatementKind> {
-        self.refuse(alter.all_in_tablespace(), "ALTER TABLE ALL IN TABLESPACE")?;
-        self.refuse(alter.if_exists(), "ALTER TABLE IF EXISTS")?;
-        let table = self.table_relation(&self.need(alter.table_relation_name(), alter)?)?;
-        let mut actions = alter.actions();
-        let action = self.need(actions.next(), alter)?;
-        self.refuse(actions.next(), "ALTER TABLE with several actions")
-            .map_err(|d| d.hint("write one ALTER TABLE for each"))?;
-        if let Some(switch) = self.switch_triggers(&table, &action)? {
-            return Ok(StatementKind::SwitchTriggers(switch));
-        }
-        match &action {
-            cst::AlterTableAction::AddConstraint(add) => {
-                let constraint = self.table_constraint(&self.need(add.constraint(), add)?)?;
-                Ok(StatementKind::AlterTableAdd { table, constraint })
-            }
-            other => Err(self.unsupported(other, &format!("ALTER TABLE ... {}", words(other.syntax().kind())))),
-        }
     }
 }

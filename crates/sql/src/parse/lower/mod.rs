@@ -12,8 +12,10 @@
 //! A tree without syntax errors has all its required children; where the grammar is laxer than PostgreSQL's, a missing
 //! child is a syntax error at its parent ([`Lower::need`]).
 
+mod alter;
 mod call;
 mod control;
+mod copy;
 mod cursor;
 mod ddl;
 mod define_type;
@@ -22,16 +24,19 @@ mod dml;
 mod errors;
 mod expr;
 mod from;
+mod ignored;
 mod literal;
 mod merge;
 mod operators;
 mod query;
 mod routine;
+mod sequence;
 mod session;
 mod split;
 mod statement;
 mod trigger;
 mod types;
+mod view;
 mod window;
 
 use squawk_syntax::ast::{self as cst, AstNode};
@@ -41,6 +46,7 @@ use super::Fragment;
 use crate::ast::{Expr, ExprKind, Ident, QualifiedName, Query, QueryBody, SelectItem, Statement, StatementKind};
 use crate::error::{Diagnostic, Span};
 
+pub(crate) use copy::rows as copy_rows;
 pub(crate) use call::plain as plain_call;
 pub(crate) use query::bare as bare_query;
 pub(crate) use split::split;
@@ -195,6 +201,14 @@ impl Lower {
             return Err(Diagnostic::unsupported(catalog.span, "a reference to another database"));
         }
         Ok(QualifiedName { schema, name })
+    }
+
+    /// A name that need not be a path.
+    fn name_or_ident(&self, node: &impl AstNode) -> Result<QualifiedName> {
+        match self.path(node.syntax()).is_empty() {
+            true => Ok(QualifiedName { schema: None, name: self.ident(node) }),
+            false => self.name(node),
+        }
     }
 
     /// The parts of a dotted name, outermost first.

@@ -2,8 +2,11 @@
 
 use squawk_syntax::ast::{self as cst, AstNode};
 
+use super::alter::cascades;
 use super::{Lower, Result, child, children, words};
-use crate::ast::{Drop, DropObject, Ident, LockTable, QualifiedName, Statement, StatementKind, TableLockMode};
+use crate::ast::{
+    Drop, DropObject, Ident, LockTable, QualifiedName, Statement, StatementKind, TableLockMode, Truncate, TypeName,
+};
 use crate::error::Diagnostic;
 
 impl Lower {
@@ -14,6 +17,9 @@ impl Lower {
 
     fn statement_kind(&self, statement: &cst::Stmt) -> Result<StatementKind> {
         use cst::Stmt as S;
+        if let S::SelectInto(into) = statement {
+            return Ok(StatementKind::CreateTableAs(Box::new(self.select_into(into)?)));
+        }
         if let Some(query) = cst::SelectVariant::cast(statement.syntax().clone()) {
             return Ok(StatementKind::Query(Box::new(self.query(&query)?)));
         }
@@ -35,16 +41,42 @@ impl Lower {
             S::Close(close) => StatementKind::CloseCursor(self.close_cursor(close)),
             S::CreateType(create) => self.create_type(create)?,
             S::CreateDomain(create) => self.create_domain(create)?,
-            S::AlterType(alter) => self.alter_type(alter)?,
+            S::AlterType(alter) => match self.ignored(statement) {
+                Some(ignored) => ignored,
+                None => self.alter_type(alter)?,
+            },
             S::DropType(_) => self.drop_names::<cst::TypeNameRef>(statement, DropObject::Type)?,
             S::DropDomain(_) => self.drop_names::<cst::DomainRef>(statement, DropObject::Domain)?,
+            S::CreateView(create) => StatementKind::CreateView(Box::new(self.create_view(create)?)),
+            S::CreateMaterializedView(create) => {
+                StatementKind::CreateView(Box::new(self.create_materialized_view(create)?))
+            }
+            S::Refresh(refresh) => StatementKind::Refresh(self.refresh(refresh)?),
+            S::CreateTableAs(create) => StatementKind::CreateTableAs(Box::new(self.create_table_as(create)?)),
+            S::CreateSchema(create) => StatementKind::CreateSchema(Box::new(self.create_schema(create)?)),
+            S::Copy(copy) => StatementKind::Copy(Box::new(self.copy(copy)?)),
+            S::SetConstraints(set) => self.set_constraints(set)?,
             S::AlterTable(alter) => self.alter_table(alter)?,
+            S::AlterSequence(alter) => self.alter_sequence(alter)?,
+            S::AlterIndex(alter) => self.alter_index(alter)?,
+            S::AlterView(alter) => self.alter_view(alter)?,
+            S::AlterMaterializedView(alter) => self.alter_materialized_view(alter)?,
+            S::AlterSchema(alter) => self.alter_schema(alter)?,
+            S::DropView(_) => self.drop_names::<cst::ViewRef>(statement, DropObject::View)?,
+            S::DropMaterializedView(_) => self.drop_names::<cst::ViewRef>(statement, DropObject::MaterializedView)?,
+            S::DropSchema(_) => self.drop_names::<cst::SchemaRef>(statement, DropObject::Schema)?,
             S::DropTable(_) => self.drop_names::<cst::TableNameRef>(statement, DropObject::Table)?,
             S::DropIndex(_) => self.drop_names::<cst::IndexRef>(statement, DropObject::Index)?,
             S::DropSequence(_) => self.drop_names::<cst::SequenceRef>(statement, DropObject::Sequence)?,
-            S::DropFunction(_) => self.drop_routines::<cst::FunctionSigList, cst::FunctionSig>(statement)?,
-            S::DropProcedure(_) => self.drop_routines::<cst::ProcedureSigList, cst::ProcedureSig>(statement)?,
-            S::DropRoutine(_) => self.drop_routines::<cst::RoutineSigList, cst::RoutineSig>(statement)?,
+            S::DropFunction(_) => {
+                self.drop_routines::<cst::FunctionSigList, cst::FunctionSig>(statement, DropObject::Function)?
+            }
+            S::DropProcedure(_) => {
+                self.drop_routines::<cst::ProcedureSigList, cst::ProcedureSig>(statement, DropObject::Procedure)?
+            }
+            S::DropRoutine(_) => {
+                self.drop_routines::<cst::RoutineSigList, cst::RoutineSig>(statement, DropObject::Routine)?
+            }
             S::Truncate(truncate) => self.truncate(truncate)?,
             S::Lock(lock) => self.lock_table(lock)?,
             S::Begin(begin) => StatementKind::Begin(self.modes(begin.transaction_mode_list())?),
@@ -61,8 +93,8 @@ impl Lower {
             S::Reset(reset) => self.reset(reset)?,
             S::Call(call) => self.call_statement(call)?,
             S::Do(block) => self.do_block(block)?,
-            other => match self.session_command(other)? {
-                Some(command) => StatementKind::Session(command),
+            other => match self.session_command(other)?.map(StatementKind::Session).or_else(|| self.ignored(other)) {
+                Some(kind) => kind,
                 None => return Err(self.unsupported(other, &words(other.syntax().kind()))),
             },
         })
@@ -93,15 +125,13 @@ impl Lower {
     }
 
     fn truncate(&self, truncate: &cst::Truncate) -> Result<StatementKind> {
-        if let Some(cst::IdentityAction::RestartIdentity(restart)) = truncate.identity_action() {
-            return Err(self.unsupported(&restart, "TRUNCATE ... RESTART IDENTITY"));
-        }
-        if let Some(cst::DropBehavior::Cascade(cascade)) = truncate.drop_behavior() {
-            return Err(self.unsupported(&cascade, "TRUNCATE ... CASCADE"));
-        }
         let list = self.need(truncate.table_list(), truncate)?;
         let tables = children::<cst::TableRelationName>(&list).map(|t| self.table_relation(&t));
-        Ok(StatementKind::Truncate(tables.collect::<Result<_>>()?))
+        Ok(StatementKind::Truncate(Truncate {
+            tables: tables.collect::<Result<_>>()?,
+            cascade: cascades(truncate.drop_behavior()),
+            restart: matches!(truncate.identity_action(), Some(cst::IdentityAction::RestartIdentity(_))),
+        }))
     }
 
     fn lock_table(&self, lock: &cst::Lock) -> Result<StatementKind> {
@@ -127,29 +157,43 @@ impl Lower {
     }
 
     fn drop_names<N: AstNode>(&self, drop: &cst::Stmt, object: DropObject) -> Result<StatementKind> {
-        let names = children::<N>(drop).map(|name| self.name(&name)).collect::<Result<Vec<_>>>()?;
-        self.drop_statement(drop, object, names)
+        let names = children::<N>(drop).map(|name| self.name_or_ident(&name)).collect::<Result<Vec<_>>>()?;
+        self.drop_statement(drop, object, names, Vec::new())
     }
 
-    /// Routines are dropped by name; a list of parameter types is accepted for the sake of dumps.
-    fn drop_routines<L: AstNode, N: AstNode>(&self, drop: &cst::Stmt) -> Result<StatementKind> {
+    /// Routines are dropped by name and, where it is given, the list of their parameters' types.
+    fn drop_routines<L: AstNode, N: AstNode>(&self, drop: &cst::Stmt, object: DropObject) -> Result<StatementKind> {
         let list: L = self.need(child(drop), drop)?;
-        let mut names = Vec::new();
+        let (mut names, mut signatures) = (Vec::new(), Vec::new());
         for signature in children::<N>(&list) {
             let name = self.need(signature.syntax().first_child(), &signature)?;
             let mut parts: Vec<Ident> = self.path(&name);
             let name = self.need(parts.pop(), &signature)?;
             names.push(QualifiedName { schema: parts.pop().filter(|s| &*s.name != "public"), name });
+            let params = child::<cst::ParamList>(&signature).map(|list| self.signature(&list)).transpose()?;
+            signatures.push(params);
         }
-        self.drop_statement(drop, DropObject::Routine, names)
+        self.drop_statement(drop, object, names, signatures)
     }
 
-    fn drop_statement(&self, drop: &cst::Stmt, object: DropObject, names: Vec<QualifiedName>) -> Result<StatementKind> {
+    /// The types that tell overloads apart.
+    fn signature(&self, list: &cst::ParamList) -> Result<Vec<TypeName>> {
+        let inputs = list.params().filter(|p| !matches!(p.mode(), Some(cst::ParamMode::ParamOut(_))));
+        inputs.map(|p| self.func_type(&self.need(p.func_type(), &p)?)).collect()
+    }
+
+    fn drop_statement(
+        &self,
+        drop: &cst::Stmt,
+        object: DropObject,
+        names: Vec<QualifiedName>,
+        signatures: Vec<Option<Vec<TypeName>>>,
+    ) -> Result<StatementKind> {
         if names.is_empty() {
             return Err(Diagnostic::syntax(self.span(drop.syntax()), "syntax error: DROP needs a name"));
         }
         let if_exists = child::<cst::IfExists>(drop).is_some();
         let cascade = child::<cst::Cascade>(drop).is_some();
-        Ok(StatementKind::Drop(Drop { object, if_exists, names, cascade }))
+        Ok(StatementKind::Drop(Drop { object, if_exists, names, signatures, cascade }))
     }
 }

@@ -1,0 +1,155 @@
+//! Deferred constraints: checks that wait for COMMIT, or for SET CONSTRAINTS ... IMMEDIATE.
+//!
+//! What would be checked behind a statement is kept in the transaction instead. When its time has come the checks run as they
+//! would have behind a statement, on what the rows have become by then; each may have to wait for another session, and
+//! goes on where it was. A unique key that can be deferred is not waited for when a row is written: if somebody may have
+//! the key, it is looked for again later.
+
+use std::sync::Arc;
+
+use isolde_sql::SqlError;
+use isolde_sql::ast::Deferral;
+use isolde_sql::catalog::TableId;
+use isolde_sql::typed::SetConstraints;
+
+use super::foreign_key::After;
+use super::{Running, Stop};
+use crate::machine::{Machine, Ran};
+use crate::session::{Outcome, StatementResult};
+use crate::transaction::Snapshot;
+
+/// What a transaction has put off, and what SET CONSTRAINTS has said about that. Empty in most.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Deferred {
+    /// Checks to be made, oldest first.
+    pub(crate) checks: Vec<After>,
+    /// Constraints that are deferred or not, whatever they say themselves; the last that fits counts, `None` is all.
+    pub(crate) modes: Vec<(Option<(TableId, Arc<str>)>, bool)>,
+}
+
+impl Machine<'_> {
+    /// Whether a constraint is checked at the end of the transaction rather than of the statement.
+    pub(super) fn is_deferred(&self, table: TableId, name: &str, deferral: Deferral) -> bool {
+        if deferral == Deferral::NotDeferrable {
+            return false;
+        }
+        let t = self.transaction();
+        if self.session.options.autocommit && !t.explicit {
+            return false;
+        }
+        let fits = |which: &Option<(TableId, Arc<str>)>| {
+            which.as_ref().is_none_or(|(of, constraint)| *of == table && **constraint == *name)
+        };
+        let said = t.deferred.modes.iter().rev().find(|(which, _)| fits(which));
+        said.map_or(deferral == Deferral::Deferred, |(_, deferred)| *deferred)
+    }
+
+    /// Makes a check behind the statement, or keeps it for later.
+    pub(super) fn queue_check(&mut self, run: &mut Running, check: After, table: TableId, name: &str, when: Deferral) {
+        match self.is_deferred(table, name, when) {
+            true => self.transaction_mut().deferred.checks.push(check),
+            false => run.after.push(check),
+        }
+    }
+
+    /// Makes the checks that are due now: all, or those that `due` says.
+    pub(crate) fn settle(&mut self, due: impl Fn(&Self, &After) -> bool) -> Result<(), Stop> {
+        if self.session.transaction.as_ref().is_none_or(|t| t.deferred.checks.is_empty() || t.failed) {
+            return Ok(());
+        }
+        let all = std::mem::take(&mut self.transaction_mut().deferred.checks);
+        let (now, later): (Vec<After>, Vec<After>) = all.into_iter().partition(|check| due(self, check));
+        self.transaction_mut().deferred.checks = later;
+        let schema = self.schema().clone();
+        let (committed, digest, epoch) = (self.db.committed.clone(), self.db.committed_digest, self.db.epoch);
+        let view = self.transaction_mut().begin_statement(&schema.catalog, &committed, digest, epoch).clone();
+        let mut run = Running::new(Snapshot::new(view, digest, epoch), self.db.next_position);
+        run.after = now;
+        while run.after_next < run.after.len() {
+            if let Err(stop) = self.after(&mut run) {
+                let rest = run.after.split_off(run.after_next);
+                let checks = &mut self.transaction_mut().deferred.checks;
+                checks.splice(0..0, rest);
+                return Err(stop);
+            }
+            run.after_next += 1;
+        }
+        Ok(())
+    }
+
+    /// Before COMMIT: everything that was put off. An error takes the transaction with it.
+    pub(crate) fn settle_all(&mut self) -> Result<(), Settling> {
+        match self.settle(|_, _| true) {
+            Ok(()) => Ok(()),
+            Err(Stop::Wait(target)) => Err(Settling::Waits(self.begin_wait(target))),
+            Err(Stop::Error(error)) => Err(Settling::Fails(error)),
+            Err(Stop::Call(..) | Stop::Trigger(_) | Stop::Query(_) | Stop::With(..)) => {
+                unreachable!("a constraint that is deferred runs no code of users")
+            }
+        }
+    }
+
+    /// The end of an implicit transaction: its checks, then COMMIT; the answer waits as long as they do.
+    pub(crate) fn commit_implicit(&mut self, result: StatementResult) -> Ran {
+        match self.settle_all() {
+            Ok(()) => match self.commit() {
+                Ok(()) => Ran::Answered(Ok(result)),
+                Err(error) => self.fail_late(error),
+            },
+            Err(Settling::Waits(ran)) => {
+                self.session.committing = Some(result);
+                ran
+            }
+            Err(Settling::Fails(error)) => {
+                self.outcome = Some(Outcome::Error(error.clone()));
+                self.abort();
+                Ran::Answered(Err(error))
+            }
+        }
+    }
+
+    /// SET CONSTRAINTS. What becomes IMMEDIATE is checked at once.
+    pub(crate) fn set_constraints(&mut self, set: &SetConstraints) -> Result<(), Stop> {
+        let modes = &mut self.transaction_mut().deferred.modes;
+        match &set.constraints {
+            None => *modes = vec![(None, set.deferred)],
+            Some(named) => {
+                for constraint in named {
+                    modes.retain(|(which, _)| which.as_ref() != Some(constraint));
+                    modes.push((Some(constraint.clone()), set.deferred));
+                }
+            }
+        }
+        match set.deferred {
+            true => Ok(()),
+            false => self.settle(|machine, check| !machine.stays_deferred(check)),
+        }
+    }
+
+    fn stays_deferred(&self, check: &After) -> bool {
+        let catalog = self.catalog();
+        match check {
+            After::Child { row, key, .. } => {
+                let fk = &catalog.table(row.0).foreign_keys[*key];
+                self.is_deferred(row.0, &fk.name, fk.deferral)
+            }
+            After::Parent(check) => {
+                let fk = &catalog.table(check.child()).foreign_keys[check.key()];
+                self.is_deferred(check.child(), &fk.name, fk.deferral)
+            }
+            After::Unique { row, index } => {
+                let index = &catalog.table(row.0).indexes[*index];
+                self.is_deferred(row.0, &index.name, index.deferral)
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Why a transaction cannot be committed yet.
+pub(crate) enum Settling {
+    /// A check waits for somebody.
+    Waits(Ran),
+    /// A constraint is violated.
+    Fails(SqlError),
+}

@@ -1,0 +1,144 @@
+//! CREATE INDEX.
+
+use std::sync::Arc;
+
+use super::constraint::Names;
+use super::ddl::is_mutable;
+use super::hint::did_you_mean;
+use super::{Binder, Result};
+use crate::ast::{self, Deferral};
+use crate::catalog::{Index, SpecialIndex, Table};
+use crate::error::{Diagnostic, SqlState};
+use crate::typed::{Change, Define, Edit, Expr, ExprKind, TableEdit};
+
+impl Binder<'_> {
+    /// `CREATE INDEX`
+    pub(super) fn create_index(&mut self, create: &ast::CreateIndex) -> Result<Define> {
+        let mut table = (**self.table(&create.table)?).clone();
+        let mut index = self.index(create, &table)?;
+        let mut names = Names::of(self.catalog, table.schema.as_deref());
+        index.name = match &create.name {
+            Some(name) if names.is_relation(&name.name) && create.if_not_exists => {
+                let notice = format!("relation \"{}\" already exists, skipping", name.name);
+                return Ok(Define::Change(Arc::new(Change::nothing("CREATE INDEX", vec![notice.into()]))));
+            }
+            Some(name) if names.is_relation(&name.name) => {
+                let message = format!("relation \"{}\" already exists", name.name);
+                return Err(Diagnostic::new(name.span, SqlState::DUPLICATE_TABLE, message));
+            }
+            Some(name) => name.name.clone(),
+            None => {
+                let shown: Vec<String> = create.keys.iter().map(|key| shown_key(key, &table)).collect();
+                let shown: Vec<&str> = shown.iter().map(String::as_str).collect();
+                names.choose(&table.name, &shown, "idx")
+            }
+        };
+        table.indexes.push(index);
+        let edit = TableEdit { table, rows: None, validate: Vec::new() };
+        Ok(Define::Change(Arc::new(Change::new("CREATE INDEX", vec![Edit::Table(Box::new(edit))]))))
+    }
+
+    /// An index over a table, not yet named.
+    pub(super) fn index(&mut self, create: &ast::CreateIndex, table: &Table) -> Result<Index> {
+        let (mut columns, mut exprs) = (Vec::new(), Vec::new());
+        for key in &create.keys {
+            match &key.kind {
+                ast::ExprKind::Name(path) if path.len() == 1 => {
+                    let column = table.column(&path[0].name).ok_or_else(|| {
+                        let message = format!("column \"{}\" does not exist", path[0].name);
+                        let mut error = Diagnostic::new(key.span, SqlState::UNDEFINED_COLUMN, message);
+                        error.hint = did_you_mean(&path[0].name, table.columns.iter().map(|c| &*c.name));
+                        error
+                    })?;
+                    columns.push(column);
+                    let kind = ExprKind::Column { depth: 0, rel: 0, col: column as u16 };
+                    exprs.push(Expr { kind, ty: table.columns[column].ty });
+                }
+                _ => exprs.push(self.index_expr(table, key, "index expressions")?),
+            }
+        }
+        let filter = create.filter.as_ref().map(|filter| self.index_filter(table, filter)).transpose()?;
+        let over_expressions = columns.len() < exprs.len();
+        let special = (over_expressions || filter.is_some()).then(|| {
+            let mut mentioned = Vec::new();
+            for expr in exprs.iter().chain(&filter) {
+                expr.walk(0, &mut |e, _| match e.kind {
+                    ExprKind::Column { col, .. } if !mentioned.contains(&(col as usize)) => {
+                        mentioned.push(col as usize);
+                    }
+                    _ => {}
+                });
+            }
+            let shown = create.keys.iter().map(|key| key_text(key).into()).collect();
+            let source = Arc::new(create.clone());
+            Arc::new(SpecialIndex { keys: exprs, shown, filter, columns: mentioned, source, compiled: Default::default() })
+        });
+        Ok(Index {
+            name: "".into(),
+            columns: if over_expressions { Vec::new() } else { columns },
+            unique: create.unique,
+            primary: false,
+            constraint: false,
+            deferral: Deferral::NotDeferrable,
+            nulls_not_distinct: create.nulls_not_distinct,
+            special,
+        })
+    }
+
+    fn index_filter(&mut self, table: &Table, filter: &ast::Expr) -> Result<Expr> {
+        let bound = self.over_row(table, filter.span, |b| {
+            b.in_clause("index predicates", |b| b.condition(filter, "WHERE"))
+        })?;
+        self.fit_for_index(bound, filter, "index predicate", "index predicates")
+    }
+
+    fn index_expr(&mut self, table: &Table, expr: &ast::Expr, clause: &'static str) -> Result<Expr> {
+        let bound = self.over_row(table, expr.span, |b| b.in_clause(clause, |b| b.expr(expr)))?;
+        let bound = self.settled(bound);
+        self.fit_for_index(bound, expr, "index expression", "index expression")
+    }
+
+    /// An index must find tomorrow what it stored today.
+    fn fit_for_index(&self, bound: Expr, source: &ast::Expr, one: &str, kind: &str) -> Result<Expr> {
+        let (mut subquery, mut mutable, mut routine) = (false, false, false);
+        bound.walk(0, &mut |e, _| {
+            subquery |= e.subquery().is_some();
+            mutable |= is_mutable(e);
+            routine |= matches!(e.kind, ExprKind::Routine(..));
+        });
+        if subquery {
+            let message = format!("cannot use subquery in {one}");
+            return Err(Diagnostic::new(source.span, SqlState::FEATURE_NOT_SUPPORTED, message));
+        }
+        if mutable {
+            let message = match kind {
+                "index predicates" => "functions in index predicate must be marked IMMUTABLE",
+                _ => "functions in index expression must be marked IMMUTABLE",
+            };
+            return Err(Diagnostic::new(source.span, SqlState(*b"42P17"), message));
+        }
+        if routine {
+            return Err(Diagnostic::unsupported(source.span, "an index that calls a user's function"));
+        }
+        Ok(bound)
+    }
+}
+
+/// What a key contributes to the name of an index.
+fn shown_key(key: &ast::Expr, table: &Table) -> String {
+    match &key.kind {
+        ast::ExprKind::Name(path) if path.len() == 1 && table.column(&path[0].name).is_some() => {
+            path[0].name.to_string()
+        }
+        ast::ExprKind::Call(call) => call.name.name.name.to_string(),
+        _ => "expr".into(),
+    }
+}
+
+/// A key as messages show it.
+fn key_text(key: &ast::Expr) -> String {
+    match &key.kind {
+        ast::ExprKind::Name(_) | ast::ExprKind::Call(_) => key.to_string(),
+        _ => format!("({key})"),
+    }
+}
