@@ -173,6 +173,13 @@ pub(crate) struct Spec {
     #[arg(long, value_name = "DIR")]
     pub(crate) expected: Option<PathBuf>,
 
+    /// Print dates as under pg_isolation_regress
+    ///
+    /// That is in the style `Postgres, MDY` and in the time of America/Los_Angeles, as PostgreSQL's own recorded outputs
+    /// have them. With --expected, an output that is the same but for that is as expected in any case.
+    #[arg(long)]
+    pub(crate) regress: bool,
+
     /// Run only this permutation: names of steps
     #[arg(long, value_name = "STEPS")]
     pub(crate) permutation: Option<String>,

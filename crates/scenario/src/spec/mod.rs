@@ -44,8 +44,20 @@ pub struct Spec {
     teardown: Option<Sql>,
     sessions: Vec<Session>,
     steps: Vec<Step>,
+    /// How dates are printed.
+    style: Style,
     /// As written; none means all interleavings.
     permutations: Vec<Permutation>,
+}
+
+/// How dates and times are printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Style {
+    /// As a server with its default settings prints them: in ISO style and UTC.
+    #[default]
+    Plain,
+    /// As under pg_isolation_regress: in the style of old, `Postgres, MDY`, and in California's time.
+    Regress,
 }
 
 /// A block of SQL: where it stands in the file.
@@ -105,6 +117,12 @@ impl Spec {
     pub fn only(mut self, permutation: &str) -> Result<Spec, String> {
         self.permutations = vec![parse::permutation(permutation, &self).map_err(|d| d.message)?];
         Ok(self)
+    }
+
+    /// The same spec, with dates printed in this style.
+    pub fn in_style(mut self, style: Style) -> Spec {
+        self.style = style;
+        self
     }
 
     /// How many permutations will be run.

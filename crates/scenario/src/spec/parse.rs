@@ -19,7 +19,7 @@ use std::ops::Range;
 
 use isolde_sql::{Diagnostic, Span};
 
-use super::{Blocker, Permutation, PermutationStep, Session, Spec, Sql, Step};
+use super::{Blocker, Permutation, PermutationStep, Session, Spec, Sql, Step, Style};
 
 type Result<T> = std::result::Result<T, Diagnostic>;
 
@@ -36,6 +36,7 @@ pub(super) fn parse(file: &str, text: &str) -> Result<Spec> {
         teardown: None,
         sessions: Vec::new(),
         steps: Vec::new(),
+        style: Style::Plain,
         permutations: Vec::new(),
     };
     while parser.accept("setup") {

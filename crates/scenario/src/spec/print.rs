@@ -14,13 +14,17 @@
 use std::fmt::Write;
 
 use isolde_engine::StatementResult;
+use isolde_sql::value::calendar::{Civil, DAY, HOUR, MINUTE, SECOND};
+use isolde_sql::{Type, Value, builtin};
+
+use super::Style;
 
 /// A result as a table; nothing if it has no columns.
-pub(super) fn table(result: &StatementResult, out: &mut String) {
+pub(super) fn table(result: &StatementResult, style: Style, out: &mut String) {
     if result.columns.is_empty() {
         return;
     }
-    let cell = |value: &isolde_sql::Value| if value.is_null() { String::new() } else { value.to_string() };
+    let cell = |value: &Value| text(value, style);
     let rows: Vec<Vec<String>> = result.rows.iter().map(|row| row.iter().map(cell).collect()).collect();
     let names: Vec<String> = result.columns.iter().map(|column| column.name.to_string()).collect();
     let columns: Vec<Column> = names.iter().enumerate().map(|(i, name)| Column::of(name, i, &rows)).collect();
@@ -30,6 +34,62 @@ pub(super) fn table(result: &StatementResult, out: &mut String) {
     rows.iter().for_each(|row| line(&columns, row, out));
     let plural = if rows.len() == 1 { "" } else { "s" };
     let _ = writeln!(out, "({} row{plural})\n", rows.len());
+}
+
+/// A value as the server sends it.
+fn text(value: &Value, style: Style) -> String {
+    match (value, style) {
+        (Value::Null, _) => String::new(),
+        (Value::Date(days), Style::Regress) if !matches!(*days, i32::MIN | i32::MAX) => month_first(i64::from(*days)),
+        (Value::Timestamp(micros), Style::Regress) if is_finite(*micros) => old_style(*micros, ""),
+        (Value::Timestamptz(micros), Style::Regress) if is_finite(*micros) => {
+            let local = in_california(value).unwrap_or(*micros);
+            let zone = match (micros - local) / HOUR {
+                7 => " PDT",
+                8 => " PST",
+                _ => " LMT",
+            };
+            old_style(local, zone)
+        }
+        _ => value.to_string(),
+    }
+}
+
+fn is_finite(micros: i64) -> bool {
+    !matches!(micros, i64::MIN | i64::MAX)
+}
+
+/// `02-29-2024`
+fn month_first(days: i64) -> String {
+    let Civil { year, month, day } = Civil::from_days(days);
+    let (year, era) = if year > 0 { (year, "") } else { (1 - year, " BC") };
+    format!("{month:02}-{day:02}-{year:04}{era}")
+}
+
+/// `Thu Feb 29 12:30:00.5 2024 PST`
+fn old_style(micros: i64, zone: &str) -> String {
+    const DAYS: [&str; 7] = ["Sat", "Sun", "Mon", "Tue", "Wed", "Thu", "Fri"];
+    const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let (days, time) = (micros.div_euclid(DAY), micros.rem_euclid(DAY));
+    let Civil { year, month, day } = Civil::from_days(days);
+    let (year, era) = if year > 0 { (year, "") } else { (1 - year, " BC") };
+    let (weekday, month) = (DAYS[days.rem_euclid(7) as usize], MONTHS[(month - 1).clamp(0, 11) as usize]);
+    let (hours, minutes, seconds) = (time / HOUR, time % HOUR / MINUTE, time % MINUTE / SECOND);
+    let fraction = match time % SECOND {
+        0 => String::new(),
+        rest => format!(".{rest:06}").trim_end_matches('0').to_string(),
+    };
+    format!("{weekday} {month} {day:02} {hours:02}:{minutes:02}:{seconds:02}{fraction} {year:04}{zone}{era}")
+}
+
+/// What clocks in California show at a moment.
+fn in_california(moment: &Value) -> Option<i64> {
+    let function = builtin::find("timezone", &[Type::Text, Type::Timestamptz])?;
+    let builtin::Eval::Pure(timezone) = function.eval else { return None };
+    match timezone(&[Value::text("America/Los_Angeles"), moment.clone()]) {
+        Ok(Value::Timestamp(local)) => Some(local),
+        _ => None,
+    }
 }
 
 struct Column {
@@ -69,6 +129,16 @@ fn line(columns: &[Column], cells: &[String], out: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn dates_in_the_style_of_old() {
+        let shown = |value| text(&value, Style::Regress);
+        assert_eq!(shown(Value::Date(3278)), "12-22-2008");
+        assert_eq!(shown(Value::Timestamp(0)), "Sat Jan 01 00:00:00 2000");
+        assert_eq!(shown(Value::Timestamp(8825 * DAY + 12 * HOUR + 500_000)), "Thu Feb 29 12:00:00.5 2024");
+        assert_eq!(shown(Value::Timestamptz(0)), "Fri Dec 31 16:00:00 1999 PST");
+        assert_eq!(text(&Value::Date(3278), Style::Plain), "2008-12-22");
+    }
 
     #[test]
     fn numbers_look_like_numbers() {

@@ -223,7 +223,7 @@ impl<'a> Runner<'a> {
     /// A set-up that fails is the end.
     fn set_up_done(&mut self, sql: &Sql, reply: Option<Reply>) -> Result<(), Stop> {
         match reply {
-            Some(Ok(result)) => print::table(&result, &mut self.out),
+            Some(Ok(result)) => print::table(&result, self.spec.style, &mut self.out),
             Some(Err(error)) => {
                 let span = isolde_sql::Span::new(sql.0.start, sql.0.end);
                 let diagnostic = Diagnostic::new(span, error.state, format!("setup failed: ERROR:  {}", error.message));
@@ -251,7 +251,7 @@ impl<'a> Runner<'a> {
 
     fn tear_down_done(&mut self, what: &str, reply: Option<Reply>) {
         match reply {
-            Some(Ok(result)) => print::table(&result, &mut self.out),
+            Some(Ok(result)) => print::table(&result, self.spec.style, &mut self.out),
             Some(Err(error)) => drop(writeln!(self.out, "{what} failed: ERROR:  {}", error.message)),
             None => {}
         }
@@ -400,7 +400,7 @@ impl<'a> Runner<'a> {
             match message {
                 Message::Notice(notice) => self.show_notice(step.session, &notice),
                 Message::Columns => {}
-                Message::Answer(Ok(result)) => print::table(&result, &mut self.out),
+                Message::Answer(Ok(result)) => print::table(&result, self.spec.style, &mut self.out),
                 Message::Answer(Err(error)) => drop(writeln!(self.out, "ERROR:  {}", error.message)),
             }
         }
