@@ -36,6 +36,7 @@ fn main() {
     snapshots(&bench, large);
     exploration(&bench);
     specs(&bench);
+    isolation(&bench);
 }
 
 struct Bench {
@@ -139,6 +140,27 @@ fn specs(bench: &Bench) {
         permutations = black_box(run).permutations;
     });
     line("isolde spec, three sessions, one permutation", ns / permutations as f64, &format!("{permutations} a run"));
+}
+
+/// The same search at two levels: what it costs to remember who has read what.
+fn isolation(bench: &Bench) {
+    let text = include_str!("../examples/doctors/doctors.sql");
+    let mut first = None;
+    for level in ["repeatable read", "serializable"] {
+        let text = text.replace("repeatable read", level);
+        let scenario = Scenario::parse("doctors.sql", &text, &mut file::no_includes).expect("the example parses");
+        let system = ScenarioSystem { scenario: &scenario, atomic: false };
+        let search = Search { strategy: Strategy::Depth, matching: Matching::Off, ..Search::default() };
+        let mut steps = 0;
+        let ns = bench.measure(|_| {
+            let summary =
+                search.run(&system, &mut on_leaf(|_: &Visit<'_, ScenarioSystem<'_>>| ControlFlow::Continue(())));
+            steps = summary.transitions;
+        }) / steps as f64;
+        let ratio = first.map(|first: f64| format!("{:.2} x repeatable read", ns / first)).unwrap_or_default();
+        line(&format!("naive exploration of doctors at {level}, one step"), ns, &ratio);
+        first.get_or_insert(ns);
+    }
 }
 
 /// Accounts 1..=rows with a balance of 100, and a session.

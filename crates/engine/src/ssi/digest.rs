@@ -52,28 +52,31 @@ impl Database {
             status.hash(h);
             (x.earliest_out.map(|s| seqs.of(s)), seqs.of(x.snapshot_seq)).hash(h);
             (xids.of(x.xmin), xids.of(x.finished_before)).hash(h);
-            for edges in [&x.out[..], &x.into, &x.unsettled] {
+            // Ordered: of several pivots among those who read, the first is chosen.
+            x.into.iter().for_each(|id| place(id).hash(h));
+            for edges in [&x.out[..], &x.unsettled] {
                 let mut places: Vec<_> = edges.iter().map(place).collect();
                 places.sort_unstable();
                 places.hash(h);
             }
-            self.hash_targets(x, h);
+            self.hash_targets(ssi, x, h);
             hash_written(x, h);
         }
         let remains = ssi.remains.iter().map(|r| isolde_digest::tagged(0x77, (r.row.0, &r.values, r.entered)));
         remains.fold(0u128, u128::wrapping_add).hash(h);
     }
 
-    fn hash_targets(&self, x: &Xact, h: &mut Digester) {
+    fn hash_targets(&self, ssi: &Ssi, x: &Xact, h: &mut Digester) {
         let mut sum: u128 = 0;
         for (target, held) in &x.targets {
+            let earlier = ssi.xacts.iter().filter_map(|x| x.targets.get(target)).filter(|h| h.since < held.since).count();
             let digest = match (target, held.tuple) {
                 (Target::Tuple(relation, position), Some((row, content))) => {
                     let newest = self.committed.version((relation.table, row));
                     let current = newest.is_some_and(|tuple| tuple.position == *position);
-                    isolde_digest::tagged(0x74, (relation.table, content, held.page, current))
+                    isolde_digest::tagged(0x74, (relation.table, content, held.page, current, earlier))
                 }
-                (target, _) => isolde_digest::tagged(0x75, target),
+                (target, _) => isolde_digest::tagged(0x75, (target, earlier)),
             };
             sum = sum.wrapping_add(digest);
         }

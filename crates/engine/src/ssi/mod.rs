@@ -51,6 +51,8 @@ pub(crate) struct Ssi {
     xacts: Vec<Arc<Xact>>,
     /// Counts commits: each takes a number for being about to, and one for having done so.
     seq: u64,
+    /// Counts what was remembered as read.
+    held: u64,
     /// Everything committed up to here has overlapped only such that could not write.
     cleared_through: u64,
     /// Every version that anybody has written meanwhile, also those that were taken back: they are all still there.

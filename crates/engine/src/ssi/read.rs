@@ -133,7 +133,7 @@ impl Reader<'_> {
 
     /// A sequential scan.
     pub(crate) fn scan(&mut self, view: &Tables, table: TableId) -> Result<(), SqlError> {
-        self.ssi.hold(self.me, Target::Relation(Relation::heap(table)), Held { page: 0, tuple: None });
+        self.ssi.hold(self.me, Target::Relation(Relation::heap(table)), Held::page(0));
         let unseen = self.unseen(table);
         let is_empty = view.table(table).is_unused() && self.ssi.remains.iter().all(|r| r.row.0 != table);
         if !is_empty {
@@ -152,7 +152,7 @@ impl Reader<'_> {
             Some(page) => (Target::Page(relation, page), page),
             None => (Target::Relation(relation), 0),
         };
-        self.ssi.hold(self.me, target, Held { page, tuple: None });
+        self.ssi.hold(self.me, target, Held::page(page));
     }
 
     /// Goes through the versions that a search came to, in order.
@@ -189,7 +189,7 @@ impl Reader<'_> {
         if !self.ssi.has_written(self.me, position) {
             let page = page::of_version(self.catalog.table(row.0), view.table(row.0), position);
             let target = Target::Tuple(Relation::heap(row.0), position);
-            self.ssi.hold(self.me, target, Held { page, tuple: Some((row.1, row_digest(row.0, values))) });
+            self.ssi.hold(self.me, target, Held::tuple(page, row.1, row_digest(row.0, values)));
         }
         Ok(())
     }

@@ -7,6 +7,7 @@ use isolde_sql::SqlError;
 use isolde_sql::catalog::TableId;
 
 use super::{Ssi, Xact, XactId};
+use crate::storage::RowId;
 
 /// A table's heap, or one of its indexes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -31,7 +32,21 @@ pub(super) struct Held {
     /// The page it lies on.
     pub(super) page: u64,
     /// A tuple's row, and the digest of its values.
-    pub(super) tuple: Option<(crate::storage::RowId, u128)>,
+    pub(super) tuple: Option<(RowId, u128)>,
+    /// When it was first held, counted over all transactions: those who held it before come first.
+    pub(super) since: u64,
+}
+
+impl Held {
+    /// A page, or with page 0 a whole relation.
+    pub(super) fn page(page: u64) -> Self {
+        Held { page, tuple: None, since: 0 }
+    }
+
+    /// A version of a row, with the digest of its values.
+    pub(super) fn tuple(page: u64, row: RowId, digest: u128) -> Self {
+        Held { page, tuple: Some((row, digest)), since: 0 }
+    }
 }
 
 /// More tuples than this on a page are the page.
@@ -69,20 +84,23 @@ impl Target {
 impl Ssi {
     /// Remembers that `me` has read something.
     pub(super) fn hold(&mut self, me: XactId, target: Target, held: Held) {
+        self.held += 1;
+        let since = self.held;
         if let Some(mine) = self.get_mut(me) {
-            mine.hold(target, held);
+            mine.hold(target, Held { since, ..held });
         }
     }
 
     /// `me` changes something: everybody who has read it gets an edge. Own tuples need not be remembered as read once they are
     /// written, unless (`keeps`) a rollback to a savepoint could take the write back.
     pub(super) fn check_target(&mut self, me: XactId, target: Target, keeps: bool) -> Result<(), SqlError> {
-        let holders: Vec<XactId> =
-            self.xacts.iter().filter(|x| x.targets.contains_key(&target)).map(|x| x.id).collect();
-        for holder in holders.iter().filter(|id| **id != me) {
+        let mut holders: Vec<(u64, XactId)> =
+            self.xacts.iter().filter_map(|x| Some((x.targets.get(&target)?.since, x.id))).collect();
+        holders.sort_unstable();
+        for (_, holder) in holders.iter().filter(|(_, id)| *id != me) {
             self.overwrote(*holder, me)?;
         }
-        if holders.contains(&me) && !keeps && matches!(target, Target::Tuple(..)) {
+        if holders.iter().any(|(_, id)| *id == me) && !keeps && matches!(target, Target::Tuple(..)) {
             if let Some(mine) = self.get_mut(me) {
                 mine.targets.remove(&target);
             }
@@ -117,9 +135,9 @@ impl Xact {
         self.targets.insert(target, held);
         let below = |t: &Target| self.targets.iter().filter(|(other, h)| other.is_below(h.page, t)).count();
         if !matches!(target, Target::Relation(_)) && below(&Target::Relation(relation)) > TARGETS_MAX {
-            self.hold(Target::Relation(relation), Held { page: 0, tuple: None });
+            self.hold(Target::Relation(relation), Held { tuple: None, page: 0, ..held });
         } else if is_tuple && below(&page) > TUPLES_MAX {
-            self.hold(page, Held { page: held.page, tuple: None });
+            self.hold(page, Held { tuple: None, ..held });
         } else if !is_tuple {
             let finer: Vec<Target> =
                 self.targets.iter().filter(|(t, h)| t.is_below(h.page, &target)).map(|(t, _)| *t).collect();
@@ -142,7 +160,7 @@ mod tests {
         assert!(ssi.begin(Begin { id: me, session: SessionId(0), read_only: false, xmin: 1 }));
         for (page, position) in tuples {
             let target = Target::Tuple(Relation::heap(TableId(0)), position);
-            ssi.hold(me, target, Held { page, tuple: None });
+            ssi.hold(me, target, Held::page(page));
         }
         ssi.get(me).map(|x| x.targets.keys().copied().collect()).unwrap_or_default()
     }
