@@ -361,6 +361,7 @@ impl Machine<'_> {
         seen: &Candidate,
         done: &str,
     ) -> Result<Option<Candidate>, Stop> {
+        self.assign_xid();
         let version = self.lock_version(row, seen.rows[0].position, run.start, lock)?;
         self.refuse_changed(row, &version)?;
         match version {

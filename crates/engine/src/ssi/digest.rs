@@ -52,9 +52,10 @@ impl Database {
             status.hash(h);
             (x.earliest_out.map(|s| seqs.of(s)), seqs.of(x.snapshot_seq)).hash(h);
             (xids.of(x.xmin), xids.of(x.finished_before)).hash(h);
-            // Ordered: of several pivots among those who read, the first is chosen.
-            x.into.iter().for_each(|id| place(id).hash(h));
-            for edges in [&x.out[..], &x.unsettled] {
+            // Ordered: of several pivots among those who read, the first is chosen, if it has not committed.
+            let open = |id: &&XactId| ssi.get(**id).is_some_and(|x| !x.is_committed());
+            x.into.iter().filter(open).for_each(|id| place(id).hash(h));
+            for edges in [&x.out[..], &x.into, &x.unsettled] {
                 let mut places: Vec<_> = edges.iter().map(place).collect();
                 places.sort_unstable();
                 places.hash(h);
@@ -69,7 +70,8 @@ impl Database {
     fn hash_targets(&self, ssi: &Ssi, x: &Xact, h: &mut Digester) {
         let mut sum: u128 = 0;
         for (target, held) in &x.targets {
-            let earlier = ssi.xacts.iter().filter_map(|x| x.targets.get(target)).filter(|h| h.since < held.since).count();
+            let others = ssi.active().filter(|_| !x.is_committed()).filter_map(|x| x.targets.get(target));
+            let earlier = others.filter(|other| other.since < held.since).count();
             let digest = match (target, held.tuple) {
                 (Target::Tuple(relation, position), Some((row, content))) => {
                     let newest = self.committed.version((relation.table, row));
