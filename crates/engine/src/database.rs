@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use isolde_sql::ast;
+use isolde_sql::ast::{self, Volatility};
 use isolde_sql::catalog::{Catalog, RoutineId, TableId};
 use isolde_sql::{Diagnostic, Row, Span, SqlError, SqlState, Type, Value, bind};
 use smallvec::SmallVec;
@@ -464,7 +464,11 @@ impl Schema {
         let compile = || {
             let def = self.catalog.routine(id);
             let routine = bind::routine_late(&self.catalog, def)?;
-            Ok(Arc::new(Code { routine: Some(id), ..Code::compile(&self.catalog, &routine) }))
+            Ok(Arc::new(Code {
+                routine: Some(id),
+                stable: def.volatility != Volatility::Volatile,
+                ..Code::compile(&self.catalog, &routine)
+            }))
         };
         self.routines[id.0 as usize].get_or_init(compile).clone()
     }

@@ -15,7 +15,7 @@ use crate::database::Database;
 use crate::eval::{Host, Interrupt};
 use crate::footprint::HeavyEvent;
 use crate::lock::Target;
-use crate::routine::{Shape, field_of};
+use crate::routine::{RoutineFrame, field_of};
 use crate::session::{Frame, Granted, Notice, Session, SessionId};
 
 /// The moment at which the clock starts: 2025-01-01 00:00:00 UTC, in microseconds since 2000.
@@ -31,7 +31,7 @@ pub(crate) struct SessionHost<'a> {
     pub(crate) session: &'a mut Session,
     pub(crate) me: SessionId,
     /// The records of the routine that is being evaluated; `None` for a statement, whose routine is on the stack.
-    pub(crate) shapes: Option<&'a [Shape]>,
+    pub(crate) routine: Option<&'a RoutineFrame>,
     /// Draws of this step, for the footprint.
     pub(crate) drawn: &'a mut Vec<(Arc<str>, i64)>,
     /// Advisory locks of this step, for the footprint.
@@ -73,11 +73,12 @@ impl Host for SessionHost<'_> {
 
     fn field(&mut self, slot: usize, name: &str) -> Result<usize, SqlError> {
         let on_stack = self.session.frames.iter().rev().find_map(|f| match f {
-            Frame::Routine(routine) => Some(routine.shapes.as_slice()),
+            Frame::Routine(routine) => Some(&**routine),
             Frame::Statement(_) => None,
         });
-        let shapes = self.shapes.or(on_stack).unwrap_or_default();
-        field_of(shapes.get(slot).unwrap_or(&None), name, "")
+        let Some(routine) = self.routine.or(on_stack) else { return field_of(&None, name, "") };
+        let variable = routine.code.variables.get(slot).map_or("", |variable| &variable.name);
+        field_of(routine.shapes.get(slot).unwrap_or(&None), name, variable)
     }
 }
 

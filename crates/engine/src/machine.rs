@@ -13,7 +13,7 @@
 use std::sync::{Arc, LazyLock};
 
 use isolde_sql::ast::LockStrength;
-use isolde_sql::catalog::{Catalog, RoutineId};
+use isolde_sql::catalog::{Catalog, ReturnsDef, RoutineId};
 use isolde_sql::typed::{Change, CursorCommand, Define, StatementKind, Transaction as Control};
 use isolde_sql::{Row, SqlError, SqlState, Value};
 
@@ -25,7 +25,7 @@ use crate::host::SessionHost;
 use crate::lock::{self, RowRef, Wants};
 use crate::plan::WithScope;
 use crate::prepare::{Plan, Prepared};
-use crate::routine::{Code, RoutineFrame, Shape};
+use crate::routine::{Code, RoutineFrame};
 use crate::session::{Frame, Notice, Outcome, Part, Reply, Session, SessionId, StatementFrame, StatementResult};
 use crate::ssi::{Planner, Reader};
 use crate::storage::Tables;
@@ -319,6 +319,20 @@ impl<'a> Machine<'a> {
     }
 
     fn enter_routine(&mut self, routine: RoutineId, args: Vec<Value>) -> Ran {
+        let def = self.catalog().routine(routine);
+        if def.strict && args.iter().any(Value::is_null) {
+            // It is not called at all.
+            let nothing = match def.returns {
+                ReturnsDef::Set(_) => CallResult::Rows(Vec::new()),
+                _ => CallResult::Value(Value::Null),
+            };
+            if let Some(Frame::Statement(frame)) = self.session.frames.last_mut()
+                && let Some(run) = &mut frame.running
+            {
+                run.calls.push(nothing);
+            }
+            return Ran::On;
+        }
         match self.schema().code(routine) {
             Ok(code) => self.enter(code, args),
             Err(error) => self.fail(error),
@@ -400,12 +414,38 @@ impl<'a> Machine<'a> {
         if self.db.faults.stale_snapshot && transaction.statements > 1 {
             transaction.pretend_fresh(self.db.epoch);
         }
+        if let Some(run) = self.begin_in_stable_function(prepared, changes)? {
+            return Ok(run);
+        }
+        let transaction = self.session.transaction.as_mut().expect("a transaction was just begun");
         let schema = transaction.definitions.schema.as_ref().unwrap_or(&self.db.schema).clone();
         let view =
             transaction.begin_statement(&schema.catalog, &self.db.committed, self.db.committed_digest, self.db.epoch);
         let snapshot = Snapshot::new(view.clone(), self.db.committed_digest, self.db.epoch);
         let withs = WithScope { own: prepared.plan.withs(), around: None };
         Ok(Running { withs, ..Running::new(snapshot, self.db.next_position) })
+    }
+
+    /// The queries of a STABLE or IMMUTABLE function see what the statement that called it sees, and change nothing.
+    fn begin_in_stable_function(&self, prepared: &Prepared, changes: bool) -> Result<Option<Running>, SqlError> {
+        let mut below = self.session.frames.iter().rev().skip(1);
+        let Some(Frame::Routine(routine)) = below.next() else { return Ok(None) };
+        if !routine.code.stable {
+            return Ok(None);
+        }
+        if changes {
+            let verb = match prepared.plan.result().0 {
+                "SELECT" => "SELECT FOR UPDATE",
+                verb => verb,
+            };
+            let message = format!("{verb} is not allowed in a non-volatile function");
+            return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+        }
+        let caller = below.flat_map(Frame::running).next();
+        Ok(caller.map(|caller| Running {
+            withs: WithScope { own: prepared.plan.withs(), around: None },
+            ..Running::new(caller.view.clone(), caller.start)
+        }))
     }
 
     /// In autocommit, a statement of a routine is a transaction of its own.
@@ -539,16 +579,16 @@ impl<'a> Machine<'a> {
         calls: &mut Calls,
         act: impl FnOnce(&mut Context<'_>) -> R,
     ) -> R {
-        self.with_shapes(view, params, calls, None, act)
+        self.with_routine(view, params, calls, None, act)
     }
 
-    /// The same for a routine that is not on the stack just now: `shapes` are those of its records.
-    pub(crate) fn with_shapes<R>(
+    /// The same for a routine that is not on the stack just now.
+    pub(crate) fn with_routine<R>(
         &mut self,
         view: &Tables,
         params: &[Value],
         calls: &mut Calls,
-        shapes: Option<&[Shape]>,
+        routine: Option<&RoutineFrame>,
         act: impl FnOnce(&mut Context<'_>) -> R,
     ) -> R {
         let schema = Arc::clone(self.schema());
@@ -564,7 +604,7 @@ impl<'a> Machine<'a> {
             drawn: &mut self.footprint.sequences,
             heavy: &mut self.footprint.heavy,
             notices: &mut self.notices,
-            shapes,
+            routine,
         };
         let reads = &mut self.footprint.reads;
         let reader = serial.zip(ssi.as_mut()).map(|(me, ssi)| Reader {

@@ -166,6 +166,8 @@ pub(crate) struct RowPlan {
 pub(crate) struct CheckPlan {
     pub(crate) name: Arc<str>,
     pub(crate) expr: Expr,
+    /// It calls a routine.
+    pub(crate) calls: bool,
 }
 
 impl InsertPlan {
@@ -438,11 +440,18 @@ fn assignments(catalog: &Catalog, set: &[(usize, typed::Expr)]) -> Vec<(usize, E
     set.iter().map(|(column, e)| (*column, plan::expr(catalog, e))).collect()
 }
 
+/// Whether an expression calls a routine.
+fn calls(e: &typed::Expr) -> bool {
+    let mut found = false;
+    e.walk(0, &mut |e, _| found |= matches!(e.kind, typed::ExprKind::Routine(..)));
+    found
+}
+
 impl RowPlan {
     /// For a table.
     pub(crate) fn new(catalog: &Catalog, table: TableId) -> RowPlan {
         let table = catalog.table(table);
-        let named = |name: &Arc<str>, expr| CheckPlan { name: name.clone(), expr: plan::expr(catalog, expr) };
+        let named = |name: &Arc<str>, e| CheckPlan { name: name.clone(), expr: plan::expr(catalog, e), calls: calls(e) };
         let generated = table.columns.iter().enumerate();
         let generated = generated.filter_map(|(i, c)| Some((i, plan::expr(catalog, &c.generated.as_ref()?.expr))));
         RowPlan {
@@ -455,7 +464,11 @@ impl RowPlan {
 
     /// The same through views that have CHECK OPTION.
     fn through(mut self, catalog: &Catalog, views: &[typed::ViewCheck]) -> RowPlan {
-        let check = |v: &typed::ViewCheck| CheckPlan { name: v.view.clone(), expr: plan::expr(catalog, &v.condition) };
+        let check = |v: &typed::ViewCheck| CheckPlan {
+            name: v.view.clone(),
+            expr: plan::expr(catalog, &v.condition),
+            calls: false,
+        };
         self.views = views.iter().map(check).collect();
         self
     }

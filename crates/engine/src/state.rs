@@ -232,6 +232,9 @@ fn hash_snapshot(snapshot: &Snapshot, h: &mut Digester) {
 fn hash_routine(frame: &RoutineFrame, h: &mut Digester) {
     (1u8, frame.code.id, frame.at).hash(h);
     frame.locals.hash(h);
+    for columns in frame.shapes.iter().flatten() {
+        columns.iter().for_each(|column| column.name.hash(h));
+    }
     frame.returned.hash(h);
     frame.row_count.hash(h);
     for open in frame.loops.iter().flatten() {

@@ -333,7 +333,7 @@ pub enum ReturnsDef {
     Value(Type),
     /// One row with these fields, as a record.
     Row(Vec<(Arc<str>, Type)>),
-    /// Rows of one unnamed type, or of named columns.
+    /// Rows of one unnamed type, or of named columns; none if only the caller knows them (`SETOF record`).
     Set(Vec<(Arc<str>, Type)>),
     /// OUT parameters.
     Outs,

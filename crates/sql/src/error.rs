@@ -241,6 +241,18 @@ pub struct SqlErrorFields {
     pub hint: Option<Arc<str>>,
     /// The constraint that was violated.
     pub constraint: Option<Arc<str>>,
+    /// What else it is about.
+    pub about: About,
+}
+
+/// What an error is about, for GET STACKED DIAGNOSTICS.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub struct About {
+    pub table: Option<Arc<str>>,
+    pub column: Option<Arc<str>>,
+    pub schema: Option<Arc<str>>,
+    pub datatype: Option<Arc<str>>,
 }
 
 impl std::ops::Deref for SqlError {
@@ -259,6 +271,7 @@ impl SqlError {
             detail: None,
             hint: None,
             constraint: None,
+            about: About::default(),
         }))
     }
 
@@ -277,6 +290,25 @@ impl SqlError {
     /// The same, naming the violated constraint.
     pub fn constraint(mut self, name: impl Into<Arc<str>>) -> Self {
         self.0.constraint = Some(name.into());
+        self
+    }
+
+    /// The same, naming the table it is about.
+    pub fn table(mut self, name: impl Into<Arc<str>>) -> Self {
+        self.0.about.table = Some(name.into());
+        self.0.about.schema = Some("public".into());
+        self
+    }
+
+    /// The same, naming the column it is about.
+    pub fn column(mut self, name: impl Into<Arc<str>>) -> Self {
+        self.0.about.column = Some(name.into());
+        self
+    }
+
+    /// The same, about something else.
+    pub fn about(mut self, about: About) -> Self {
+        self.0.about = about;
         self
     }
 

@@ -4,7 +4,7 @@
 //! uncommitted row is neither free nor taken, so the statement waits to see what becomes of it.
 
 use isolde_sql::ast::Deferral;
-use isolde_sql::catalog::{Index, TableId};
+use isolde_sql::catalog::{Index, Table, TableId};
 use isolde_sql::{Row, SqlError, SqlState, Value};
 
 use super::{After, Running, Stop};
@@ -18,8 +18,14 @@ use crate::storage::{Key, RowId, key_of};
 
 impl Machine<'_> {
     /// Generated columns get their values; then NOT NULL and CHECK.
-    pub(crate) fn check_row(&self, table: TableId, row: &mut Row, plan: &RowPlan) -> Result<(), SqlError> {
-        let table = self.catalog().table(table);
+    pub(crate) fn check_row(
+        &mut self,
+        table: TableId,
+        row: &mut Row,
+        plan: &RowPlan,
+        run: &mut Running,
+    ) -> Result<(), Stop> {
+        let table = self.catalog().table(table).clone();
         if !plan.generated.is_empty() {
             let mut values = row.to_vec();
             for (column, expr) in &plan.generated {
@@ -34,22 +40,34 @@ impl Machine<'_> {
                     "null value in column \"{}\" of relation \"{}\" violates not-null constraint",
                     column.name, table.name
                 );
-                return Err(SqlError::new(SqlState::NOT_NULL_VIOLATION, message).detail(failing_row(values)));
+                return Err(SqlError::new(SqlState::NOT_NULL_VIOLATION, message)
+                    .detail(failing_row(values))
+                    .table(table.name.clone())
+                    .column(column.name.clone())
+                    .into());
             }
         }
         for check in &plan.checks {
-            if eval::local_truth(&check.expr, values, &[])? == Some(false) {
+            let truth = match check.calls {
+                true => self.with_context(&run.view.tables, &[], &mut run.calls, |ctx| {
+                    eval::truth(ctx, &eval::Env::only(values), &check.expr)
+                })?,
+                false => eval::local_truth(&check.expr, values, &[])?,
+            };
+            if truth == Some(false) {
                 let message =
                     format!("new row for relation \"{}\" violates check constraint \"{}\"", table.name, check.name);
                 return Err(SqlError::new(SqlState::CHECK_VIOLATION, message)
                     .detail(failing_row(values))
-                    .constraint(check.name.clone()));
+                    .table(table.name.clone())
+                    .constraint(check.name.clone())
+                    .into());
             }
         }
         for view in &plan.views {
             if eval::local_truth(&view.expr, values, &[])? != Some(true) {
                 let message = format!("new row violates check option for view \"{}\"", view.name);
-                return Err(SqlError::new(SqlState(*b"44000"), message).detail(failing_row(values)));
+                return Err(SqlError::new(SqlState(*b"44000"), message).detail(failing_row(values)).into());
             }
         }
         if plan.special {
@@ -79,7 +97,7 @@ impl Machine<'_> {
                     Found::Row(_) => {
                         // Somebody may have read that the key was free: that counts for more.
                         self.check_entry(row, next, key.first())?;
-                        return Err(duplicate_key(&schema.catalog.table(row.0).columns, index, &key).into());
+                        return Err(duplicate_key(schema.catalog.table(row.0), index, &key).into());
                     }
                     Found::Pending(other) => return Err(Stop::Wait(Target::row((row.0, other), Wants::Outcome, None))),
                 }
@@ -105,7 +123,7 @@ impl Machine<'_> {
         self.note_probe(row.0, &table.indexes[index], &key);
         match self.find_key(row.0, index, &key, Some(row.1)) {
             Found::Nobody => Ok(()),
-            Found::Row(_) => Err(duplicate_key(&table.columns, &table.indexes[index], &key).into()),
+            Found::Row(_) => Err(duplicate_key(&table, &table.indexes[index], &key).into()),
             Found::Pending(other) => Err(Stop::Wait(Target::row((row.0, other), Wants::Outcome, None))),
         }
     }
@@ -175,10 +193,11 @@ enum Found {
     Pending(RowId),
 }
 
-fn duplicate_key(columns: &[isolde_sql::catalog::Column], index: &Index, key: &[Value]) -> SqlError {
+fn duplicate_key(table: &Table, index: &Index, key: &[Value]) -> SqlError {
     let message = format!("duplicate key value violates unique constraint \"{}\"", index.name);
     SqlError::new(SqlState::UNIQUE_VIOLATION, message)
-        .detail(format!("Key {} already exists.", index_key_text(columns, index, key)))
+        .detail(format!("Key {} already exists.", index_key_text(&table.columns, index, key)))
+        .table(table.name.clone())
         .constraint(index.name.clone())
 }
 

@@ -170,7 +170,7 @@ impl Machine<'_> {
                             run.set_stage(RowStage { row: Some(row), old, new, ..RowStage::default() }, false);
                         }
                         None => {
-                            self.check_row(row.0, &mut new, &crate::prepare::RowPlan::new(catalog, row.0))?;
+                            self.check_row(row.0, &mut new, &crate::prepare::RowPlan::new(catalog, row.0), run)?;
                             self.update_version(run, row, old, new)?;
                             run.probing = Some((row, 0));
                         }
@@ -233,6 +233,7 @@ impl Machine<'_> {
             let key = key_text(&child.columns, &fk.columns, &key);
             SqlError::new(SqlState::FOREIGN_KEY_VIOLATION, message)
                 .detail(format!("Key {key} is not present in table \"{}\".", parent.name))
+                .table(child.name.clone())
                 .constraint(fk.name.clone())
         };
         let Some((id, seen)) = candidate else { return Err(missing().into()) };
@@ -424,6 +425,7 @@ fn still_referenced(parent: &Table, child: &Table, fk: &ForeignKey, key: &[Value
     let key = key_text(&parent.columns, &fk.parent_columns, key);
     SqlError::new(SqlState::FOREIGN_KEY_VIOLATION, message)
         .detail(format!("Key {key} is still referenced from table \"{}\".", child.name))
+        .table(child.name.clone())
         .constraint(fk.name.clone())
 }
 

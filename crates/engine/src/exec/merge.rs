@@ -93,7 +93,7 @@ impl Machine<'_> {
             MergeActionPlan::Delete => (Lock::delete(), None),
             MergeActionPlan::Update(set, _) => {
                 let mut wanted = self.apply_set(set, &target.values, &candidate.rows, params, run)?;
-                self.check_row(plan.table, &mut wanted, &plan.row)?;
+                self.check_row(plan.table, &mut wanted, &plan.row, run)?;
                 let table = self.catalog().table(plan.table);
                 let sets_key = set.iter().any(|(column, _)| table.is_key_column(*column));
                 let changes_key = !self.same_keys(plan.table, &target.values, &wanted);
@@ -142,7 +142,7 @@ impl Machine<'_> {
         let Some(when) = self.fitting(plan, false, params, run, candidate)? else { return Ok(()) };
         let MergeActionPlan::Insert(values) = &when.action else { return Ok(()) };
         let mut values: isolde_sql::Row = self.eval_all(values, &candidate.rows, params, run)?.into();
-        self.check_row(plan.table, &mut values, &plan.row)?;
+        self.check_row(plan.table, &mut values, &plan.row, run)?;
         let row = (plan.table, RowId(self.db.next_position));
         self.write_row(row, None, Some(values.clone()))?;
         self.queue_child_checks(run, row, None, &values);

@@ -65,7 +65,7 @@ impl Machine<'_> {
                 None => Some(values),
             };
             let Some(mut values) = values else { return Ok(()) };
-            self.check_row(plan.table, &mut values, &plan.row)?;
+            self.check_row(plan.table, &mut values, &plan.row, run)?;
             if let Some(conflict) = &plan.conflict
                 && self.resolve_conflict(plan, conflict, params, run, &values, triggers)?
             {
@@ -152,7 +152,7 @@ impl Machine<'_> {
             run.set_stage(RowStage { row: Some(row), old, new, ..RowStage::default() }, true);
             return self.update_conflicting(plan, params, run, triggers);
         }
-        self.check_row(plan.table, &mut changed, &plan.row)?;
+        self.check_row(plan.table, &mut changed, &plan.row, run)?;
         self.update_version(run, row, current.values, changed)?;
         run.written(row);
         self.finish_insert(plan, params, run, triggers)?;
@@ -174,7 +174,7 @@ impl Machine<'_> {
         let changed = self.before_row(fires, Event::Update, plan.conflict_columns(), run, true)?;
         let Some(mut changed) = changed else { return Ok(true) };
         self.undisturbed(run, row, "updated")?;
-        self.check_row(plan.table, &mut changed, &plan.row)?;
+        self.check_row(plan.table, &mut changed, &plan.row, run)?;
         self.update_version(run, row, old.clone(), changed)?;
         run.written(row);
         run.triggered().written = Some((Event::Update, Some(old)));
@@ -221,7 +221,7 @@ impl Machine<'_> {
             }
             let mut wanted = self.apply_set(&plan.set, &seen.rows[0].values, &seen.rows, params, run)?;
             // Constraints come before the lock: a row that could not be stored is refused without waiting.
-            self.check_row(plan.table, &mut wanted, &plan.row)?;
+            self.check_row(plan.table, &mut wanted, &plan.row, run)?;
             let lock = self.update_lock(plan, &seen.rows[0].values, &wanted);
             let Some(candidate) = self.lock_target(&plan.select, row, lock, params, run, seen, "updated")? else {
                 return Ok(());
@@ -231,7 +231,7 @@ impl Machine<'_> {
                 wanted
             } else {
                 let mut values = self.apply_set(&plan.set, &old.values, &candidate.rows, params, run)?;
-                self.check_row(plan.table, &mut values, &plan.row)?;
+                self.check_row(plan.table, &mut values, &plan.row, run)?;
                 values
             };
             let old = old.values.clone();
@@ -413,7 +413,8 @@ impl Machine<'_> {
         if self.session.frames.len() < 3 {
             return;
         }
-        for run in self.session.frames.iter_mut().flat_map(Frame::running_mut) {
+        let called = self.session.frames.iter().rposition(|frame| matches!(frame, Frame::Routine(_)));
+        for run in self.session.frames[..called.unwrap_or(0)].iter_mut().flat_map(Frame::running_mut) {
             if run.input.is_some() || run.triggered.is_some() {
                 run.disturbed.push(row);
             }

@@ -144,7 +144,7 @@ impl Run<'_> {
                 }
                 Source::Routine { id, args, .. } => {
                     let args = eval::values(ctx, &self.env(), args)?;
-                    rows_of_call(ctx.calls.take(|| (*id, args))?, *width)
+                    rows_of_call(ctx.calls.take(|| (*id, args))?, *width)?
                 }
                 Source::Query(query) => eval::rows_of(ctx, &self.env(), query)?.to_vec(),
                 _ => Vec::new(),
@@ -172,7 +172,7 @@ impl Run<'_> {
     fn called(&self, ctx: &mut Context<'_>, rel: usize, id: RoutineId, args: &[Expr]) -> Result<Rc<[Row]>, Interrupt> {
         let args = eval::values(ctx, &self.env(), args)?;
         let result = ctx.calls.take(|| (id, args))?;
-        Ok(rows_of_call(result, self.plan.nulls[rel].len()).into())
+        Ok(rows_of_call(result, self.plan.nulls[rel].len())?.into())
     }
 
     fn each(
@@ -515,12 +515,19 @@ fn in_heap_order<'t>(rows: impl Iterator<Item = (RowId, &'t Tuple)>) -> Found<'t
 }
 
 /// The rows that a routine's result is in FROM.
-pub(super) fn rows_of_call(result: CallResult, width: usize) -> Vec<Row> {
-    match result {
+pub(super) fn rows_of_call(result: CallResult, width: usize) -> Result<Vec<Row>, SqlError> {
+    let rows: Vec<Row> = match result {
         CallResult::Rows(rows) => rows,
         CallResult::Value(Value::Record(fields)) if fields.len() == width => vec![fields],
         CallResult::Value(Value::Null) => vec![std::iter::repeat_n(Value::Null, width).collect()],
         CallResult::Value(value) => vec![Arc::new([value])],
+    };
+    match rows.iter().all(|row| row.len() == width) {
+        true => Ok(rows),
+        false => {
+            let message = "function return row and query-specified return row do not match";
+            Err(SqlError::new(SqlState::DATATYPE_MISMATCH, message))
+        }
     }
 }
 

@@ -99,7 +99,10 @@ fn expand(ctx: &mut Context<'_>, env: &Env<'_>, expansions: &[ExpansionPlan]) ->
             }
             ExpansionPlan::Routine(id, args) => {
                 let args = eval::values(ctx, env, args)?;
-                let rows = rows_of_call(ctx.calls.take(|| (*id, args))?, 1);
+                let rows = match ctx.calls.take(|| (*id, args))? {
+                    crate::eval::CallResult::Rows(rows) => rows,
+                    one => rows_of_call(one, 1)?,
+                };
                 rows.into_iter().map(as_value).collect()
             }
         });

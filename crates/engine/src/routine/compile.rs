@@ -44,6 +44,7 @@ impl Code {
             variables: compiler.variables,
             found: routine.found,
             returns: routine.returns.clone(),
+            stable: false,
             loops: compiler.loops,
         }
     }
@@ -263,6 +264,14 @@ impl Compiler<'_> {
             }
             StmtKind::Close(cursor) => {
                 self.emit(Instruction::CloseCursor(*cursor));
+            }
+            StmtKind::Shape(slot, fields) => {
+                let column = |(name, ty): &(Arc<str>, Type)| OutputColumn { name: name.clone(), ty: *ty, origin: None };
+                let shape = Some(fields.iter().map(column).collect());
+                self.emit(Instruction::SetShape(*slot, shape));
+            }
+            StmtKind::ShapeOf(slot, other) => {
+                self.emit(Instruction::CopyShape(*slot, *other));
             }
             StmtKind::Fail(error) => {
                 self.emit(Instruction::Fail(error.clone()));
@@ -511,7 +520,8 @@ impl Compiler<'_> {
         };
         let mut optional = |e: &Option<typed::Expr>| e.as_ref().map(|e| self.expr(e, s));
         let (detail, hint, code) = (optional(&raise.detail), optional(&raise.hint), optional(&raise.code));
-        RaiseCode { level: raise.level, state: raise.state, message, detail, hint, code }
+        let about = raise.about.iter().map(|(what, e)| (*what, self.expr(e, s))).collect();
+        RaiseCode { level: raise.level, state: raise.state, message, detail, hint, code, about }
     }
 }
 

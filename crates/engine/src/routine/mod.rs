@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use isolde_sql::ast::plpgsql::RaiseLevel;
 use isolde_sql::catalog::RoutineId;
-use isolde_sql::typed::{Catch, Into, OutputColumn, Place, RoutineReturns, Variable};
+use isolde_sql::typed::{AboutField, Catch, Into, OutputColumn, Place, RoutineReturns, Variable};
 use isolde_sql::{Row, SqlError, SqlState, Type, Value};
 
 use self::cursor::Direction;
@@ -38,6 +38,8 @@ pub(crate) struct Code {
     pub(crate) variables: Vec<Variable>,
     pub(crate) found: usize,
     pub(crate) returns: RoutineReturns,
+    /// STABLE or IMMUTABLE: its queries see what its caller's do.
+    pub(crate) stable: bool,
     /// How many loops over queries it has.
     pub(crate) loops: usize,
 }
@@ -97,6 +99,10 @@ pub(crate) enum Instruction {
         end: usize,
     },
     Fail(SqlError),
+    /// A record has taken this shape.
+    SetShape(usize, Shape),
+    /// A record has taken the shape of another.
+    CopyShape(usize, usize),
     /// Opens a block with handlers.
     Try(Arc<[HandlerCode]>, TrySlots),
     /// Leaves it without an error.
@@ -175,6 +181,7 @@ pub(crate) struct RaiseCode {
     detail: Option<Expr>,
     hint: Option<Expr>,
     code: Option<Expr>,
+    about: Vec<(AboutField, Expr)>,
 }
 
 #[derive(Debug)]

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use isolde_sql::ast::plpgsql::RaiseLevel;
-use isolde_sql::typed::{FieldRef, OutputColumn, Place, RoutineReturns};
+use isolde_sql::error::About;
+use isolde_sql::typed::{AboutField, FieldRef, OutputColumn, Place, RoutineReturns};
 use isolde_sql::{Row, SqlError, SqlState, Type, Value, value};
 
 use super::{Instruction, OpenTry, QueryLoop, RaiseCode, RaiseText, RoutineFrame, Shape, Then};
@@ -182,7 +183,7 @@ impl Machine<'_> {
             Instruction::ReturnNext(exprs) => {
                 let row: Vec<Value> = exprs.iter().map(|e| self.value(frame, e)).collect::<Result<_, _>>()?;
                 let row = match row.as_slice() {
-                    [Value::Record(fields)] if frame.returns_columns() > 1 => fields.clone(),
+                    [Value::Record(fields)] if frame.returns_columns() != 1 => fields.clone(),
                     _ => row.into(),
                 };
                 frame.returned.push(row);
@@ -212,6 +213,14 @@ impl Machine<'_> {
                 frame.next_element((*array, *index), *slice, *element, into, *end)
             }
             Instruction::Fail(error) => Err(error.clone()),
+            Instruction::SetShape(slot, shape) => {
+                frame.shapes[*slot] = shape.clone();
+                Ok(())
+            }
+            Instruction::CopyShape(slot, other) => {
+                frame.shapes[*slot] = frame.shapes[*other].clone();
+                Ok(())
+            }
             Instruction::Run(..)
             | Instruction::Execute { .. }
             | Instruction::Return(_)
@@ -223,8 +232,7 @@ impl Machine<'_> {
     /// The value of a local expression.
     pub(super) fn value(&mut self, frame: &RoutineFrame, e: &Expr) -> Result<Value, SqlError> {
         let mut calls = Calls::default();
-        let shapes = &frame.shapes;
-        let result = self.with_shapes(Tables::none(), &frame.locals, &mut calls, Some(shapes), |ctx| {
+        let result = self.with_routine(Tables::none(), &frame.locals, &mut calls, Some(frame), |ctx| {
             eval::eval(ctx, &Env::EMPTY, e)
         });
         result.map_err(|interrupt| match interrupt {
@@ -292,9 +300,24 @@ impl Machine<'_> {
             self.notices.push(Notice { level: raise.level, message: message.into() });
             return Ok(());
         }
+        let mut constraint: Option<Arc<str>> = None;
         let named = code.map(|c| c.to_string());
         let named = named.and_then(|c| SqlState::parse(&c).or_else(|| SqlState::by_condition(&c)));
-        let mut error = SqlError::new(named.unwrap_or(raise.state), message);
+        let mut about = About::default();
+        for (what, e) in &raise.about {
+            let value = Some(self.value(frame, e)?.to_string().into());
+            match what {
+                AboutField::Table => about.table = value,
+                AboutField::Column => about.column = value,
+                AboutField::Schema => about.schema = value,
+                AboutField::Datatype => about.datatype = value,
+                AboutField::Constraint => constraint = value,
+            }
+        }
+        let mut error = SqlError::new(named.unwrap_or(raise.state), message).about(about);
+        if let Some(constraint) = constraint {
+            error = error.constraint(constraint);
+        }
         if let Some(detail) = detail {
             error = error.detail(detail.to_string());
         }
@@ -421,6 +444,9 @@ impl RoutineFrame {
     /// RETURN QUERY EXECUTE: the columns must be those that were declared.
     fn check_returned(&self, given: &[OutputColumn]) -> Result<(), SqlError> {
         let RoutineReturns::Set(wanted) = &self.code.returns else { return Ok(()) };
+        if wanted.is_empty() {
+            return Ok(());
+        }
         let same = given.len() == wanted.len() && given.iter().zip(wanted).all(|(g, w)| g.ty.base() == w.ty.base());
         match same {
             true => Ok(()),
@@ -540,6 +566,10 @@ impl RoutineFrame {
                 "PG_EXCEPTION_DETAIL" => error.detail.as_deref(),
                 "PG_EXCEPTION_HINT" => error.hint.as_deref(),
                 "CONSTRAINT_NAME" => error.constraint.as_deref(),
+                "TABLE_NAME" => error.about.table.as_deref(),
+                "COLUMN_NAME" => error.about.column.as_deref(),
+                "SCHEMA_NAME" => error.about.schema.as_deref(),
+                "PG_DATATYPE_NAME" => error.about.datatype.as_deref(),
                 _ => None,
             };
             self.assign(place, Value::text(text.unwrap_or("")), None)?;

@@ -21,7 +21,7 @@ use std::sync::{Arc, OnceLock};
 
 use isolde_sql::ast::TriggerTiming;
 use isolde_sql::catalog::{Catalog, Table, TableId, Trigger};
-use isolde_sql::{Row, SqlError, SqlState, Value, bind};
+use isolde_sql::{Row, SqlError, SqlState, Value, bind, value};
 use smallvec::SmallVec;
 
 pub(crate) use after::{Fire, Transition};
@@ -144,7 +144,11 @@ impl Call {
             TriggerTiming::After => "AFTER",
             TriggerTiming::InsteadOf => "INSTEAD OF",
         };
-        let args: Row = trigger.args.iter().map(|arg| Value::Text(arg.clone())).collect();
+        // The one array that is counted from 0.
+        let args: Vec<Value> = trigger.args.iter().map(|arg| Value::Text(arg.clone())).collect();
+        let nargs = args.len();
+        let dims = if nargs == 0 { Vec::new() } else { vec![(nargs, 0)] };
+        let args = Value::Array(Arc::new(value::Array { dims, elements: args }));
         let [old_table, new_table] = self.tables;
         vec![
             record(self.new),
@@ -157,8 +161,8 @@ impl Call {
             Value::Text(table.name.clone()),
             Value::Text(table.name.clone()),
             Value::text("public"),
-            Value::Int(args.len() as i64),
-            Value::Record(args),
+            Value::Int(nargs as i64),
+            args,
             old_table,
             new_table,
         ]

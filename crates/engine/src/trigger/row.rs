@@ -121,7 +121,7 @@ impl Machine<'_> {
         };
         let Some(old) = run.staged().and_then(|stage| stage.old.clone()) else { return Ok(false) };
         self.undisturbed(run, row, "updated")?;
-        self.check_row(plan.table, &mut new, &plan.row)?;
+        self.check_row(plan.table, &mut new, &plan.row, run)?;
         self.write_staged(row, old, new, run)?;
         Ok(true)
     }
@@ -195,7 +195,7 @@ impl Machine<'_> {
         let Some(old) = run.staged().and_then(|stage| stage.old.clone()) else { return Ok(false) };
         self.undisturbed(run, row, "updated")?;
         let schema = self.schema().clone();
-        self.check_row(row.0, &mut new, &crate::prepare::RowPlan::new(&schema.catalog, row.0))?;
+        self.check_row(row.0, &mut new, &crate::prepare::RowPlan::new(&schema.catalog, row.0), run)?;
         self.write_staged(row, old, new, run)?;
         Ok(true)
     }

@@ -433,6 +433,10 @@ fn bare_select(rels: Vec<crate::typed::Rel>, target: From, from: Option<From>, f
 fn plain_values(query: &ast::Query) -> Option<&[Vec<ast::Expr>]> {
     let bare = query.with.is_empty() && query.order_by.is_empty() && query.limit.is_none() && query.offset.is_none();
     match &query.body {
+        // `r.*` is as many values as the row has fields.
+        ast::QueryBody::Values(rows) if rows.iter().flatten().any(|e| matches!(e.kind, ast::ExprKind::WholeRow(_))) => {
+            None
+        }
         ast::QueryBody::Values(rows) if bare && query.locking.is_empty() => Some(rows),
         _ => None,
     }

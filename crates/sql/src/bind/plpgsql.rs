@@ -160,8 +160,10 @@ impl<'a> Code<'a> {
                 let value = value.or_else(|| again.then(|| constant_null(ty)));
                 if let Some(value) = value {
                     self.shape(slot, &value);
+                    let shaped = self.shaped(slot, &value);
                     let place = Place { slot, field: None, ty };
                     code.push(Stmt { kind: StmtKind::Assign(place, value), span: name.span });
+                    code.extend(shaped.map(|kind| Stmt { kind, span: name.span }));
                 }
                 Ok(())
             }
@@ -230,6 +232,10 @@ impl<'a> Code<'a> {
                 };
                 if place.field.is_none() {
                     self.shape(place.slot, &value);
+                    let shaped = self.shaped(place.slot, &value);
+                    code.push(Stmt { kind: StmtKind::Assign(place, value), span });
+                    code.extend(shaped.map(|kind| Stmt { kind, span }));
+                    return Ok(());
                 }
                 StmtKind::Assign(place, value)
             }
@@ -370,6 +376,21 @@ impl<'a> Code<'a> {
     fn shape(&mut self, slot: usize, value: &Expr) {
         let fields = self.binder.fields_of(value);
         self.set_shape(slot, fields);
+    }
+
+    /// What a `record` variable must be told about the value it is given.
+    fn shaped(&self, slot: usize, value: &Expr) -> Option<StmtKind> {
+        let variable = &self.binder.frame.variables[slot];
+        if variable.ty != Type::Record || variable.fields.is_some() {
+            return None;
+        }
+        match (self.binder.fields_of(value), &value.kind) {
+            (_, ExprKind::Param(other)) if self.binder.frame.variables[*other].fields.is_none() => {
+                Some(StmtKind::ShapeOf(slot, *other))
+            }
+            (Some(fields), _) => Some(StmtKind::Shape(slot, fields)),
+            _ => None,
+        }
     }
 
     pub(super) fn set_shape(&mut self, slot: usize, fields: Option<Fields>) {

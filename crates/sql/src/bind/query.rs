@@ -181,6 +181,21 @@ impl Binder<'_> {
         Ok(all)
     }
 
+    /// Expressions; `r.*` among them stands for the fields of a row.
+    pub(super) fn spread_operands(&mut self, exprs: &[ast::Expr]) -> Result<Vec<(Expr, Span)>> {
+        let mut operands = Vec::new();
+        for expr in exprs {
+            match &expr.kind {
+                ast::ExprKind::WholeRow(row) => {
+                    let items = self.all_of(row)?;
+                    operands.extend(items.into_iter().map(|item| (item.expr, expr.span)));
+                }
+                _ => operands.push((self.expr(expr)?, expr.span)),
+            }
+        }
+        Ok(operands)
+    }
+
     /// `t.*`, or the fields of a row variable.
     fn all_of(&mut self, alias: &Ident) -> Result<Vec<Item>> {
         let rel = match self.visible_rel(alias) {
@@ -330,15 +345,16 @@ impl Binder<'_> {
 
     fn values(&mut self, query: &ast::Query, rows: &[Vec<ast::Expr>], settle: bool) -> Result<Query> {
         self.no_locking(query, "FOR_ cannot be applied to VALUES")?;
-        let width = rows.first().map_or(0, Vec::len);
-        let mut bound = Vec::new();
+        let mut bound: Vec<Vec<(Expr, Span)>> = Vec::new();
         for row in rows {
-            if row.len() != width {
+            let operands = self.in_clause("VALUES", |b| b.spread_operands(row))?;
+            if bound.first().is_some_and(|first| first.len() != operands.len()) {
                 let span = row.first().map_or(query.span, |e| e.span);
                 return Err(Diagnostic::syntax(span, "VALUES lists must all be the same length"));
             }
-            bound.push(self.in_clause("VALUES", |b| b.operands(row))?);
+            bound.push(operands);
         }
+        let width = bound.first().map_or(0, Vec::len);
         let mut rows: Vec<Vec<Expr>> = vec![Vec::new(); bound.len()];
         let mut columns = Vec::new();
         for i in 0..width {

@@ -9,7 +9,7 @@ use super::plpgsql::Code;
 use crate::ast;
 use crate::ast::plpgsql::{self as pl, Condition, RaiseWhat};
 use crate::error::{Diagnostic, Span, SqlState};
-use crate::typed::{Catch, Expr, Raise, RaiseMessage};
+use crate::typed::{AboutField, Catch, Expr, Raise, RaiseMessage};
 use crate::types::Type;
 
 /// Conditions a program may name although the engine never raises them, and whole classes.
@@ -101,6 +101,7 @@ impl Code<'_> {
         };
         let by_condition = matches!(raise.what, RaiseWhat::Condition(_));
         let (mut detail, mut hint, mut code) = (None, None, None);
+        let mut about = Vec::new();
         for (option, expr) in &raise.using {
             match &**option {
                 "MESSAGE" if message.is_some() && !by_condition => {
@@ -118,14 +119,18 @@ impl Code<'_> {
                     }
                     _ => code = Some(self.assigned(expr, Type::Text)?),
                 },
-                "COLUMN" | "CONSTRAINT" | "DATATYPE" | "TABLE" | "SCHEMA" => drop(self.assigned(expr, Type::Text)?),
+                "COLUMN" => about.push((AboutField::Column, self.assigned(expr, Type::Text)?)),
+                "CONSTRAINT" => about.push((AboutField::Constraint, self.assigned(expr, Type::Text)?)),
+                "DATATYPE" => about.push((AboutField::Datatype, self.assigned(expr, Type::Text)?)),
+                "TABLE" => about.push((AboutField::Table, self.assigned(expr, Type::Text)?)),
+                "SCHEMA" => about.push((AboutField::Schema, self.assigned(expr, Type::Text)?)),
                 other => {
                     return Err(Diagnostic::syntax(span, format!("unrecognized RAISE statement option: {other}")));
                 }
             }
         }
         let message = message.unwrap_or_else(|| RaiseMessage::Expr(text(state.code())));
-        Ok(Raise { level: raise.level, state, message, detail, hint, code })
+        Ok(Raise { level: raise.level, state, message, detail, hint, code, about })
     }
 
     fn format(&mut self, format: &Arc<str>, args: &[ast::Expr], span: Span) -> Result<RaiseMessage> {

@@ -65,6 +65,9 @@ impl<'a> Code<'a> {
             return Err(Diagnostic::new(span, SqlState::DATATYPE_MISMATCH, message));
         }
         let value = self.binder.expr(expr)?;
+        if columns.is_empty() {
+            return Ok(StmtKind::ReturnNext(vec![value]));
+        }
         if let ([(_, ty)], true) = (columns, value.ty != Type::Record) {
             return Ok(StmtKind::ReturnNext(vec![self.binder.for_variable(value, *ty, expr.span)?]));
         }
@@ -96,6 +99,9 @@ impl<'a> Code<'a> {
             SqlState::DATATYPE_MISMATCH,
             "structure of query does not match function result type",
         );
+        if columns.is_empty() {
+            return Ok(StmtKind::ReturnQuery(statement));
+        }
         if given.len() != columns.len() {
             return Err(error.hint("Number of returned columns does not match expected column count."));
         }

@@ -136,7 +136,9 @@ impl Binder<'_> {
         let (wanted, places): (Vec<Type>, Vec<Place>) = match &def.returns {
             ReturnsDef::Set(wanted) => {
                 let types: Vec<Type> = wanted.iter().map(|(_, ty)| *ty).collect();
-                self.fit(def, &mut last, &types)?;
+                if !types.is_empty() {
+                    self.fit(def, &mut last, &types)?;
+                }
                 body.push(Stmt { kind: StmtKind::ReturnQuery(Arc::new(last)), span });
                 return Ok(());
             }
@@ -318,7 +320,8 @@ impl Binder<'_> {
             Returns::SetOf(ty) => match self.type_name(ty)? {
                 _ if outs.len() > 1 => Ok(ReturnsDef::Set(outs)),
                 (_, Some(fields)) => Ok(ReturnsDef::Set(fields.to_vec())),
-                (Type::Record, None) => Err(Diagnostic::unsupported(span, "RETURNS SETOF record")),
+                // Rows of no declared shape: the caller says which.
+                (Type::Record, None) => Ok(ReturnsDef::Set(Vec::new())),
                 (ty, None) => Ok(ReturnsDef::Set(vec![(create.name.name.name.clone(), ty)])),
             },
             Returns::Table(columns) => {

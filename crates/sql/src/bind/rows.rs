@@ -7,6 +7,7 @@ use super::from::{Part, routine_columns};
 use super::{Binder, Result};
 use crate::ast::{self, Alias, FromFunction};
 use crate::builtin::{self, SetFunction};
+use crate::catalog::{ReturnsDef, RoutineDef};
 use crate::error::{Diagnostic, Span, SqlState};
 use crate::typed::{Expansion, Expr, ExprKind, Rel, RelSource, RowsPart};
 use crate::types::Type;
@@ -71,9 +72,6 @@ impl Binder<'_> {
                 (1, Some(alias)) => alias.name.name.clone(),
                 _ => function.name.name.name.clone(),
             };
-            if !function.columns.is_empty() {
-                return Err(Diagnostic::unsupported(function.span, "a column definition list"));
-            }
             let (source, own) = self.rows_source(function, &shown)?;
             parts.push(RowsPart { source, width: own.len() });
             columns.extend(own);
@@ -129,10 +127,40 @@ impl Binder<'_> {
             {
                 let args = self.arguments(operands, &params)?;
                 let source = RelSource::Routine(id, routine_args(def, &sources, &args));
-                return Ok((source, routine_columns(def, shown)));
+                return Ok((source, self.rows_columns(function, def, shown)?));
             }
         }
         let rel = self.scalar_function(&function.name, &function.args, shown, function.span)?;
         Ok((rel.source, rel.columns))
+    }
+
+    /// The columns of a routine in FROM: those that it declares, or where it declares none those that the caller says.
+    fn rows_columns(
+        &mut self,
+        function: &FromFunction,
+        def: &RoutineDef,
+        shown: &Arc<str>,
+    ) -> Result<Vec<(Arc<str>, Type)>> {
+        let open = match &def.returns {
+            ReturnsDef::Set(columns) => columns.is_empty(),
+            ReturnsDef::Value(ty) => *ty == Type::Record,
+            _ => false,
+        };
+        let span = function.span;
+        match (open, function.columns.is_empty()) {
+            (true, false) => {
+                let column = |(name, ty): &(ast::Ident, ast::TypeName)| Ok((name.name.clone(), self.type_name(ty)?.0));
+                function.columns.iter().map(column).collect()
+            }
+            (true, true) => {
+                let message = "a column definition list is required for functions returning \"record\"";
+                Err(Diagnostic::syntax(span, message))
+            }
+            (false, false) => {
+                let message = "a column definition list is only allowed for functions returning \"record\"";
+                Err(Diagnostic::syntax(span, message))
+            }
+            (false, true) => Ok(routine_columns(def, shown)),
+        }
     }
 }

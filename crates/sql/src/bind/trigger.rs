@@ -29,7 +29,7 @@ pub const TRIGGER_VARIABLES: [(&str, Type); 14] = [
     ("tg_table_name", Type::Text),
     ("tg_table_schema", Type::Text),
     ("tg_nargs", Type::Int4),
-    ("tg_argv", Type::Record),
+    ("tg_argv", Type::Array(&Type::Text)),
     ("", Type::Record),
     ("", Type::Record),
 ];
@@ -108,6 +108,9 @@ impl Binder<'_> {
                     }
                 }
             }
+        }
+        if trigger.deferred {
+            return Err(Diagnostic::unsupported(create.name.span, "a trigger that is INITIALLY DEFERRED"));
         }
         if trigger.truncate && trigger.each_row {
             return Err(unsupported("TRUNCATE FOR EACH ROW triggers are not supported"));

@@ -81,6 +81,10 @@ pub enum StmtKind {
         message: usize,
     },
     Assign(Place, Expr),
+    /// A `record` variable has been given a row with these fields.
+    Shape(usize, Fields),
+    /// A `record` variable has been given what another one holds.
+    ShapeOf(usize, usize),
     /// A SQL statement; sets FOUND as PL/pgSQL defines. For CALL, `into` takes its OUT and INOUT parameters, in order.
     Sql {
         statement: Arc<Statement>,
@@ -280,6 +284,19 @@ pub struct Raise {
     pub hint: Option<Expr>,
     /// USING ERRCODE, when it is not a constant.
     pub code: Option<Expr>,
+    /// USING TABLE, COLUMN and their kin.
+    pub about: Vec<(AboutField, Expr)>,
+}
+
+/// What else a RAISE says it is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum AboutField {
+    Table,
+    Column,
+    Schema,
+    Datatype,
+    Constraint,
 }
 
 /// The text of a RAISE.

@@ -241,6 +241,7 @@ impl Dump<'_> {
             StmtKind::StackedDiagnostics(items) => {
                 items.iter().for_each(|(to, item)| self.line(&format!("{} := {item}", place(to))));
             }
+            StmtKind::Shape(..) | StmtKind::ShapeOf(..) => {}
             StmtKind::CaseNotFound => self.line("case not found"),
             StmtKind::ForExecute { label, text, using, body, .. } => {
                 self.block(&format!("for <{label}> execute {} using {}", expr(text), list(using)), body);
