@@ -23,6 +23,11 @@ fn one_session_sees_what_it_sees_on_the_server() {
 }
 
 #[test]
+fn values_mean_what_they_mean_on_the_server() {
+    mirror::compare_generated(generate::values, 150, &mut Server::new(), &mut Engine::new());
+}
+
+#[test]
 fn several_sessions_see_what_they_see_on_the_server() {
     mirror::compare_generated(generate::concurrent, 150, &mut Server::new(), &mut Engine::new());
 }

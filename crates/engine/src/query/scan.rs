@@ -552,6 +552,9 @@ pub(super) fn set_rows(function: SetFunction, args: &[Value], width: usize) -> R
 
 /// All values of `generate_series(from, to, step)`.
 fn series_values(args: &[Value]) -> Result<Vec<Value>, SqlError> {
+    if !matches!(args.first(), Some(Value::Int(_) | Value::Null)) {
+        return series(args);
+    }
     let Some((mut next, to, step)) = series_bounds(args)? else { return Ok(Vec::new()) };
     let mut values = Vec::new();
     while if step > 0 { next <= to } else { next >= to } {

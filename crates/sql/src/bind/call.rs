@@ -75,6 +75,10 @@ impl<'a> Binder<'a> {
         let names: Vec<&ast::Ident> = call.named.iter().map(|(n, _)| n).collect();
         match self.resolve(&call.name, &operands, &names, Wanted::Function, span)? {
             Some((Callee::Builtin(builtin), params)) => {
+                if is_undetermined(builtin, &operands) {
+                    let message = "could not determine polymorphic type because input has type unknown";
+                    return Err(Diagnostic::new(span, SqlState::DATATYPE_MISMATCH, message));
+                }
                 let ty = result_type(builtin, &params);
                 let args = self.arguments(operands, &params)?;
                 self.check_sequence(builtin, &args, span)?;
@@ -372,6 +376,20 @@ impl<'a> Binder<'a> {
     pub(super) fn no_such_function(&self, name: &ast::QualifiedName, given: &[Type], span: Span) -> Diagnostic {
         self.no_function(name, given, &[], Wanted::Function, span)
     }
+}
+
+/// Whether a function takes any type and was given only literals without one. Those that make their arguments compatible
+/// take them for text.
+fn is_undetermined(builtin: &Builtin, operands: &[Operand]) -> bool {
+    const ANY_ARRAY: Type = Type::Array(&Type::Unknown);
+    let strict = match builtin.name {
+        "array_append" | "array_prepend" | "array_cat" | "array_remove" | "array_replace" => false,
+        "array_position" | "array_positions" => false,
+        name => matches!(name, "to_json" | "to_jsonb" | "array_fill") || builtin.args.contains(&ANY_ARRAY),
+    };
+    let mut any =
+        builtin.args.iter().zip(operands).filter(|(p, _)| matches!(**p, Type::Unknown | ANY_ARRAY)).peekable();
+    strict && !builtin.variadic && any.peek().is_some() && any.all(|(_, (e, _))| e.ty == Type::Unknown)
 }
 
 /// The least and the greatest of any type are known only where PostgreSQL knows them.

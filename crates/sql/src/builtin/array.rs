@@ -348,12 +348,11 @@ fn cat(args: &[Value]) -> Result {
     if x.is_empty() || y.is_empty() {
         return array(if x.is_empty() { b.clone() } else { a.clone() });
     }
-    let lengths = |dims: &[(usize, i32)]| dims.iter().map(|(n, _)| *n).collect::<Vec<_>>();
-    let dims = if x.len() == y.len() && lengths(&x[1..]) == lengths(&y[1..]) {
+    let dims = if x.len() == y.len() && x[1..] == y[1..] {
         std::iter::once((x[0].0 + y[0].0, x[0].1)).chain(x[1..].iter().copied()).collect()
-    } else if x.len() == y.len() + 1 && lengths(&x[1..]) == lengths(y) {
+    } else if x.len() == y.len() + 1 && x[1..] == *y {
         std::iter::once((x[0].0 + 1, x[0].1)).chain(x[1..].iter().copied()).collect()
-    } else if y.len() == x.len() + 1 && lengths(&y[1..]) == lengths(x) {
+    } else if y.len() == x.len() + 1 && y[1..] == *x {
         std::iter::once((y[0].0 + 1, y[0].1)).chain(y[1..].iter().copied()).collect()
     } else {
         let error = SqlError::new(SUBSCRIPT_ERROR, "cannot concatenate incompatible arrays");

@@ -276,15 +276,17 @@ fn overlaps(args: &[Value]) -> Result {
     if a.is_null() || c.is_null() {
         return Ok(Value::Null);
     }
-    if a > c {
-        (a, b, c, d) = (c, d, a, b);
-    }
+    // The end of the one that begins first decides, unless it is open.
+    let (early, late, late_end) = match a.cmp(&c) {
+        std::cmp::Ordering::Equal if b.is_null() || d.is_null() => return Ok(Value::Null),
+        std::cmp::Ordering::Equal => return Ok(Value::Bool(true)),
+        std::cmp::Ordering::Less => (b, c, d),
+        std::cmp::Ordering::Greater => (d, a, b),
+    };
     Ok(match () {
-        () if a == c => match b.is_null() || d.is_null() {
-            true => Value::Null,
-            false => Value::Bool(true),
-        },
-        () if b.is_null() => Value::Null,
-        () => Value::Bool(c < b),
+        () if early.is_null() => Value::Null,
+        () if late < early => Value::Bool(true),
+        () if late_end.is_null() => Value::Null,
+        () => Value::Bool(false),
     })
 }

@@ -317,8 +317,14 @@ enum Change<'a> {
 }
 
 /// Changes a tree at the end of a path; where the path leads nowhere, nothing changes.
-fn change(json: &Tree, path: &[Arc<str>], level: usize, what: Change<'_>) -> Result<Tree> {
+fn change(json: &Tree, path: &[Option<Arc<str>>], level: usize, what: Change<'_>) -> Result<Tree> {
     let Some((key, rest)) = path.split_first() else { return Ok(json.clone()) };
+    if !matches!(json, Tree::Object(_) | Tree::Array(_)) {
+        return Ok(json.clone());
+    }
+    let Some(key) = key else {
+        return error(SqlState(*b"22004"), format!("path element at position {level} is null"));
+    };
     match json {
         Tree::Object(members) => {
             let present = json.get(key);
@@ -347,7 +353,13 @@ fn change(json: &Tree, path: &[Arc<str>], level: usize, what: Change<'_>) -> Res
     }
 }
 
-fn change_element(elements: &[Tree], key: &str, rest: &[Arc<str>], level: usize, what: Change<'_>) -> Result<Tree> {
+fn change_element(
+    elements: &[Tree],
+    key: &str,
+    rest: &[Option<Arc<str>>],
+    level: usize,
+    what: Change<'_>,
+) -> Result<Tree> {
     let Some(at) = position(key) else {
         let message = format!("path element at position {level} is not an integer: \"{key}\"");
         return error(SqlState::INVALID_TEXT_REPRESENTATION, message);
@@ -374,6 +386,9 @@ fn change_element(elements: &[Tree], key: &str, rest: &[Arc<str>], level: usize,
 /// Changes at the path that the second argument is.
 fn changed(args: &[Value], what: Change<'_>) -> Result {
     let json = args.jsonb(0)?;
+    if args.array(1)?.dims.len() > 1 {
+        return error(SqlState(*b"2202E"), "wrong number of array subscripts");
+    }
     if !matches!(json, Tree::Object(_) | Tree::Array(_)) {
         let verb = match what {
             Change::Delete => "cannot delete path in scalar",
@@ -381,10 +396,17 @@ fn changed(args: &[Value], what: Change<'_>) -> Result {
         };
         return error(SqlState::INVALID_PARAMETER_VALUE, verb);
     }
-    let Some(path) = keys_of(args, 1)? else {
-        let at = args.array(1)?.elements.iter().position(Value::is_null).unwrap_or(0) + 1;
-        return error(SqlState(*b"22004"), format!("path element at position {at} is null"));
+    // In what is empty nothing can be found, so the path is not looked at.
+    let empty = matches!(json, Tree::Object(members) if members.is_empty())
+        || matches!(json, Tree::Array(elements) if elements.is_empty());
+    if empty && matches!(what, Change::Delete | Change::Set(_, false)) {
+        return Ok(Value::jsonb(json.clone()));
+    }
+    let key = |v: &Value| match v {
+        Value::Text(t) => Some(t.clone()),
+        _ => None,
     };
+    let path: Vec<Option<Arc<str>>> = args.array(1)?.elements.iter().map(key).collect();
     change(json, &path, 1, what).map(Value::jsonb)
 }
 

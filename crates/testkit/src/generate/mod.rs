@@ -8,6 +8,7 @@
 //! - [`world`] and [`concurrent_world`]: the same on generated schemas, with every kind of statement.
 //! - [`serializable`]: two to four sessions at SERIALIZABLE. Exercises who fails for what others did.
 //! - [`locks`]: two to four sessions with table locks, advisory locks, TRUNCATE and definitions.
+//! - [`values`]: one session without tables. Exercises types, operators and functions.
 //! - [`procedures`]: routines in PL/pgSQL, called by one session or two.
 //!
 //! The same seed gives the same program on every machine. What PostgreSQL leaves open is not generated: `LIMIT` comes
@@ -24,11 +25,13 @@ mod serializable;
 mod statement;
 mod surface;
 mod trigger;
+mod values;
 mod world;
 
 pub use dice::Dice;
 pub use locks::locks;
 pub use serializable::serializable;
+pub use values::values;
 
 use crate::program::Program;
 use procedure::{Routine, Style};
@@ -55,6 +58,7 @@ pub const GENERATORS: &[Generator] = &[
     Generator { name: "world", weight: 20, generate: world },
     Generator { name: "worlds", weight: 40, generate: concurrent_world },
     Generator { name: "serializable", weight: 10, generate: serializable },
+    Generator { name: "values", weight: 10, generate: values },
     Generator { name: "locks", weight: 15, generate: locks },
 ];
 
