@@ -9,13 +9,14 @@ use std::hash::{Hash, Hasher};
 use arbtest::arbitrary::{Result, Unstructured};
 use arbtest::arbtest;
 use isolde_digest::digest_of;
-use isolde_sql::value::{Interval, cast, numeric};
+use isolde_sql::builtin::{self, Builtin, Eval};
+use isolde_sql::value::{Interval, Json, cast, numeric};
 use isolde_sql::{Type, Value};
 
 /// Any value, often one that is near another: small numbers, equal numbers of different scale, intervals of equal length.
 fn value(u: &mut Unstructured<'_>) -> Result<Value> {
     let small = |u: &mut Unstructured<'_>| u.int_in_range(-20i64..=20);
-    Ok(match u.int_in_range(0..=12)? {
+    Ok(match u.int_in_range(0..=18)? {
         0 => Value::Null,
         1 => Value::Bool(u.arbitrary()?),
         2 => Value::Int(small(u)?),
@@ -39,7 +40,32 @@ fn value(u: &mut Unstructured<'_>) -> Result<Value> {
             let (months, days) = (u.int_in_range(-2..=2)?, u.int_in_range(-60..=60)?);
             Value::Interval(Interval::new(months, days, small(u)? * 21_600_000_000))
         }
+        12 => Value::Real(*u.choose(&[0.0, -0.0, 0.1, 1e30, f32::NAN, f32::INFINITY])?),
+        13 => Value::Bpchar((*u.choose(&["a", "a  ", "a b ", "", "  "])?).into()),
+        14 => Value::bytea(u.arbitrary::<&[u8]>()?),
+        15 => Value::Time(u.int_in_range(0..=86_399_999_999)?),
+        16 => Value::jsonb(json(u, 2)?),
+        17 => {
+            let text =
+                |u: &mut Unstructured<'_>| Ok(Value::text(*u.choose(&["", "a", "NULL", "b c", "\"", "\\", "{", ","])?));
+            Value::array((0..u.int_in_range(0..=3)?).map(|_| text(u)).collect::<Result<Vec<_>>>()?)
+        }
         _ => Value::record((0..u.int_in_range(0..=3)?).map(|_| value(u)).collect::<Result<Vec<_>>>()?),
+    })
+}
+
+fn json(u: &mut Unstructured<'_>, depth: usize) -> Result<Json> {
+    let small = |u: &mut Unstructured<'_>| u.int_in_range(-3i64..=3);
+    Ok(match u.int_in_range(0..=if depth == 0 { 3 } else { 5 })? {
+        0 => Json::Null,
+        1 => Json::Bool(u.arbitrary()?),
+        2 => Json::Number(numeric::new(small(u)?.into(), u.int_in_range(0..=2)?)),
+        3 => Json::String((*u.choose(&["", "a", "b\n", "\"", "\u{1}"])?).into()),
+        4 => Json::Array((0..u.int_in_range(0..=2)?).map(|_| json(u, depth - 1)).collect::<Result<_>>()?),
+        _ => {
+            let member = |u: &mut Unstructured<'_>| Ok(((*u.choose(&["a", "b", "aa"])?).into(), json(u, depth - 1)?));
+            Json::object((0..u.int_in_range(0..=2)?).map(|_| member(u)).collect::<Result<Vec<_>>>()?)
+        }
     })
 }
 
@@ -128,6 +154,11 @@ fn text_reads_back() {
             Value::Date(_) => Type::Date,
             Value::Timestamp(_) => Type::Timestamp,
             Value::Interval(_) => Type::Interval,
+            Value::Real(_) => Type::Float4,
+            Value::Bytea(_) => Type::Bytea,
+            Value::Time(_) => Type::Time,
+            Value::Jsonb(_) => Type::Jsonb,
+            Value::Array(_) => Type::Array(&Type::Text),
             _ => return Ok(()),
         };
         let text = cast(&value, ty, Type::Text, false).unwrap();
@@ -141,11 +172,27 @@ fn text_reads_back() {
 /// Whatever text is cast to whatever type: a value or an error, never a panic.
 #[test]
 fn any_text_can_be_tried() {
-    const PIECES: [&str; 24] = [
+    const PIECES: [&str; 38] = [
         "1", "-", "2024", "-01", ":", "30", ".5", " ", "t", "p", "jan", "day", "e9", "+", "/", "bc", "pm", "99", "y",
-        "m", "infinity", "z", "é", "ago",
+        "m", "infinity", "z", "é", "ago", "{", "}", "[", "]", "(", ")", "\"", "\\", ",", "=", "x", "null", "\\u00",
+        "|",
     ];
-    const TYPES: [Type; 11] = [
+    const TYPES: [Type; 26] = [
+        Type::Float4,
+        Type::Bpchar(Some(3)),
+        Type::Bytea,
+        Type::Time,
+        Type::Timetz,
+        Type::TimestampTo(2),
+        Type::Json,
+        Type::Jsonb,
+        Type::Array(&Type::Int4),
+        Type::Array(&Type::Text),
+        Type::Array(&Type::Jsonb),
+        Type::Range(&Type::Int8),
+        Type::Range(&Type::Date),
+        Type::Range(&Type::Timestamp),
+        Type::Range(&Type::Numeric(None)),
         Type::Bool,
         Type::Int2,
         Type::Int8,
@@ -164,6 +211,19 @@ fn any_text_can_be_tried() {
         for to in TYPES {
             let _ = cast(&Value::text(text.as_str()), Type::Text, to, false);
         }
+        let values = [Value::text("1-x, {t} 2024"), Value::text(text)];
+        let of_two_texts = |f: &&Builtin| f.args == [Type::Text, Type::Text];
+        for function in builtin::functions().filter(of_two_texts) {
+            if let Eval::Pure(eval) = function.eval {
+                let _ = eval(&values);
+            }
+        }
         Ok(())
     });
+}
+
+/// Rows are made of values and copied about all the time: a new type must not make them larger.
+#[test]
+fn values_stay_small() {
+    assert!(std::mem::size_of::<Value>() <= 32, "a value has {} bytes", std::mem::size_of::<Value>());
 }

@@ -172,7 +172,7 @@ fn build_array_b(args: &[Value]) -> Result {
 
 /// Keys and values in turn; what is wrong is said as the function of this name says it.
 fn key_values<'a>(args: &'a [Value], function: &str) -> Result<Vec<(Arc<str>, &'a Value)>> {
-    if args.len() % 2 != 0 {
+    if !args.len().is_multiple_of(2) {
         let error = crate::SqlError::new(SqlState::INVALID_PARAMETER_VALUE, ODD);
         let hint = format!("The arguments of {function}() must consist of alternating keys and values.");
         return Err(error.hint(hint));

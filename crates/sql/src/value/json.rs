@@ -290,8 +290,11 @@ pub fn check(text: &str) -> Result<(), SqlError> {
     scanner.end()
 }
 
+/// Keys, and values as they were written.
+pub type RawMembers<'a> = Vec<(Arc<str>, &'a str)>;
+
 /// The members of the object that a `json` text is, in its order, each value as it was written; `None` if it is none.
-pub fn raw_members(text: &str) -> Result<Option<Vec<(Arc<str>, &str)>>, SqlError> {
+pub fn raw_members(text: &str) -> Result<Option<RawMembers<'_>>, SqlError> {
     let mut scanner = Scanner { text, at: 0, depth: 0, verbatim: true };
     if !scanner.opens('{') {
         return Ok(None);

@@ -31,11 +31,11 @@ pub struct Bound {
 impl Range {
     /// The range with these bounds, in its one form.
     pub fn new(lower: Bound, upper: Bound) -> Result<Range, SqlError> {
-        if let (Some(a), Some(b)) = (&lower.value, &upper.value) {
-            if a > b {
-                let message = "range lower bound must be less than or equal to range upper bound";
-                return Err(SqlError::new(SqlState(*b"22000"), message));
-            }
+        if let (Some(a), Some(b)) = (&lower.value, &upper.value)
+            && a > b
+        {
+            let message = "range lower bound must be less than or equal to range upper bound";
+            return Err(SqlError::new(SqlState(*b"22000"), message));
         }
         let (lower, upper) = (lower.canonical(true)?, upper.canonical(false)?);
         let empty = match (&lower.value, &upper.value) {
