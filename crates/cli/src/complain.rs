@@ -58,7 +58,7 @@ fn draw(error: &ScenarioError, look: Look) -> String {
     let span = fitting(&error.text, diagnostic.span.start as usize, diagnostic.span.end as usize);
     let char_set = if look.lines { CharSet::Unicode } else { CharSet::Ascii };
     let config = Config::default().with_color(look.color).with_char_set(char_set).with_index_type(IndexType::Byte);
-    let file = error.file.as_str();
+    let file = &*error.file;
     // What to try stands right below the place.
     let label = Label::new((file, span.clone())).with_color(ariadne::Color::Red);
     let report = Report::build(ReportKind::Custom("error", ariadne::Color::Red), (file, span))

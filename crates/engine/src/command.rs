@@ -227,7 +227,7 @@ impl SessionHost<'_> {
         }
         let value = (!value.is_null()).then(|| value.to_string());
         let local = matches!(local, Value::Bool(true));
-        set(self.session, &name.to_string(), value.as_deref(), local).map(|shown| Value::text(shown))
+        set(self.session, &name.to_string(), value.as_deref(), local).map(Value::text)
     }
 
     /// `pg_notify(channel, payload)`

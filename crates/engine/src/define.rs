@@ -8,9 +8,9 @@ pub(crate) mod frame;
 mod types;
 
 use isolde_sql::SqlError;
+use isolde_sql::Type;
 use isolde_sql::catalog::{Catalog, Trigger};
 use isolde_sql::typed::Define;
-use isolde_sql::Type;
 
 use crate::machine::Machine;
 

@@ -157,7 +157,8 @@ impl Database {
                         let change = s.transaction.as_ref()?.writes.get(&target.row)?;
                         Some(isolde_digest::tagged(0x70, change.after.as_ref().map(|t| &t.values)))
                     });
-                    let fate = (target.seen.is_some(), target.follows, target.is_lost(&self.committed));
+                    // Who keeps no snapshot cannot be refused, however the row has changed.
+                    let fate = target.seen.map(|_| (target.follows, target.is_lost(&self.committed)));
                     (id, self.content(target.row), pending, target.wants, fate).hash(h);
                 }
                 Target::Heavy { key, mode, scope } => (id, key, mode, scope).hash(h),

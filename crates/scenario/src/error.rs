@@ -9,7 +9,7 @@ use isolde_sql::Diagnostic;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScenarioError {
     /// The file it stands in.
-    pub file: String,
+    pub file: Arc<str>,
     /// The text of that file.
     pub text: Arc<str>,
     /// What is wrong; its span is relative to `text`.

@@ -6,7 +6,6 @@
 mod merge;
 mod names;
 
-
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};

@@ -50,7 +50,9 @@ pub(crate) fn table_locks(catalog: &Catalog, statement: &StatementKind) -> Box<[
                 }
             }
         }
-        StatementKind::Truncate(truncate) => truncate.tables.iter().for_each(|t| locks.add(*t, TableLockMode::AccessExclusive)),
+        StatementKind::Truncate(truncate) => {
+            truncate.tables.iter().for_each(|t| locks.add(*t, TableLockMode::AccessExclusive))
+        }
         StatementKind::LockTable { tables, mode, .. } => tables.iter().for_each(|t| locks.add(*t, *mode)),
         StatementKind::Define(define) => {
             of_definition(catalog, define).into_iter().for_each(|(table, mode)| locks.add(table, mode));

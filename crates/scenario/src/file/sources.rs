@@ -81,7 +81,7 @@ impl Sources {
                 let local = |at: u32| at.saturating_sub(file.start).min(file.text.len() as u32);
                 let span = Span { start: local(diagnostic.span.start), end: local(diagnostic.span.end) };
                 let diagnostic = Diagnostic { span, ..diagnostic };
-                ScenarioError { file: file.name.to_string(), text: file.text.clone(), diagnostic }
+                ScenarioError { file: file.name.to_string().into(), text: file.text.clone(), diagnostic }
             }
         }
     }

@@ -107,7 +107,7 @@ impl Spec {
     /// Reads a spec file.
     pub fn parse(file: &str, text: &str) -> Result<Spec, ScenarioError> {
         parse::parse(file, text).map_err(|diagnostic| ScenarioError {
-            file: file.to_string(),
+            file: file.into(),
             text: text.into(),
             diagnostic,
         })
@@ -145,7 +145,7 @@ impl Spec {
 
     /// A mistake at a place of the file.
     fn mistake(&self, diagnostic: Diagnostic) -> ScenarioError {
-        ScenarioError { file: self.file.clone(), text: self.text.clone(), diagnostic }
+        ScenarioError { file: self.file.as_str().into(), text: self.text.clone(), diagnostic }
     }
 
     /// The file has more interleavings than are run.

@@ -89,8 +89,7 @@ impl Binder<'_> {
                 return Err(Diagnostic::new(alter.table.name.span, SqlState::WRONG_OBJECT_TYPE, message));
             }
         };
-        let alter =
-            ast::AlterObject { object, if_exists: alter.if_exists, name: alter.table.clone(), action };
+        let alter = ast::AlterObject { object, if_exists: alter.if_exists, name: alter.table.clone(), action };
         self.alter_object(&alter, "ALTER TABLE").map(Some)
     }
 
@@ -363,9 +362,8 @@ impl Binder<'_> {
     ) -> Result<()> {
         let table = &work.draft.table;
         let (column, shown) = (&table.columns[at], format!("column \"{}\" of relation \"{}\"", name.name, table.name));
-        let fail = |message: String| {
-            Err(Diagnostic::new(name.span, SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message))
-        };
+        let fail =
+            |message: String| Err(Diagnostic::new(name.span, SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message));
         self.identity_type(column, name.span)?;
         if column.identity.is_some() {
             return fail(format!("{shown} is already an identity column"));
@@ -416,10 +414,8 @@ impl Binder<'_> {
                 converted.ok_or_else(|| {
                     let message =
                         format!("column \"{}\" cannot be cast automatically to type {}", name.name, to.base());
-                    Diagnostic::new(name.span, SqlState::DATATYPE_MISMATCH, message).hint(format!(
-                        "You might need to specify \"USING {}::{}\".",
-                        name.name, to
-                    ))
+                    Diagnostic::new(name.span, SqlState::DATATYPE_MISMATCH, message)
+                        .hint(format!("You might need to specify \"USING {}::{}\".", name.name, to))
                 })?
             }
             Some(expr) => {
@@ -442,11 +438,8 @@ impl Binder<'_> {
         work.rows_mut()[at] = value;
         if let Some(default) = work.draft.table.columns[at].default.clone() {
             let converted = self.convert(default, to, CastLevel::Assignment, name.span)?.ok_or_else(|| {
-                let message = format!(
-                    "default for column \"{}\" cannot be cast automatically to type {}",
-                    name.name,
-                    to.base()
-                );
+                let message =
+                    format!("default for column \"{}\" cannot be cast automatically to type {}", name.name, to.base());
                 Diagnostic::new(name.span, SqlState::DATATYPE_MISMATCH, message)
             })?;
             work.draft.table.columns[at].default = Some(converted);
@@ -470,7 +463,10 @@ impl Binder<'_> {
     fn rebind(&mut self, at: usize, name: &Ident, work: &mut Alteration) -> Result<()> {
         let table = work.draft.table.clone();
         let stale = |_: Diagnostic| {
-            Diagnostic::unsupported(name.span, "ALTER COLUMN ... TYPE of a column whose constraints name it as it was before a RENAME")
+            Diagnostic::unsupported(
+                name.span,
+                "ALTER COLUMN ... TYPE of a column whose constraints name it as it was before a RENAME",
+            )
         };
         for check in work.draft.table.checks.iter_mut().filter(|c| mentions(&c.expr, at)) {
             let source = check.source.clone();

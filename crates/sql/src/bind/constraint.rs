@@ -99,7 +99,13 @@ impl Draft {
     }
 
     /// A given name that must be new, or one made up.
-    pub(super) fn name(&mut self, given: Option<&Ident>, columns: &[usize], suffix: &str, is_index: bool) -> Result<Arc<str>> {
+    pub(super) fn name(
+        &mut self,
+        given: Option<&Ident>,
+        columns: &[usize],
+        suffix: &str,
+        is_index: bool,
+    ) -> Result<Arc<str>> {
         let Some(given) = given else {
             let names = self.column_names(columns);
             let names: Vec<&str> = names.iter().map(|n| &**n).collect();
@@ -299,9 +305,8 @@ impl Binder<'_> {
 
     /// A condition over one row of a table.
     pub(super) fn check_condition(&mut self, expr: &ast::Expr, table: &Table) -> Result<crate::typed::Expr> {
-        let condition = self.over_row(table, expr.span, |b| {
-            b.in_clause("check constraints", |b| b.condition(expr, "CHECK"))
-        })?;
+        let condition =
+            self.over_row(table, expr.span, |b| b.in_clause("check constraints", |b| b.condition(expr, "CHECK")))?;
         let mut subquery = false;
         condition.walk(0, &mut |e, _| subquery |= e.subquery().is_some());
         if subquery {
@@ -371,10 +376,8 @@ impl Binder<'_> {
         let on_delete_columns = referenced(&draft.table, &references.on_delete_columns)?;
         if let Some(at) = on_delete_columns.iter().position(|c| !columns.contains(c)) {
             let name = &references.on_delete_columns[at];
-            let message = format!(
-                "column \"{}\" referenced in ON DELETE SET action must be part of foreign key",
-                name.name
-            );
+            let message =
+                format!("column \"{}\" referenced in ON DELETE SET action must be part of foreign key", name.name);
             return Err(Diagnostic::new(name.span, SqlState::INVALID_COLUMN_REFERENCE, message));
         }
         for (child, key) in columns.iter().zip(&parent_columns) {

@@ -87,12 +87,7 @@ impl Binder<'_> {
     }
 
     /// Whether a relation of this name exists: then an error, or nothing to do if that is fine.
-    pub(super) fn is_taken(
-        &self,
-        name: &ast::QualifiedName,
-        fine: bool,
-        tag: &'static str,
-    ) -> Result<Option<Define>> {
+    pub(super) fn is_taken(&self, name: &ast::QualifiedName, fine: bool, tag: &'static str) -> Result<Option<Define>> {
         let schema = self.target_schema(name)?;
         let name = &name.name;
         if !self.catalog.is_relation(&key(schema.as_deref(), &name.name)) {
@@ -232,10 +227,8 @@ impl Binder<'_> {
         }
         let (ty, name, from) = (table.columns[at].ty, &table.columns[at].name, bound.ty);
         self.convert(bound, ty, CastLevel::Assignment, source.span)?.ok_or_else(|| {
-            let message = format!(
-                "column \"{name}\" is of type {ty} but default expression is of type {}",
-                from.base()
-            );
+            let message =
+                format!("column \"{name}\" is of type {ty} but default expression is of type {}", from.base());
             Diagnostic::new(source.span, SqlState::DATATYPE_MISMATCH, message)
                 .hint("You will need to rewrite or cast the expression.")
         })

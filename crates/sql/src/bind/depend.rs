@@ -114,11 +114,8 @@ impl Doomed {
     /// The edits that drop everything, dependents first.
     pub(super) fn edits(&self, catalog: &Catalog) -> Vec<Edit> {
         let mut edits = Vec::new();
-        let dropped: BTreeSet<TableId> = self
-            .objects
-            .iter()
-            .filter_map(|(o, _)| if let Object::Table(id) = o { Some(*id) } else { None })
-            .collect();
+        let dropped: BTreeSet<TableId> =
+            self.objects.iter().filter_map(|(o, _)| if let Object::Table(id) = o { Some(*id) } else { None }).collect();
         let mut changed: std::collections::BTreeMap<TableId, crate::catalog::Table> = Default::default();
         for (object, _) in self.objects.iter().rev() {
             let mut change = |id: &TableId, act: &mut dyn FnMut(&mut crate::catalog::Table)| {
@@ -203,7 +200,8 @@ fn dependents(catalog: &Catalog, object: &Object) -> Vec<(Object, bool)> {
         Object::Column(id, column) => {
             let table = catalog.table(*id);
             let name = &table.columns[*column].name;
-            for sequence in catalog.sequences().filter(|s| s.owner.as_ref().is_some_and(|(t, c)| t == id && c == name)) {
+            for sequence in catalog.sequences().filter(|s| s.owner.as_ref().is_some_and(|(t, c)| t == id && c == name))
+            {
                 found.push((Object::Sequence(sequence.name.clone()), true));
             }
             for index in table.indexes.iter().filter(|i| i.mentions().contains(column)) {

@@ -74,7 +74,9 @@ impl Binder<'_> {
         }
         let width = match &insert.source {
             InsertSource::DefaultValues => 0,
-            InsertSource::Query(query) => plain_values(query).and_then(|rows| rows.first()).map_or(usize::MAX, Vec::len),
+            InsertSource::Query(query) => {
+                plain_values(query).and_then(|rows| rows.first()).map_or(usize::MAX, Vec::len)
+            }
         };
         let span = insert.table.name.span;
         let names = through.view.columns.iter().take(width).map(|(name, _)| Ident { name: name.clone(), span });
@@ -84,7 +86,8 @@ impl Binder<'_> {
     /// Puts the target in front of FROM, under the view's names if it is written through one.
     fn target_through(&mut self, table: &Table, view: &Option<Through<'_>>, alias: Option<&Ident>) -> Result<From> {
         let Some(through) = view else { return self.target(table, alias) };
-        let from = self.target(table, Some(alias.unwrap_or(&Ident { name: through.view.name.clone(), span: Span::default() })))?;
+        let from = self
+            .target(table, Some(alias.unwrap_or(&Ident { name: through.view.name.clone(), span: Span::default() })))?;
         let level = self.level();
         if let Some(rel) = level.rels.last_mut() {
             rel.columns = through.view.columns.clone();
@@ -289,7 +292,9 @@ impl Binder<'_> {
         }
         let same =
             |index: &[usize]| index.iter().all(|c| columns.contains(c)) && columns.iter().all(|c| index.contains(c));
-        let found: Vec<usize> = unique_indexes(table).filter(|i| table.indexes[*i].is_plain() && same(&table.indexes[*i].columns)).collect();
+        let found: Vec<usize> = unique_indexes(table)
+            .filter(|i| table.indexes[*i].is_plain() && same(&table.indexes[*i].columns))
+            .collect();
         if found.is_empty() {
             let message = "there is no unique or exclusion constraint matching the ON CONFLICT specification";
             return Err(Diagnostic::new(span, SqlState::INVALID_COLUMN_REFERENCE, message));

@@ -54,9 +54,9 @@ impl Binder<'_> {
             DropObject::MaterializedView => table.filter(|t| t.materialized.is_some()).map(|t| Object::Table(t.id)),
             DropObject::View => catalog.find_view(schema, bare).map(|v| Object::View(v.key())),
             DropObject::Sequence => catalog.find_sequence(schema, bare).map(|s| Object::Sequence(s.name.clone())),
-            DropObject::Index => self.index_named(schema, bare).map(|(t, at)| {
-                Object::Constraint(t.id, t.indexes[at].name.clone())
-            }),
+            DropObject::Index => {
+                self.index_named(schema, bare).map(|(t, at)| Object::Constraint(t.id, t.indexes[at].name.clone()))
+            }
             DropObject::Schema => catalog.schemas().find(|s| &***s == bare).map(|s| Object::Schema(s.clone())),
             DropObject::Function | DropObject::Procedure | DropObject::Routine => {
                 return self.droppable_routine(drop, name, signature);
@@ -70,20 +70,16 @@ impl Binder<'_> {
             && column.identity.is_some()
         {
             let table = &catalog.table(*table).name;
-            let message = format!(
-                "cannot drop sequence {key} because column {} of table {table} requires it",
-                column.name
-            );
+            let message =
+                format!("cannot drop sequence {key} because column {} of table {table} requires it", column.name);
             return Err(Diagnostic::new(span, SqlState(*b"2BP01"), message)
                 .hint(format!("You can drop column {} of table {table} instead.", column.name)));
         }
         if let (DropObject::Index, Some(Object::Constraint(table, index))) = (drop.object, &object) {
             let table = catalog.table(*table);
             if table.indexes.iter().any(|i| i.name == *index && i.constraint) {
-                let message = format!(
-                    "cannot drop index {index} because constraint {index} on table {} requires it",
-                    table.name
-                );
+                let message =
+                    format!("cannot drop index {index} because constraint {index} on table {} requires it", table.name);
                 return Err(Diagnostic::new(span, SqlState(*b"2BP01"), message)
                     .hint(format!("You can drop constraint {index} on table {} instead.", table.name)));
             }
@@ -95,8 +91,11 @@ impl Binder<'_> {
         if self.is_other_kind(drop, schema, bare) {
             let article = if matches!(drop.object, DropObject::Index) { "an" } else { "a" };
             let message = format!("\"{bare}\" is not {article} {what}");
-            return Err(Diagnostic::new(span, SqlState::WRONG_OBJECT_TYPE, message)
-                .hint(format!("Use DROP {} to remove a {}.", self.right_verb(schema, bare), self.right_noun(schema, bare))));
+            return Err(Diagnostic::new(span, SqlState::WRONG_OBJECT_TYPE, message).hint(format!(
+                "Use DROP {} to remove a {}.",
+                self.right_verb(schema, bare),
+                self.right_noun(schema, bare)
+            )));
         }
         let state = match drop.object {
             DropObject::Index => SqlState::UNDEFINED_OBJECT,
@@ -186,12 +185,7 @@ impl Binder<'_> {
     }
 
     /// `table "x" does not exist, skipping`
-    fn skipped(
-        &self,
-        drop: &ast::Drop,
-        name: &ast::QualifiedName,
-        signature: Option<&[ast::TypeName]>,
-    ) -> Arc<str> {
+    fn skipped(&self, drop: &ast::Drop, name: &ast::QualifiedName, signature: Option<&[ast::TypeName]>) -> Arc<str> {
         let what = noun(drop.object);
         if let Some(schema) = &name.schema
             && !self.catalog.has_schema(&schema.name)

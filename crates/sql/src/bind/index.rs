@@ -71,7 +71,14 @@ impl Binder<'_> {
             }
             let shown = create.keys.iter().map(|key| key_text(key).into()).collect();
             let source = Arc::new(create.clone());
-            Arc::new(SpecialIndex { keys: exprs, shown, filter, columns: mentioned, source, compiled: Default::default() })
+            Arc::new(SpecialIndex {
+                keys: exprs,
+                shown,
+                filter,
+                columns: mentioned,
+                source,
+                compiled: Default::default(),
+            })
         });
         Ok(Index {
             name: "".into(),
@@ -86,9 +93,8 @@ impl Binder<'_> {
     }
 
     fn index_filter(&mut self, table: &Table, filter: &ast::Expr) -> Result<Expr> {
-        let bound = self.over_row(table, filter.span, |b| {
-            b.in_clause("index predicates", |b| b.condition(filter, "WHERE"))
-        })?;
+        let bound =
+            self.over_row(table, filter.span, |b| b.in_clause("index predicates", |b| b.condition(filter, "WHERE")))?;
         self.fit_for_index(bound, filter, "index predicate", "index predicates")
     }
 

@@ -167,9 +167,7 @@ impl Binder<'_> {
             S::CreateSchema(create) => StatementKind::Define(self.create_schema(create)?),
             S::AlterTable(alter) => StatementKind::Define(self.alter_table(alter)?),
             S::AlterSequence(alter) => StatementKind::Define(self.alter_sequence(alter)?),
-            S::AlterObject(alter) => {
-                StatementKind::Define(self.alter_object(alter, drop::alter_tag(alter.object))?)
-            }
+            S::AlterObject(alter) => StatementKind::Define(self.alter_object(alter, drop::alter_tag(alter.object))?),
             S::Copy(copy) => StatementKind::Insert(self.copy(copy)?),
             S::SetConstraints(set) => StatementKind::SetConstraints(self.set_constraints(set)?),
             S::Ignored(ignored) => {

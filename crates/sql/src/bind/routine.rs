@@ -241,7 +241,10 @@ impl Binder<'_> {
             or_replace: create.or_replace,
             span,
         };
-        let same = self.catalog.routines_by_name(&def.name).find(|(_, r)| r.schema == def.schema && r.input_types().eq(def.input_types()));
+        let same = self
+            .catalog
+            .routines_by_name(&def.name)
+            .find(|(_, r)| r.schema == def.schema && r.input_types().eq(def.input_types()));
         if same.is_some() && !def.or_replace {
             let what = if def.procedure { "procedure" } else { "function" };
             let message = format!("{what} \"{}\" already exists with same argument types", def.name);

@@ -170,8 +170,9 @@ impl Binder<'_> {
             [schema, table, column] => (Some(schema.clone()), table, column),
             _ => {
                 let message = "invalid OWNED BY option";
-                return Err(Diagnostic::syntax(options.span, message)
-                    .hint("Specify OWNED BY table.column or OWNED BY NONE."));
+                return Err(
+                    Diagnostic::syntax(options.span, message).hint("Specify OWNED BY table.column or OWNED BY NONE.")
+                );
             }
         };
         let table = self.table(&ast::QualifiedName { schema, name: table.clone() })?;

@@ -38,14 +38,7 @@ impl<'a> Binder<'a> {
             }
             self.is_taken(&create.name, false, "CREATE VIEW")?;
         }
-        let view = View {
-            schema,
-            name: name.name.clone(),
-            columns,
-            query: Arc::new(query),
-            check: create.check,
-            uses,
-        };
+        let view = View { schema, name: name.name.clone(), columns, query: Arc::new(query), check: create.check, uses };
         if view.check.is_some()
             && let Err(reason) = super::updatable::base(self.catalog, &view)
         {

@@ -71,7 +71,8 @@ impl Display for ColumnAction {
             ColumnAction::DropNotNull => f.write_str("DROP NOT NULL"),
             ColumnAction::AddIdentity(identity) => write!(f, "ADD {identity}"),
             ColumnAction::SetIdentity { always, options } => {
-                let generated = always.map(|yes| format!("SET GENERATED {}", if yes { "ALWAYS" } else { "BY DEFAULT" }));
+                let generated =
+                    always.map(|yes| format!("SET GENERATED {}", if yes { "ALWAYS" } else { "BY DEFAULT" }));
                 let set = options.parts().into_iter().map(|part| match part.starts_with("RESTART") {
                     true => part,
                     false => format!("SET {part}"),

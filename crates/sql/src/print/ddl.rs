@@ -5,9 +5,9 @@ use std::fmt::{self, Display, Formatter};
 use super::expr::{At, Level};
 use super::{Clause, commas};
 use crate::ast::{
-    ColumnConstraint, ColumnConstraintKind, ColumnDef, ConstraintOptions, CreateIndex, CreateRoutine, CreateTable, Drop,
-    DropObject, Expr, ExprKind, Ident, LikeClause, Param, ParamMode, References, ReferentialAction, Returns, RoutineBody,
-    TableConstraint, TableConstraintKind, Volatility,
+    ColumnConstraint, ColumnConstraintKind, ColumnDef, ConstraintOptions, CreateIndex, CreateRoutine, CreateTable,
+    Drop, DropObject, Expr, ExprKind, Ident, LikeClause, Param, ParamMode, References, ReferentialAction, Returns,
+    RoutineBody, TableConstraint, TableConstraintKind, Volatility,
 };
 
 impl Display for CreateTable {

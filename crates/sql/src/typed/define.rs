@@ -7,8 +7,8 @@
 use std::sync::Arc;
 
 use super::{Expr, Query};
-use crate::types::UserType;
 use crate::catalog::{Catalog, RoutineDef, RoutineId, Sequence, Table, TableId, Trigger, View};
+use crate::types::UserType;
 
 /// DDL.
 #[derive(Clone, Debug)]
@@ -17,15 +17,28 @@ pub enum Define {
     /// A routine; its body is bound when first called, as PostgreSQL does.
     Routine(Box<RoutineDef>),
     /// A trigger, or another of its name in its place.
-    Trigger { table: TableId, trigger: Box<Trigger> },
-    DropTrigger { table: TableId, name: Arc<str> },
+    Trigger {
+        table: TableId,
+        trigger: Box<Trigger>,
+    },
+    DropTrigger {
+        table: TableId,
+        name: Arc<str>,
+    },
     /// One trigger, or all of the table's, fires or does not.
-    SwitchTriggers { table: TableId, name: Option<Arc<str>>, enabled: bool },
+    SwitchTriggers {
+        table: TableId,
+        name: Option<Arc<str>>,
+        enabled: bool,
+    },
     /// CREATE TYPE or CREATE DOMAIN
     Type(UserType),
     /// ALTER TYPE: the new definition of the type with this name.
     AlterType(Arc<str>, UserType),
-    DropType { names: Vec<Arc<str>>, domain: bool },
+    DropType {
+        names: Vec<Arc<str>>,
+        domain: bool,
+    },
     Change(Arc<Change>),
 }
 
@@ -164,7 +177,9 @@ impl Define {
                 t.triggers.push((**trigger).clone());
                 t.triggers.sort_by(|a, b| a.name.cmp(&b.name));
             }),
-            Define::DropTrigger { table, name } => catalog.alter_table(*table, |t| t.triggers.retain(|x| x.name != *name)),
+            Define::DropTrigger { table, name } => {
+                catalog.alter_table(*table, |t| t.triggers.retain(|x| x.name != *name))
+            }
             Define::SwitchTriggers { table, name, enabled } => catalog.alter_table(*table, |t| {
                 let named = t.triggers.iter_mut().filter(|t| name.as_ref().is_none_or(|n| t.name == *n));
                 named.for_each(|t| t.enabled = *enabled);

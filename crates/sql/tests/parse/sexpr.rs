@@ -45,11 +45,15 @@ pub(crate) fn statement(statement: &Statement) -> String {
             [
                 flag(d.if_exists, "if-exists"),
                 names(&d.names),
-                list(&d.signatures, |s| s.as_ref().map_or(String::new(), |types| format!("{:?}", list(types, |t| t.to_string())))),
+                list(&d.signatures, |s| {
+                    s.as_ref().map_or(String::new(), |types| format!("{:?}", list(types, |t| t.to_string())))
+                }),
                 flag(d.cascade, "cascade"),
             ],
         ),
-        StatementKind::Truncate(tables) => node("truncate", [names(&tables.tables), flag(tables.restart, "restart"), flag(tables.cascade, "cascade")]),
+        StatementKind::Truncate(tables) => {
+            node("truncate", [names(&tables.tables), flag(tables.restart, "restart"), flag(tables.cascade, "cascade")])
+        }
         StatementKind::LockTable(lock) => {
             node("lock-table", [names(&lock.tables), lock.mode.to_string(), flag(lock.nowait, "nowait")])
         }
@@ -377,7 +381,9 @@ fn column_constraint(c: &ColumnConstraint) -> String {
         ColumnConstraintKind::Null => "null".into(),
         ColumnConstraintKind::NotNull => "not-null".into(),
         ColumnConstraintKind::Default(e) => node("default", [expr(e)]),
-        ColumnConstraintKind::Identity(identity) => node("identity", [flag(identity.always, "always"), identity.options.to_string().trim().to_string()]),
+        ColumnConstraintKind::Identity(identity) => {
+            node("identity", [flag(identity.always, "always"), identity.options.to_string().trim().to_string()])
+        }
         ColumnConstraintKind::Generated(e) => node("generated", [expr(e)]),
         ColumnConstraintKind::Check(e) => node("check", [expr(e)]),
         ColumnConstraintKind::PrimaryKey => "primary-key".into(),

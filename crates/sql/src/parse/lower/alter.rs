@@ -27,10 +27,9 @@ impl Lower {
     fn alter_action(&self, action: &cst::AlterTableAction) -> Result<AlterAction> {
         use cst::AlterTableAction as A;
         Ok(match action {
-            A::AddColumn(add) => AlterAction::AddColumn {
-                if_not_exists: add.if_not_exists().is_some(),
-                def: self.added_column(add)?,
-            },
+            A::AddColumn(add) => {
+                AlterAction::AddColumn { if_not_exists: add.if_not_exists().is_some(), def: self.added_column(add)? }
+            }
             A::DropColumn(drop) => AlterAction::DropColumn {
                 name: self.ident(&self.need(drop.column_name_ref(), drop)?),
                 if_exists: drop.if_exists().is_some(),
@@ -52,9 +51,9 @@ impl Lower {
                 if_exists: drop.if_exists().is_some(),
                 cascade: cascades(drop.drop_behavior()),
             },
-            A::ValidateConstraint(validate) => {
-                AlterAction::ValidateConstraint(self.name_or_ident(&self.need(validate.constraint_name_ref(), validate)?)?.name)
-            }
+            A::ValidateConstraint(validate) => AlterAction::ValidateConstraint(
+                self.name_or_ident(&self.need(validate.constraint_name_ref(), validate)?)?.name,
+            ),
             A::AlterConstraint(alter) => {
                 let name = self.name_or_ident(&self.need(alter.constraint_name_ref(), alter)?)?.name;
                 AlterAction::AlterConstraint(name, self.constraint_options(alter)?.deferral)

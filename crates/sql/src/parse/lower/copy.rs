@@ -222,7 +222,9 @@ mod tests {
 
     fn shown(format: &CopyFormat, data: &str) -> Vec<String> {
         let rows = rows(format, data, Span::default()).unwrap_or_default();
-        rows.iter().map(|row| row.iter().map(|f| f.as_deref().unwrap_or("<null>")).collect::<Vec<_>>().join("|")).collect()
+        rows.iter()
+            .map(|row| row.iter().map(|f| f.as_deref().unwrap_or("<null>")).collect::<Vec<_>>().join("|"))
+            .collect()
     }
 
     #[test]

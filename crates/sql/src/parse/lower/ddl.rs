@@ -80,7 +80,9 @@ impl Lower {
                 P::PropertyIndexes(_) => clause.indexes = including,
                 P::PropertyIdentity(_) => clause.identity = including,
                 P::PropertyGenerated(_) => clause.generated = including,
-                P::PropertyComments(_) | P::PropertyCompression(_) | P::PropertyStatistics(_)
+                P::PropertyComments(_)
+                | P::PropertyCompression(_)
+                | P::PropertyStatistics(_)
                 | P::PropertyStorage(_) => {}
             }
         }

@@ -46,8 +46,8 @@ use super::Fragment;
 use crate::ast::{Expr, ExprKind, Ident, QualifiedName, Query, QueryBody, SelectItem, Statement, StatementKind};
 use crate::error::{Diagnostic, Span};
 
-pub(crate) use copy::rows as copy_rows;
 pub(crate) use call::plain as plain_call;
+pub(crate) use copy::rows as copy_rows;
 pub(crate) use query::bare as bare_query;
 pub(crate) use split::split;
 

@@ -4,8 +4,7 @@ use squawk_syntax::ast::{self as cst, AstNode};
 
 use super::{Lower, Result};
 use crate::ast::{
-    CheckOption, CreateSchema, CreateTableAs, CreateView, Query, Refresh, SetConstraints, Statement,
-    StatementKind,
+    CheckOption, CreateSchema, CreateTableAs, CreateView, Query, Refresh, SetConstraints, Statement, StatementKind,
 };
 
 impl Lower {
