@@ -18,7 +18,7 @@ use isolde_sql::typed::{Change, CursorCommand, Define, StatementKind, Transactio
 use isolde_sql::{Row, SqlError, SqlState, Value};
 
 use crate::database::Database;
-use crate::eval::{self, CallResult, Calls, Context, Env, Interrupt};
+use crate::eval::{self, CallResult, Calls, Context, Env, Inner, Interrupt};
 use crate::exec::{Produced, Running, Stop};
 use crate::footprint::{Footprint, LockEvent, LockEventKind, SnapshotTaken};
 use crate::host::SessionHost;
@@ -278,14 +278,18 @@ impl<'a> Machine<'a> {
     }
 
     /// Runs a query inside the statement at the top, with its snapshot; the rows go to the statement.
-    fn enter_query(&mut self, query: Arc<Prepared>, params: &[Value], run: Running) -> Ran {
+    fn enter_query(&mut self, query: Inner, params: &[Value], run: Running) -> Ran {
         if self.transaction().read_only {
             self.mark_entered(run);
             return self.fail(read_only("SELECT FOR UPDATE"));
         }
-        let inner = Running::new(run.view.clone(), run.start);
+        let mut inner = Running::new(run.view.clone(), run.start);
+        let around = run.withs.own.clone().filter(|_| query.reads_with);
+        inner.calls = Calls::knowing(if query.reads_with { run.calls.withs() } else { &[] });
+        inner.withs = WithScope { own: query.statement.plan.withs(), around };
         self.mark_entered(run);
-        let frame = StatementFrame { running: Some(Box::new(inner)), ..StatementFrame::new(query, params.into()) };
+        let params = query.params.unwrap_or_else(|| params.into());
+        let frame = StatementFrame { running: Some(Box::new(inner)), ..StatementFrame::new(query.statement, params) };
         self.session.frames.push(Frame::Statement(frame));
         Ran::On
     }

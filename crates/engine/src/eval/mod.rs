@@ -71,11 +71,21 @@ pub(crate) enum Interrupt {
     /// It needs the result of this routine.
     Call(RoutineId, Vec<Value>),
     /// It needs the rows of this query, which locks them.
-    Lock(Arc<Prepared>),
+    Lock(Inner),
     /// It waits for this inside a function.
     Wait(Target),
     /// It needs the rows of this statement of WITH, to be kept in this slot.
     With(usize, Arc<Prepared>),
+}
+
+/// A query inside a statement that must be run as a statement itself.
+#[derive(Clone, Debug)]
+pub(crate) struct Inner {
+    pub(crate) statement: Arc<Prepared>,
+    /// Its parameters, if they are not those of the statement around it.
+    pub(crate) params: Option<Arc<[Value]>>,
+    /// It reads WITH queries of the statement around it.
+    pub(crate) reads_with: bool,
 }
 
 impl From<SqlError> for Interrupt {

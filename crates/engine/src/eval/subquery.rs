@@ -10,8 +10,8 @@ use isolde_sql::{Row, SqlError, SqlState, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use super::{CallResult, Context, Env, Interrupt, apply, operand, values};
-use crate::plan::expr::{Operator, Quantified, Subquery};
+use super::{CallResult, Context, Env, Inner, Interrupt, apply, operand, values};
+use crate::plan::expr::{LockingSubquery, Operator, Quantified, Subquery};
 use crate::query;
 
 /// What one execution of a query remembers.
@@ -91,9 +91,24 @@ fn run(ctx: &mut Context<'_>, env: &Env<'_>, query: &Subquery, wanted: u64) -> R
         Some(locking) => match ctx.calls.next() {
             Some(CallResult::Rows(rows)) => Ok(rows),
             Some(CallResult::Value(_)) => unreachable!("calls are met in the order in which they were made"),
-            None => Err(Interrupt::Lock(locking.clone())),
+            None => Err(Interrupt::Lock(inner(ctx, env, locking)?)),
         },
     }
+}
+
+/// A locking subquery, ready to be run as a statement: with what it takes from the rows at hand.
+fn inner(ctx: &mut Context<'_>, env: &Env<'_>, locking: &LockingSubquery) -> Result<Inner, Interrupt> {
+    if locking.reads_with && env.outer.is_some() {
+        return Err(query::locks_where_it_cannot_wait().into());
+    }
+    let statement = locking.statement.clone();
+    if locking.taken.is_empty() {
+        return Ok(Inner { statement, params: None, reads_with: locking.reads_with });
+    }
+    let kept = (0..locking.kept).map(|slot| ctx.params.get(slot).cloned().unwrap_or(Value::Null));
+    let mut params: Vec<Value> = kept.collect();
+    params.extend(values(ctx, env, &locking.taken)?);
+    Ok(Inner { statement, params: Some(params.into()), reads_with: locking.reads_with })
 }
 
 /// The rows that a statement starts from.

@@ -29,7 +29,7 @@ use isolde_sql::catalog::RoutineId;
 use isolde_sql::typed::{OutputColumn, StatementKind};
 use isolde_sql::{Row, SqlError, Value};
 
-use crate::eval::{Calls, Interrupt};
+use crate::eval::{Calls, Inner, Interrupt};
 use crate::lock::{RowRef, Target};
 use crate::machine::Machine;
 use crate::plan::{WithPlan, WithScope};
@@ -120,7 +120,7 @@ pub(crate) enum Stop {
     /// It needs the answer of a trigger's function.
     Trigger(Box<trigger::Call>),
     /// It needs the rows of a query inside it, which locks them.
-    Query(Arc<Prepared>),
+    Query(Inner),
     /// It needs a statement of its WITH clause to run, whose rows go to a slot.
     With(usize, Arc<Prepared>),
 }

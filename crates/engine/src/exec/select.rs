@@ -16,8 +16,9 @@ impl Machine<'_> {
     /// The scan and the row phase of a locking query.
     pub(super) fn lock_rows(&mut self, plan: &LockingPlan, params: &[Value], run: &mut Running) -> Result<(), Stop> {
         if run.input.is_none() {
+            let withs = run.withs.clone();
             let (candidates, limit, offset) = self.with_context(&run.view.tables, params, &mut run.calls, |ctx| {
-                query::locking_candidates(ctx, &plan.query)
+                query::locking_candidates(ctx, &plan.query, &withs)
             })?;
             self.footprint.reads.iter_mut().for_each(|r| r.current = true);
             run.calls.clear();
@@ -30,8 +31,9 @@ impl Machine<'_> {
             run.calls.rewind();
             if let Some(candidate) = self.lock_candidate(plan, params, run, &candidates[run.next])? {
                 if run.count >= offset {
+                    let withs = run.withs.clone();
                     let row = self.with_context(&run.view.tables, params, &mut run.calls, |ctx| {
-                        query::project(ctx, &plan.query, &candidate)
+                        query::project(ctx, &plan.query, &withs, &candidate)
                     })?;
                     run.output.push(row);
                     if plan.sources {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use isolde_sql::builtin::{Builtin, Eval, SessionFunction};
 use isolde_sql::catalog::{Catalog, RoutineId};
-use isolde_sql::typed::{self, ExprKind, QueryBody};
+use isolde_sql::typed::{self, ExprKind, QueryBody, RelSource};
 use isolde_sql::types::TypeKind;
 use isolde_sql::{Type, Value};
 use rustc_hash::FxHashSet;
@@ -110,8 +110,20 @@ pub(crate) struct Subquery {
     pub(crate) plan: QueryPlan,
     /// The nearest enclosing query it refers to: 1 is the one it stands in, `None` is that it stands alone.
     pub(crate) outward: Option<u16>,
-    /// The same as a statement of its own, if it locks rows and stands alone: then it may have to wait.
-    pub(crate) locking: Option<Arc<Prepared>>,
+    /// The same as a statement of its own, if it locks rows: then it may have to wait.
+    pub(crate) locking: Option<Box<LockingSubquery>>,
+}
+
+/// A subquery that locks rows, as a statement. What it takes from the queries around it are parameters.
+#[derive(Clone, Debug)]
+pub(crate) struct LockingSubquery {
+    pub(crate) statement: Arc<Prepared>,
+    /// The parameters of the statement around it that it keeps, before those below.
+    pub(crate) kept: usize,
+    /// What it takes, seen from where it stands.
+    pub(crate) taken: Vec<Expr>,
+    /// It reads WITH queries of the query it stands in.
+    pub(crate) reads_with: bool,
 }
 
 /// `left op ANY (array)`
@@ -160,10 +172,52 @@ impl Subquery {
     /// The same where no more than so many rows are asked for.
     fn of_rows(catalog: &Catalog, query: &typed::Query, rows_max: Option<usize>) -> Subquery {
         let outward = facts::outward(query);
-        let locking = (!query.locking.is_empty() && outward.is_none())
-            .then(|| Arc::new(Prepared::inner(catalog, query, rows_max)));
-        Subquery { plan: super::query(catalog, query), outward, locking }
+        let locking = if query.locking.is_empty() { None } else { locking_subquery(catalog, query, rows_max) };
+        Subquery { plan: super::query(catalog, query), outward, locking: locking.map(Box::new) }
     }
+}
+
+/// A locking subquery as a statement of its own; `None` if it reads what such a statement cannot see.
+fn locking_subquery(catalog: &Catalog, query: &typed::Query, rows_max: Option<usize>) -> Option<LockingSubquery> {
+    let (mut reads_with, mut out_of_reach) = (false, false);
+    query.sources(0, &mut |source, level| match source {
+        RelSource::With { depth, .. } if *depth > level => {
+            reads_with = true;
+            out_of_reach |= *depth > level + 1;
+        }
+        RelSource::Working { depth, .. } => out_of_reach |= *depth > level,
+        _ => {}
+    });
+    if out_of_reach {
+        return None;
+    }
+    let mut kept = 0;
+    query.walk(0, &mut |e, _| {
+        if let ExprKind::Param(slot) | ExprKind::NamedField(slot, _) = &e.kind {
+            kept = kept.max(slot + 1);
+        }
+    });
+    let mut taken: Vec<typed::Expr> = Vec::new();
+    let mut query = query.clone();
+    query.walk_mut(0, &mut |e, level| {
+        let mut outer = e.clone();
+        match &mut outer.kind {
+            ExprKind::Column { depth, .. } | ExprKind::WholeRow { depth, .. } if *depth > level => *depth -= level + 1,
+            ExprKind::Group { depth, .. } | ExprKind::Aggregated { depth, .. } if *depth > level => {
+                *depth -= level + 1;
+            }
+            _ => return true,
+        }
+        let known = taken.iter().position(|t| t.same_as(&outer));
+        let at = known.unwrap_or_else(|| {
+            taken.push(outer);
+            taken.len() - 1
+        });
+        e.kind = ExprKind::Param(kept + at);
+        false
+    });
+    let statement = Arc::new(Prepared::inner(catalog, &query, rows_max));
+    Some(LockingSubquery { statement, kept, taken: exprs(catalog, &taken), reads_with })
 }
 
 /// Compiles an expression.

@@ -62,7 +62,7 @@ pub(crate) struct QueryPlan {
 pub(crate) enum BodyPlan {
     Select(Box<SelectPlan>),
     Values(Vec<Vec<Expr>>),
-    SetOperation { op: SetOperator, all: bool, left: Box<QueryPlan>, right: Box<QueryPlan> },
+    SetOperation { op: SetOperator, all: bool, left: Box<Subquery>, right: Box<Subquery> },
 }
 
 /// How to run a select, or to find the rows of an UPDATE or DELETE.
@@ -248,8 +248,8 @@ pub(crate) fn query(catalog: &Catalog, q: &typed::Query) -> QueryPlan {
         typed::QueryBody::SetOperation { op, all, left, right } => BodyPlan::SetOperation {
             op: *op,
             all: *all,
-            left: Box::new(query(catalog, left)),
-            right: Box::new(query(catalog, right)),
+            left: Box::new(Subquery::new(catalog, left)),
+            right: Box::new(Subquery::new(catalog, right)),
         },
     };
     let mut plan = QueryPlan {

@@ -23,7 +23,7 @@ pub(crate) struct StagesPlan {
 /// How to compute over a window.
 #[derive(Clone, Debug)]
 pub(crate) struct WindowPlan {
-    pub(crate) partition_by: Vec<Expr>,
+    pub(crate) partition_by: Vec<SortKey>,
     pub(crate) order_by: Vec<SortKey>,
     pub(crate) frame: FramePlan,
     pub(crate) calls: Vec<(usize, CallPlan)>,
@@ -116,9 +116,19 @@ fn window(catalog: &Catalog, w: &typed::Window) -> WindowPlan {
     };
     let (start, end) = (bound(&w.frame.start), bound(&w.frame.end));
     WindowPlan {
-        partition_by: exprs(catalog, &w.partition_by),
+        partition_by: w.partition_by.iter().map(|e| partition_key(catalog, w, e)).collect(),
         order_by: sort_keys(catalog, &w.order_by),
         frame: FramePlan { units: w.frame.units, start, end, exclude: w.frame.exclude, measured },
         calls: w.calls.iter().map(call).collect(),
+    }
+}
+
+/// Partitions are sorted upwards, unless the order says otherwise of the same expression.
+fn partition_key(catalog: &Catalog, w: &typed::Window, e: &typed::Expr) -> SortKey {
+    let ordered = w.order_by.iter().find(|key| key.expr.same_as(e));
+    SortKey {
+        expr: expr(catalog, e),
+        descending: ordered.is_some_and(|key| key.descending),
+        nulls_first: ordered.is_some_and(|key| key.nulls_first),
     }
 }

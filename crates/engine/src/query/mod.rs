@@ -118,17 +118,17 @@ pub(crate) fn at_most(
                 sorted_window(ctx, plan, &env, rows, window)
             }
             BodyPlan::SetOperation { op, all, left, right } => {
-                let left = run(ctx, left, Some(&env))?;
-                let right = run(ctx, right, Some(&env))?;
+                let left = eval::run_source(ctx, &env, left)?;
+                let right = eval::run_source(ctx, &env, right)?;
                 sorted_window(ctx, plan, &env, set_operation(*op, *all, left, right), window)
             }
         }
     })
 }
 
-fn locks_where_it_cannot_wait() -> SqlError {
-    let message = "FOR UPDATE or SHARE in a subquery that depends on the row at hand, or in a part of UNION, INTERSECT or \
-                   EXCEPT, is not supported by the embedded engine";
+pub(crate) fn locks_where_it_cannot_wait() -> SqlError {
+    let message = "FOR UPDATE or SHARE in a subquery that reads a WITH query from further out is not supported by the \
+                   embedded engine";
     SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message).hint("run it on a real server: --on postgres://...")
 }
 
@@ -178,25 +178,29 @@ pub(crate) fn candidates(
 pub(crate) fn locking_candidates(
     ctx: &mut Context<'_>,
     plan: &QueryPlan,
+    withs: &WithScope,
 ) -> Result<(Vec<Candidate>, Option<u64>, u64), Interrupt> {
-    unread(ctx, |ctx| {
-        let cache = Cache::default();
-        let extra = extra_of(&plan.withs);
-        let level = Level { outer: None, cache: &cache, extra: extra.as_ref() };
-        let window = Window::new(ctx, &level.env(), plan)?;
-        let limit = (window.take != u64::MAX).then_some(window.take);
-        let Some(select) = plan.select().filter(|_| window.take > 0) else {
-            return Ok((Vec::new(), limit, window.skip));
-        };
-        let mut sorter = Sorter::new(&plan.order_by);
-        Run::new(select, level).rows(ctx, &mut |ctx, run| {
-            let outputs = if sorter.uses_outputs() { project_slots(ctx, select, run)? } else { Row::default() };
-            let env = run.env().with_outputs(&outputs);
-            sorter.push(ctx, &env, Candidate { rows: run.slots.clone() })?;
-            GO_ON
-        })?;
-        Ok((sorter.finish(), limit, window.skip))
-    })
+    unread(ctx, |ctx| in_scope(withs, |level| locking_candidates_at(ctx, plan, level)))
+}
+
+fn locking_candidates_at(
+    ctx: &mut Context<'_>,
+    plan: &QueryPlan,
+    level: Level<'_>,
+) -> Result<(Vec<Candidate>, Option<u64>, u64), Interrupt> {
+    let window = Window::new(ctx, &level.env(), plan)?;
+    let limit = (window.take != u64::MAX).then_some(window.take);
+    let Some(select) = plan.select().filter(|_| window.take > 0) else {
+        return Ok((Vec::new(), limit, window.skip));
+    };
+    let mut sorter = Sorter::new(&plan.order_by);
+    Run::new(select, level).rows(ctx, &mut |ctx, run| {
+        let outputs = if sorter.uses_outputs() { project_slots(ctx, select, run)? } else { Row::default() };
+        let env = run.env().with_outputs(&outputs);
+        sorter.push(ctx, &env, Candidate { rows: run.slots.clone() })?;
+        GO_ON
+    })?;
+    Ok((sorter.finish(), limit, window.skip))
 }
 
 /// EvalPlanQual: whether exactly these rows still satisfy all join conditions and WHERE.
@@ -234,12 +238,14 @@ pub(crate) fn still_joined(
 }
 
 /// The result row of a candidate.
-pub(crate) fn project(ctx: &mut Context<'_>, plan: &QueryPlan, candidate: &Candidate) -> Result<Row, Interrupt> {
+pub(crate) fn project(
+    ctx: &mut Context<'_>,
+    plan: &QueryPlan,
+    withs: &WithScope,
+    candidate: &Candidate,
+) -> Result<Row, Interrupt> {
     let select = plan.select().expect("only a select has candidates");
-    let cache = Cache::default();
-    let extra = extra_of(&plan.withs);
-    let env = Env::new(&candidate.rows).cached(&cache).extended(extra.as_ref());
-    eval::row(ctx, &env, &select.projection)
+    in_scope(withs, |level| eval::row(ctx, &level.of(&candidate.rows), &select.projection))
 }
 
 /// Runs `f`; if it stops at a call, it will run again, so what it has read so far is forgotten.

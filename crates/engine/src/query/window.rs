@@ -29,12 +29,16 @@ pub(super) fn compute(
     for base in std::mem::take(bases) {
         let extra = Extra { withs: level.withs(), windowed: &base.windowed, expanded: &[] };
         let env = base.env(level, &extra);
-        let partition = plan.partition_by.iter().map(|e| eval::eval(ctx, &env, e)).collect::<Result<Keys, _>>()?;
+        let partition =
+            plan.partition_by.iter().map(|k| eval::eval(ctx, &env, &k.expr)).collect::<Result<Keys, _>>()?;
         let order = plan.order_by.iter().map(|k| eval::eval(ctx, &env, &k.expr)).collect::<Result<Keys, _>>()?;
         sorted.push((partition, order, base));
     }
     if !plan.partition_by.is_empty() || !plan.order_by.is_empty() {
-        sorted.sort_by(|a, b| by_nulls_last(&a.0, &b.0).then_with(|| sort::compare(&plan.order_by, &a.1, &b.1)));
+        sorted.sort_by(|a, b| {
+            let partition = sort::compare(&plan.partition_by, &a.0, &b.0);
+            partition.then_with(|| sort::compare(&plan.order_by, &a.1, &b.1))
+        });
     }
     let bounds = (
         offset(ctx, level, &plan.frame.start, "starting", plan.frame.units)?,
@@ -51,15 +55,6 @@ pub(super) fn compute(
     }
     *bases = sorted.into_iter().map(|(_, _, base)| base).collect();
     Ok(())
-}
-
-/// The order of partitions: NULLs last.
-fn by_nulls_last(a: &[Value], b: &[Value]) -> Ordering {
-    let one = |a: &Value, b: &Value| match (a.is_null(), b.is_null()) {
-        (false, false) => a.cmp(b),
-        (a, b) => a.cmp(&b),
-    };
-    a.iter().zip(b).map(|(a, b)| one(a, b)).find(|o| o.is_ne()).unwrap_or(Ordering::Equal)
 }
 
 /// The distance of a bound, if it has one.

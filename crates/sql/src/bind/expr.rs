@@ -154,15 +154,30 @@ impl Binder<'_> {
             let pairs: Result<Vec<Expr>> = a.iter().zip(b).map(|(a, b)| self.binary(op, a, b, span)).collect();
             return Ok(boolean(if op == "=" { ExprKind::And(pairs?) } else { ExprKind::Or(pairs?) }));
         }
-        let (mut left, mut right) = (Vec::new(), Vec::new());
-        for (a, b) in a.iter().zip(b) {
-            let pair = vec![self.operand(a)?, self.operand(b)?];
-            let mut pair = self.unify(op, pair)?.0.into_iter();
-            left.extend(pair.next());
-            right.extend(pair.next());
+        let pairs: Result<Vec<(Operand, Operand)>> =
+            a.iter().zip(b).map(|(a, b)| Ok((self.operand(a)?, self.operand(b)?))).collect();
+        self.lexicographic(op, pairs?, span)
+    }
+
+    /// `(a, b) < (c, d)` is `a < c OR a = c AND b < d`: the first fields that differ decide, and a NULL before them leaves it open.
+    fn lexicographic(&self, op: &str, pairs: Vec<(Operand, Operand)>, span: Span) -> Result<Expr> {
+        let strict = match op {
+            "<" | "<=" => "<",
+            ">" | ">=" => ">",
+            _ => return Err(Diagnostic::unsupported(span, format!("operator {op} between rows"))),
+        };
+        let mut result: Option<Expr> = None;
+        for (a, b) in pairs.into_iter().rev() {
+            result = Some(match result {
+                None => self.operator(op, vec![a, b], span)?,
+                Some(rest) => {
+                    let before = self.operator(strict, vec![a.clone(), b.clone()], span)?;
+                    let same = boolean(ExprKind::And(vec![self.equal(a, b, span)?, rest]));
+                    boolean(ExprKind::Or(vec![before, same]))
+                }
+            });
         }
-        let rows = [left, right].map(|row| (Expr { kind: ExprKind::Row(row), ty: Type::Record }, span));
-        self.operator(op, rows.into(), span)
+        result.ok_or_else(|| Diagnostic::unsupported(span, "comparing rows without fields"))
     }
 
     /// The expression as a value of the type that its domain, if it has one, restricts.
@@ -310,14 +325,7 @@ impl Binder<'_> {
             let pairs = pairs.collect::<Result<Vec<Expr>>>()?;
             return Ok(boolean(if op == "=" { ExprKind::And(pairs) } else { ExprKind::Or(pairs) }));
         }
-        let (mut a, mut b) = (Vec::new(), Vec::new());
-        for (x, y) in left.into_iter().zip(right) {
-            let mut pair = self.unify(op, vec![x, y])?.0.into_iter();
-            a.extend(pair.next());
-            b.extend(pair.next());
-        }
-        let rows = [a, b].map(|row| (Expr { kind: ExprKind::Row(row), ty: Type::Record }, span));
-        self.operator(op, rows.into(), span)
+        self.lexicographic(op, left.into_iter().zip(right).collect(), span)
     }
 
     pub(super) fn scalar(&mut self, query: &ast::Query) -> Result<Expr> {

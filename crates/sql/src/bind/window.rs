@@ -300,7 +300,11 @@ impl Binder<'_> {
         }
         let reference = |expr: &Expr| named.iter().position(|n| n.same_as(expr)).unwrap_or(usize::MAX);
         let keys = |window: &Window| {
-            let partition = window.partition_by.iter().map(|e| (reference(e), false, false));
+            let direction = |e: &Expr| {
+                let ordered = window.order_by.iter().find(|k| k.expr.same_as(e));
+                ordered.map_or((false, false), |k| (k.descending, k.nulls_first))
+            };
+            let partition = window.partition_by.iter().map(|e| (reference(e), direction(e).0, direction(e).1));
             let order = window.order_by.iter().map(|k| (reference(&k.expr), k.descending, k.nulls_first));
             let mut keys: Vec<(usize, bool, bool)> = Vec::new();
             for key in partition.chain(order) {

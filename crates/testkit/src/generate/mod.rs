@@ -15,9 +15,11 @@
 //! with an order of all columns, and expressions that may fail (division) stand in select lists only, because in which
 //! order conditions are evaluated is the planner's business.
 
+mod advanced;
 mod dice;
 mod expression;
 mod locks;
+mod merge;
 mod procedure;
 mod query;
 pub mod schema;

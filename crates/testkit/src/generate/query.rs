@@ -1,5 +1,6 @@
 //! Queries: plain, joined, grouped, combined.
 
+use super::advanced::advanced;
 use super::dice::Dice;
 use super::expression::{Scope, condition, expression, literal};
 use super::schema::{Kind, Table};
@@ -8,7 +9,8 @@ const KINDS: &[Kind] = &[Kind::Int, Kind::Int, Kind::Text, Kind::Bool];
 
 /// A query over these tables.
 pub(super) fn query(dice: &mut Dice, tables: &'static [Table]) -> String {
-    match dice.below(10) {
+    match dice.below(14) {
+        10.. => advanced(dice, tables),
         0..=3 => plain(dice, tables),
         4 | 5 => grouped(dice, tables),
         6 | 7 => joined(dice, tables),

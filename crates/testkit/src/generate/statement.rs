@@ -2,6 +2,7 @@
 
 use super::dice::Dice;
 use super::expression::{Scope, condition, expression, literal};
+use super::merge;
 use super::query::{filter, query, select_list};
 use super::schema::{Column, Kind, Schema, Table};
 use super::surface;
@@ -41,7 +42,9 @@ impl Statements {
         if dice.below(100) < queries_percent {
             return query(dice, self.tables);
         }
-        match dice.below(12) {
+        match dice.below(14) {
+            12 => merge::merge(dice, self.tables, !self.among_others),
+            13 => merge::modifying_with(dice, self.tables),
             0 | 1 => self.insert(dice),
             2 if !self.among_others => self.insert(dice),
             2..=7 => self.update(dice),
@@ -158,7 +161,7 @@ pub(super) fn rows_given(dice: &mut Dice, table: &Table) -> String {
 }
 
 /// A value to insert: for keys and references a small number, otherwise a constant or the default.
-fn value(dice: &mut Dice, table: &Table, column: &Column) -> String {
+pub(super) fn value(dice: &mut Dice, table: &Table, column: &Column) -> String {
     let small = column.name == "parent_id" || table.keys.iter().any(|key| key.contains(&column.name));
     if small && column.kind == Kind::Int && !dice.one_in(20) {
         return dice.pick(&["1", "2", "3", "4", "5", "5", "6", "6"]).to_string();

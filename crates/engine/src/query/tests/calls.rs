@@ -79,9 +79,9 @@ fn locking(sql: &str, check: impl FnOnce(&mut Context<'_>, &plan::QueryPlan)) {
 #[test]
 fn candidates_come_sorted_and_before_the_limit() {
     locking("SELECT v FROM t WHERE id > 1 ORDER BY id DESC LIMIT 1 OFFSET 1 FOR UPDATE", |ctx, plan| {
-        let (found, limit, offset) = locking_candidates(ctx, plan).unwrap();
+        let (found, limit, offset) = locking_candidates(ctx, plan, &crate::plan::WithScope::default()).unwrap();
         assert_eq!((found.len(), limit, offset), (2, Some(1), 1));
-        let first = project(ctx, plan, &found[0]).unwrap();
+        let first = project(ctx, plan, &crate::plan::WithScope::default(), &found[0]).unwrap();
         assert_eq!(line(first.iter().map(text)), "30");
     });
 }

@@ -167,7 +167,8 @@ impl Fixture {
             Ok(rows) => rows.iter().map(|row| format!("{}\n", line(row.iter().map(text)))).collect(),
             Err(Interrupt::Error(error)) => format!("ERROR {}: {}\n", error.state, error.message),
             Err(Interrupt::Call(routine, args)) => format!("CALL {routine:?} {args:?}\n"),
-            Err(Interrupt::Lock(query) | Interrupt::With(_, query)) => format!("LOCK {query:?}\n"),
+            Err(Interrupt::Lock(query)) => format!("LOCK {query:?}\n"),
+            Err(Interrupt::With(_, statement)) => format!("WITH {statement:?}\n"),
             Err(Interrupt::Wait(target)) => format!("WAIT {target:?}\n"),
         }
     }
