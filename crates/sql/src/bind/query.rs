@@ -410,7 +410,9 @@ impl Binder<'_> {
         right: &ast::Query,
         settle: bool,
     ) -> Result<Query> {
-        self.no_locking(query, "FOR_ is not allowed with UNION/INTERSECT/EXCEPT")?;
+        for locked in [query, left, right] {
+            self.no_locking(locked, "FOR_ is not allowed with UNION/INTERSECT/EXCEPT")?;
+        }
         let name = match op {
             SetOperator::Union => "UNION",
             SetOperator::Intersect => "INTERSECT",
