@@ -67,7 +67,8 @@ impl Binder<'_> {
     ) -> Result<Part> {
         let mut parts = Vec::new();
         let mut columns: Vec<(Arc<str>, Type)> = Vec::new();
-        for function in functions {
+        let functions: Vec<FromFunction> = functions.iter().flat_map(unnested).collect();
+        for function in &functions {
             let shown = match (functions.len(), alias) {
                 (1, Some(alias)) => alias.name.name.clone(),
                 _ => function.name.name.name.clone(),
@@ -92,14 +93,8 @@ impl Binder<'_> {
         alias: Option<&Alias>,
         span: Span,
     ) -> Result<Part> {
-        let one = |arg: &ast::Expr| FromFunction {
-            name: name.clone(),
-            args: vec![arg.clone()],
-            columns: Vec::new(),
-            span: arg.span,
-        };
-        let functions: Vec<FromFunction> = args.iter().map(one).collect();
-        self.rows_from(&functions, false, alias, span)
+        let function = FromFunction { name: name.clone(), args: args.to_vec(), columns: Vec::new(), span };
+        self.rows_from(&[function], false, alias, span)
     }
 
     /// One function in FROM: what it is, and its columns.
@@ -162,5 +157,14 @@ impl Binder<'_> {
             }
             (false, true) => Ok(routine_columns(def, shown)),
         }
+    }
+}
+
+/// `unnest(a, b)` as `unnest(a), unnest(b)`.
+fn unnested(function: &FromFunction) -> Vec<FromFunction> {
+    let part = |arg: &ast::Expr| FromFunction { args: vec![arg.clone()], span: arg.span, ..function.clone() };
+    match &*function.name.name.name {
+        "unnest" if function.args.len() > 1 => function.args.iter().map(part).collect(),
+        _ => vec![function.clone()],
     }
 }

@@ -31,6 +31,7 @@ const GOLDEN: &[(&str, Entry)] = &[
     ("transactions", Entry::Statement),
     ("syntax_errors", Entry::Statement),
     ("unsupported", Entry::Statement),
+    ("advanced", Entry::Statement),
 ];
 
 #[derive(Clone, Copy, PartialEq)]
