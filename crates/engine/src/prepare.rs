@@ -451,7 +451,8 @@ impl RowPlan {
     /// For a table.
     pub(crate) fn new(catalog: &Catalog, table: TableId) -> RowPlan {
         let table = catalog.table(table);
-        let named = |name: &Arc<str>, e| CheckPlan { name: name.clone(), expr: plan::expr(catalog, e), calls: calls(e) };
+        let named =
+            |name: &Arc<str>, e| CheckPlan { name: name.clone(), expr: plan::expr(catalog, e), calls: calls(e) };
         let generated = table.columns.iter().enumerate();
         let generated = generated.filter_map(|(i, c)| Some((i, plan::expr(catalog, &c.generated.as_ref()?.expr))));
         RowPlan {

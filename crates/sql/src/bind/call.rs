@@ -12,9 +12,10 @@ use crate::ast::{self, ParamMode};
 use crate::builtin::{self, Aggregate, Builtin};
 use crate::catalog::{ReturnsDef, RoutineDef, RoutineId};
 use crate::error::{Diagnostic, Span, SqlState};
+use crate::parse::plain_call;
 use crate::typed::{AggregateCall, Expansion, Expr, ExprKind};
-use crate::types::Type;
-use crate::value::Value;
+use crate::types::{Type, UserType};
+use crate::value::{EnumLabel, Value};
 
 /// Something a call may mean.
 pub(super) enum Callee<'a> {
@@ -71,7 +72,19 @@ impl<'a> Binder<'a> {
         if !is_routine && builtin::set_functions(name).next().is_some() {
             return self.expanded_builtin(call, span);
         }
+        if name == "age" && call.args.len() == 1 && !is_routine {
+            // From midnight of the current day.
+            let today =
+                ast::Expr { kind: plain_call(ast::Ident { name: "current_date".into(), span }, Vec::new()), span };
+            let both = std::iter::once(today).chain(call.args.iter().cloned()).collect();
+            return self.call(&ast::Call { args: both, ..call.clone() }, span);
+        }
         let operands = self.call_operands(call)?;
+        if let ("enum_first" | "enum_last" | "enum_range", [(Expr { ty: Type::Enum(ty), .. }, _)]) =
+            (name, &operands[..])
+        {
+            return Ok(enum_labels(name, *ty));
+        }
         let names: Vec<&ast::Ident> = call.named.iter().map(|(n, _)| n).collect();
         match self.resolve(&call.name, &operands, &names, Wanted::Function, span)? {
             Some((Callee::Builtin(builtin), params)) => {
@@ -375,6 +388,17 @@ impl<'a> Binder<'a> {
     /// `function f(integer) does not exist`
     pub(super) fn no_such_function(&self, name: &ast::QualifiedName, given: &[Type], span: Span) -> Diagnostic {
         self.no_function(name, given, &[], Wanted::Function, span)
+    }
+}
+
+/// The labels of an enum: all in an array, or one of the ends. The value given matters for its type only.
+fn enum_labels(function: &str, ty: UserType) -> Expr {
+    let value = |label: &Arc<EnumLabel>| Value::Enum(label.clone());
+    let labels = ty.labels();
+    match function {
+        "enum_range" => constant(Value::array(labels.iter().map(value).collect()), Type::Enum(ty).array()),
+        "enum_first" => constant(labels.first().map_or(Value::Null, value), Type::Enum(ty)),
+        _ => constant(labels.last().map_or(Value::Null, value), Type::Enum(ty)),
     }
 }
 

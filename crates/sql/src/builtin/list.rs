@@ -240,6 +240,8 @@ pub(super) static FUNCTIONS: &[Builtin] = &[
     // The session.
     session("now", &[], Timestamptz, SessionFunction::TransactionTimestamp),
     session("current_timestamp", &[], Timestamptz, SessionFunction::TransactionTimestamp),
+    session("current_time", &[], Timetz, SessionFunction::TransactionTimestamp),
+    session("localtime", &[], Time, SessionFunction::TransactionTimestamp),
     session("localtimestamp", &[], Timestamp, SessionFunction::TransactionTimestamp),
     session("current_date", &[], Date, SessionFunction::TransactionTimestamp),
     session("transaction_timestamp", &[], Timestamptz, SessionFunction::TransactionTimestamp),
