@@ -385,7 +385,7 @@ impl Database {
 
     fn pending(&self, session: SessionId) -> Option<Pending> {
         let s = &*self.sessions[session.0];
-        if s.committing.is_some() {
+        if s.committing.is_some() && s.frames.is_empty() {
             let kind = PendingKind::ImplicitCommit;
             return Some(Pending { text: commit_text(), span: Span::default(), kind });
         }

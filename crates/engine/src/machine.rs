@@ -83,13 +83,19 @@ impl<'a> Machine<'a> {
     /// Does one step: what the session rests before.
     pub(crate) fn step(&mut self) -> Answer {
         self.end_wait();
-        if let Some(result) = self.session.committing.take() {
+        if self.session.frames.is_empty()
+            && let Some(result) = self.session.committing.take()
+        {
             self.outcome = Some(Outcome::Committed);
             return match self.commit_implicit(result) {
                 Ran::Answered(reply) => Some(reply),
-                Ran::Blocked | Ran::On => {
+                Ran::Blocked => {
                     self.outcome = None;
                     None
+                }
+                Ran::On => {
+                    self.outcome = None;
+                    self.advance()
                 }
             };
         }
@@ -132,7 +138,7 @@ impl<'a> Machine<'a> {
             match ran {
                 Ran::Answered(reply) => return Some(reply),
                 Ran::Blocked => return None,
-                Ran::On if self.session.committing.is_some() => return None,
+                Ran::On if self.session.committing.is_some() && self.session.frames.is_empty() => return None,
                 Ran::On => {}
             }
         }
@@ -168,6 +174,14 @@ impl<'a> Machine<'a> {
                 self.enter(code, Vec::new())
             }
             StatementKind::Cursor(command) => self.run_cursor(&prepared, command),
+            StatementKind::Transaction(_) if self.session.committing.is_some() && self.session.frames.len() == 1 => {
+                // The deferred triggers of a transaction that ends by itself: another one, or its end.
+                self.session.frames.pop();
+                match self.session.committing.take() {
+                    Some(result) => self.commit_implicit(result),
+                    None => Ran::On,
+                }
+            }
             StatementKind::Transaction(control) => self.control(control),
             StatementKind::Define(Define::Change(change)) if change.fill.is_some() => self.define_and_fill(change),
             StatementKind::Define(define) => self.statement_done(|machine| machine.define(define)),
@@ -175,8 +189,9 @@ impl<'a> Machine<'a> {
                 Ok(()) => self.statement_done(|_| Ok("SET CONSTRAINTS")),
                 Err(Stop::Wait(target)) => self.begin_wait(target),
                 Err(Stop::Error(error)) => self.fail(error),
-                Err(Stop::Call(..) | Stop::Trigger(_) | Stop::Query(_) | Stop::With(..)) => {
-                    unreachable!("a constraint that is deferred runs no code of users")
+                Err(Stop::Trigger(call)) => self.enter_trigger(*call),
+                Err(Stop::Call(..) | Stop::Query(_) | Stop::With(..)) => {
+                    unreachable!("a constraint that is deferred runs no other code of users")
                 }
             },
             StatementKind::Truncate(truncate) if self.truncate_fires(&truncate.tables) => {
@@ -541,7 +556,11 @@ impl<'a> Machine<'a> {
         if self.session.options.autocommit && self.session.transaction.as_ref().is_some_and(|t| !t.explicit) {
             self.abort();
         }
+        let mut commits = false;
         while let Some(frame) = self.session.frames.pop() {
+            if let Frame::Statement(frame) = &frame {
+                commits = matches!(frame.prepared.statement.kind, StatementKind::Transaction(Control::Commit { .. }));
+            }
             if let Frame::Routine(mut routine) = frame
                 && let Some(savepoint) = routine.catch(&error)
             {
@@ -553,8 +572,10 @@ impl<'a> Machine<'a> {
                 return Ran::On;
             }
         }
+        self.session.committing = None;
         match &mut self.session.transaction {
-            Some(t) if t.explicit => self.fail_transaction(),
+            // COMMIT that fails has ended the transaction.
+            Some(t) if t.explicit && !commits => self.fail_transaction(),
             _ => self.abort(),
         }
         Ran::Answered(Err(error))

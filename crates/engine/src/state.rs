@@ -123,7 +123,7 @@ impl Database {
                 After::Child { row, key, parent } => (0u8, self.content(*row), key, parent.is_some()).hash(h),
                 After::Unique { row, index } => (1u8, self.content(*row), index).hash(h),
                 After::Parent(check) => (2u8, check.child(), check.key(), check.old()).hash(h),
-                _ => 3u8.hash(h),
+                other => hash_after(other, h),
             }
         }
     }

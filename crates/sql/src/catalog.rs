@@ -263,6 +263,17 @@ pub struct Trigger {
     pub enabled: bool,
 }
 
+impl Trigger {
+    /// When it fires, if it is a constraint trigger.
+    pub fn deferral(&self) -> ast::Deferral {
+        match (self.deferrable, self.deferred) {
+            (false, _) => ast::Deferral::NotDeferrable,
+            (true, false) => ast::Deferral::Immediate,
+            (true, true) => ast::Deferral::Deferred,
+        }
+    }
+}
+
 /// A sequence; its current value is data, not schema.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sequence {

@@ -5,16 +5,17 @@
 //! goes on where it was. A unique key that can be deferred is not waited for when a row is written: if somebody may have
 //! the key, it is looked for again later.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
-use isolde_sql::SqlError;
 use isolde_sql::ast::Deferral;
-use isolde_sql::catalog::TableId;
-use isolde_sql::typed::SetConstraints;
+use isolde_sql::catalog::{Catalog, TableId};
+use isolde_sql::typed::{SetConstraints, Statement, StatementKind, Transaction};
+use isolde_sql::{Span, SqlError};
 
 use super::foreign_key::After;
 use super::{Running, Stop};
 use crate::machine::{Machine, Ran};
+use crate::prepare::Prepared;
 use crate::session::{Outcome, StatementResult};
 use crate::transaction::Snapshot;
 
@@ -29,7 +30,7 @@ pub(crate) struct Deferred {
 
 impl Machine<'_> {
     /// Whether a constraint is checked at the end of the transaction rather than of the statement.
-    pub(super) fn is_deferred(&self, table: TableId, name: &str, deferral: Deferral) -> bool {
+    pub(crate) fn is_deferred(&self, table: TableId, name: &str, deferral: Deferral) -> bool {
         if deferral == Deferral::NotDeferrable {
             return false;
         }
@@ -67,7 +68,11 @@ impl Machine<'_> {
         run.after = now;
         while run.after_next < run.after.len() {
             if let Err(stop) = self.after(&mut run) {
-                let rest = run.after.split_off(run.after_next);
+                let mut rest = run.after.split_off(run.after_next);
+                if matches!(stop, Stop::Trigger(_)) {
+                    // It fires now, and nobody waits for its answer.
+                    rest.remove(0);
+                }
                 let checks = &mut self.transaction_mut().deferred.checks;
                 checks.splice(0..0, rest);
                 return Err(stop);
@@ -83,8 +88,14 @@ impl Machine<'_> {
             Ok(()) => Ok(()),
             Err(Stop::Wait(target)) => Err(Settling::Waits(self.begin_wait(target))),
             Err(Stop::Error(error)) => Err(Settling::Fails(error)),
-            Err(Stop::Call(..) | Stop::Trigger(_) | Stop::Query(_) | Stop::With(..)) => {
-                unreachable!("a constraint that is deferred runs no code of users")
+            Err(Stop::Trigger(call)) => {
+                if self.session.frames.is_empty() {
+                    self.push_statement(COMMIT.clone(), Arc::default());
+                }
+                Err(Settling::Waits(self.enter_trigger(*call)))
+            }
+            Err(Stop::Call(..) | Stop::Query(_) | Stop::With(..)) => {
+                unreachable!("a constraint that is deferred runs no other code of users")
             }
         }
     }
@@ -137,6 +148,10 @@ impl Machine<'_> {
                 let fk = &catalog.table(check.child()).foreign_keys[check.key()];
                 self.is_deferred(check.child(), &fk.name, fk.deferral)
             }
+            After::Fire(fire) => {
+                let (table, trigger) = fire.trigger();
+                self.is_deferred(table, &trigger.name, trigger.deferral())
+            }
             After::Unique { row, index } => {
                 let index = &catalog.table(row.0).indexes[*index];
                 self.is_deferred(row.0, &index.name, index.deferral)
@@ -145,6 +160,13 @@ impl Machine<'_> {
         }
     }
 }
+
+/// What stands below the deferred triggers of a transaction that nobody said COMMIT to.
+static COMMIT: LazyLock<Arc<Prepared>> = LazyLock::new(|| {
+    let kind = StatementKind::Transaction(Transaction::Commit { chain: false });
+    let statement = Statement { kind, text: "COMMIT".into(), span: Span::default() };
+    Arc::new(Prepared::plan(&Catalog::default(), Arc::new(statement)))
+});
 
 /// Why a transaction cannot be committed yet.
 pub(crate) enum Settling {

@@ -30,6 +30,13 @@ pub(crate) struct Transition {
     pub(crate) new: Vec<Value>,
 }
 
+impl Fire {
+    /// The trigger and its table.
+    pub(crate) fn trigger(&self) -> (TableId, &Trigger) {
+        (self.triggers.table.id, &self.triggers.table.triggers[self.at])
+    }
+}
+
 impl TableTriggers {
     /// Whether a trigger wants to see all the rows that an event changed.
     fn wants_transition(&self, event: Event) -> bool {
@@ -95,7 +102,12 @@ impl Machine<'_> {
         queued: Vec<After>,
         run: &mut Running,
     ) {
-        run.after.extend(queued);
+        for after in queued {
+            match &after {
+                After::Fire(fire) if self.fires_later(fire) => self.transaction_mut().deferred.checks.push(after),
+                _ => run.after.push(after),
+            }
+        }
         if triggers.wants_transition(event) {
             run.remember_transition(triggers.table.id, event, old, new);
         }
@@ -131,6 +143,12 @@ impl Machine<'_> {
         });
         run.after.extend(queued);
         Ok(())
+    }
+
+    /// Whether a constraint trigger waits for the end of the transaction.
+    fn fires_later(&self, fire: &Fire) -> bool {
+        let (table, trigger) = fire.trigger();
+        trigger.deferrable && self.is_deferred(table, &trigger.name, trigger.deferral())
     }
 
     /// Fires a trigger from the queue.

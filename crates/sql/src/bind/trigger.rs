@@ -109,8 +109,11 @@ impl Binder<'_> {
                 }
             }
         }
-        if trigger.deferred {
-            return Err(Diagnostic::unsupported(create.name.span, "a trigger that is INITIALLY DEFERRED"));
+        if trigger.constraint && trigger.timing == TriggerTiming::Before {
+            return Err(Diagnostic::syntax(span, "syntax error at or near \"BEFORE\""));
+        }
+        if trigger.constraint && !trigger.each_row {
+            return Err(Diagnostic::syntax(span, "syntax error: a constraint trigger is FOR EACH ROW"));
         }
         if trigger.truncate && trigger.each_row {
             return Err(unsupported("TRUNCATE FOR EACH ROW triggers are not supported"));
