@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use isolde_sql::ast::plpgsql::RaiseLevel;
 use isolde_sql::ast::{Discard, Maintenance};
 use isolde_sql::catalog::TableId;
 use isolde_sql::typed::{OutputColumn, PreparedStatement, SessionCommand};
@@ -14,7 +15,7 @@ use crate::kept::{Message, Named};
 use crate::machine::{Machine, Ran};
 use crate::plan;
 use crate::prepare::Prepared;
-use crate::session::Part;
+use crate::session::{Notice, Part};
 use crate::settings::{self, Settings};
 
 impl Machine<'_> {
@@ -156,6 +157,13 @@ impl Machine<'_> {
             let all = (0..self.db.committed.len()).filter(|_| tables.is_empty()).map(|n| TableId(n as u32));
             let known = tables.iter().copied().chain(all);
             Arc::make_mut(&mut self.db.statistics).known.extend(known);
+        }
+        for &table in tables.iter().filter(|_| work == Maintenance::Reindex) {
+            let table = self.catalog().table(table);
+            if table.indexes.is_empty() {
+                let message = format!("table \"{}\" has no indexes to reindex", table.name).into();
+                self.notices.push(Notice { level: RaiseLevel::Notice, message });
+            }
         }
         Ok(work.name())
     }

@@ -1,9 +1,10 @@
 //! Which table locks a statement takes before it begins.
 
 use isolde_sql::ast::{Maintenance, TableLockMode};
-use isolde_sql::catalog::{Catalog, TableId};
+use isolde_sql::catalog::{Catalog, ForeignKey, Table, TableId};
 use isolde_sql::typed::{
-    self, CursorCommand, Define, Edit, MergeAction, QueryBody, RelSource, SessionCommand, StatementKind, With, WithBody,
+    self, CursorCommand, Define, Edit, MergeAction, QueryBody, RelSource, SessionCommand, StatementKind, TableEdit,
+    Validate, With, WithBody,
 };
 
 /// The table locks that a statement takes before it begins. What foreign keys need is locked when they are looked at.
@@ -61,13 +62,18 @@ pub(crate) fn table_locks(catalog: &Catalog, statement: &StatementKind) -> Box<[
         StatementKind::Cursor(CursorCommand::Declare { query, .. }) => return table_locks(catalog, &query.kind),
         StatementKind::Cursor(_) => {}
         StatementKind::Session(SessionCommand::Maintain { work, tables }) => {
-            let mode = match work {
-                Maintenance::Vacuum | Maintenance::Analyze => TableLockMode::ShareUpdateExclusive,
-                Maintenance::Reindex => TableLockMode::Share,
-                Maintenance::Cluster => TableLockMode::AccessExclusive,
-                Maintenance::Checkpoint => return Box::default(),
-            };
-            tables.iter().for_each(|t| locks.add(*t, mode));
+            for &table in tables {
+                let indexed = !catalog.table(table).indexes.is_empty();
+                let mode = match work {
+                    Maintenance::Vacuum | Maintenance::Analyze => TableLockMode::ShareUpdateExclusive,
+                    // It locks the indexes fully, which everybody who has read the table holds.
+                    Maintenance::Reindex if indexed => TableLockMode::AccessExclusive,
+                    Maintenance::Reindex => TableLockMode::Share,
+                    Maintenance::Cluster => TableLockMode::AccessExclusive,
+                    Maintenance::Checkpoint => continue,
+                };
+                locks.add(table, mode);
+            }
         }
         StatementKind::Session(_) | StatementKind::SetConstraints(_) => {}
         StatementKind::Transaction(_) | StatementKind::Set { .. } | StatementKind::Do(_) => {}
@@ -162,6 +168,16 @@ fn of_definition(catalog: &Catalog, define: &Define) -> Vec<(TableId, TableLockM
     }
 }
 
+/// VALIDATE CONSTRAINT: nothing is added or dropped, and rows are only looked at.
+fn validates_only(old: &Table, edit: &TableEdit) -> bool {
+    let new = &edit.table;
+    !edit.validate.is_empty()
+        && edit.validate.iter().all(|v| !matches!(v, Validate::NotNull(_)))
+        && old.foreign_keys.len() == new.foreign_keys.len()
+        && old.checks.len() == new.checks.len()
+        && old.indexes.len() == new.indexes.len()
+}
+
 fn of_edit(catalog: &Catalog, edit: &Edit, locks: &mut Vec<(TableId, TableLockMode)>) {
     use TableLockMode::{AccessExclusive, Share, ShareRowExclusive};
     let exists = |table: TableId| (table.0 as usize) < catalog.table_count();
@@ -176,6 +192,14 @@ fn of_edit(catalog: &Catalog, edit: &Edit, locks: &mut Vec<(TableId, TableLockMo
                 new.foreign_keys.iter().skip(old.foreign_keys.len()).map(|fk| fk.parent).collect();
             let only_constraints = edit.rows.is_none() && old.columns.len() == new.columns.len();
             let one_more_index = new.indexes.len() == old.indexes.len() + 1 && new.checks.len() == old.checks.len();
+            if only_constraints && validates_only(old, edit) {
+                locks.push((new.id, TableLockMode::ShareUpdateExclusive));
+                let validated = |fk: &&ForeignKey| {
+                    edit.validate.iter().any(|v| matches!(v, Validate::ForeignKey(name) if *name == fk.name))
+                };
+                locks.extend(new.foreign_keys.iter().filter(validated).map(|fk| (fk.parent, TableLockMode::RowShare)));
+                return;
+            }
             let own = match (only_constraints, parents.is_empty()) {
                 (true, false) => ShareRowExclusive,
                 (true, true) if one_more_index && new.indexes.last().is_some_and(|i| !i.constraint) => Share,
