@@ -619,7 +619,7 @@ impl<'a> Machine<'a> {
         let schema = Arc::clone(self.schema());
         let serial = self.session.transaction.as_ref().and_then(|t| t.serial);
         let mut ssi = serial.and_then(|_| self.db.ssi.take());
-        let statistics = ssi.is_some().then(|| self.db.statistics.clone()).unwrap_or_default();
+        let statistics = ssi.as_ref().map(|_| self.db.statistics.clone());
         let planner = ssi.is_some().then(|| Planner::of(&self.session.kept.settings)).unwrap_or_default();
         let mut host = SessionHost {
             catalog: &schema.catalog,
@@ -632,11 +632,11 @@ impl<'a> Machine<'a> {
             routine,
         };
         let reads = &mut self.footprint.reads;
-        let reader = serial.zip(ssi.as_mut()).map(|(me, ssi)| Reader {
+        let reader = serial.zip(ssi.as_mut()).zip(statistics.as_deref()).map(|((me, ssi), statistics)| Reader {
             ssi: Arc::make_mut(ssi),
             me,
             catalog: &schema.catalog,
-            statistics: &statistics,
+            statistics,
             planner,
             noted: &mut self.footprint.serializable,
         });

@@ -311,7 +311,7 @@ impl Session {
 
     /// Whether it has changed a row and not committed.
     pub(crate) fn has_written(&self, row: RowRef) -> bool {
-        self.transaction.as_ref().is_some_and(|t| t.writes.contains_key(&row))
+        self.transaction.as_ref().is_some_and(|t| t.writes.contains_key(&row) || t.replaced.contains_key(&row))
     }
 
     /// Whether a row that it has written is in an index yet: one that waits for a unique key enters neither that index nor

@@ -86,6 +86,9 @@ impl Database {
             let after = change.after.as_ref().map(|tuple| &tuple.values);
             writes = writes.wrapping_add(isolde_digest::tagged(0x77, (table, &change.before, after)));
         }
+        for ((table, _), versions) in &t.replaced {
+            writes = versions.iter().fold(writes, |sum, v| sum.wrapping_add(isolde_digest::tagged(0x78, (table, v))));
+        }
         writes.hash(h);
         if !t.deferred.checks.is_empty() || !t.deferred.modes.is_empty() {
             self.hash_deferred(&t.deferred, h);

@@ -91,6 +91,9 @@ pub struct TableData {
     indexes: SmallVec<[OrdSet<Entry>; 2]>,
     /// Whether it has ever had a row, so that there is a page to look at.
     used: bool,
+    /// Whether two rows may have one key of a unique index: a snapshot still has a row that was deleted since, and another has
+    /// taken its key.
+    ambiguous: bool,
     /// Whether some row's position differs from its id, so that a scan must sort.
     moved: bool,
 }
@@ -102,6 +105,7 @@ impl TableData {
             rows: OrdMap::new(),
             indexes: (0..indexes).map(|_| OrdSet::new()).collect(),
             used: false,
+            ambiguous: false,
             moved: false,
         }
     }
@@ -150,6 +154,22 @@ impl TableData {
         // Nearly sorted: the stable sort finds the runs.
         sorted.sort_by_key(|(_, tuple)| tuple.position);
         in_order.into_iter().flatten().chain(sorted)
+    }
+
+    /// Whether [`TableData::find`] may not be all.
+    pub(crate) fn is_ambiguous(&self) -> bool {
+        self.ambiguous
+    }
+
+    /// Stores a version in a kept snapshot, which may have another row with the same key.
+    pub(crate) fn put_beside(&mut self, table: &Table, row: RowId, tuple: Tuple) {
+        let values = tuple.values.clone();
+        self.put(table, row, tuple);
+        let mut unique = table.indexes.iter().enumerate().filter(|(_, index)| index.unique);
+        self.ambiguous |= unique.any(|(i, index)| {
+            let key = key_of(index, &values).filter(|key| !key.iter().any(Value::is_null));
+            key.is_some_and(|key| self.lookup(i, &key).nth(1).is_some())
+        });
     }
 
     /// The row with this key in a unique index; no value of the key is NULL.
@@ -240,8 +260,7 @@ impl TableData {
 
     /// The same rows with the indexes that a table has now.
     pub(crate) fn reindexed(&self, table: &Table) -> TableData {
-        let mut data =
-            TableData { rows: self.rows.clone(), indexes: SmallVec::new(), moved: self.moved, used: self.used };
+        let mut data = TableData { indexes: SmallVec::new(), ..self.clone() };
         table.indexes.iter().for_each(|index| data.add_index(index));
         data
     }

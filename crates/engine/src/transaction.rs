@@ -5,10 +5,10 @@
 //! these rows, so nobody can have changed them in between. A savepoint is a copy of all three, O(1) like everything
 //! else; rolling back to it is putting the copy back.
 
-use imbl::{OrdMap, OrdSet};
+use imbl::{OrdMap, OrdSet, Vector};
 use isolde_sql::Row;
 use isolde_sql::ast::{Isolation, LockStrength};
-use isolde_sql::catalog::{Catalog, TableId};
+use isolde_sql::catalog::{Catalog, Table, TableId};
 use std::sync::Arc;
 
 use crate::define::frame::{Definitions, Rebuilt, older};
@@ -57,6 +57,8 @@ pub(crate) struct Transaction {
     pub(crate) serial: Option<XactId>,
     /// How many versions it has written.
     pub(crate) written: usize,
+    /// Versions of its own that it has replaced by others with other keys: those keys are not free before it ends.
+    pub(crate) replaced: OrdMap<RowRef, Vector<Row>>,
 }
 
 /// What a transaction did to a row.
@@ -141,6 +143,7 @@ pub(crate) struct Savepoint {
     locks: OrdMap<RowRef, Held>,
     heavy: OrdMap<LockKey, Modes>,
     written: usize,
+    replaced: OrdMap<RowRef, Vector<Row>>,
     definitions: Definitions,
     deferred: Deferred,
 }
@@ -168,6 +171,7 @@ impl Transaction {
             xid: None,
             serial: None,
             written: 0,
+            replaced: OrdMap::new(),
         }
     }
 
@@ -236,6 +240,7 @@ impl Transaction {
         for ((table, row), change) in &self.writes {
             let data = tables.table_mut(*table);
             match &change.after {
+                Some(tuple) if self.keeps_snapshot() => data.put_beside(catalog.table(*table), *row, tuple.clone()),
                 Some(tuple) => data.put(catalog.table(*table), *row, tuple.clone()),
                 None => data.remove(catalog.table(*table), *row),
             }
@@ -289,13 +294,20 @@ impl Transaction {
     /// Changes a row: `after` is its new version, `None` deletes it.
     pub(crate) fn write(&mut self, catalog: &Catalog, row: RowRef, before: Option<&Row>, after: Option<Tuple>) {
         let table = catalog.table(row.0);
+        let keeps = self.keeps_snapshot();
         let data = self.view.table_mut(row.0);
         match &after {
+            Some(tuple) if keeps => data.put_beside(table, row.1, tuple.clone()),
             Some(tuple) => data.put(table, row.1, tuple.clone()),
             None => data.remove(table, row.1),
         }
         let (before, first) = match self.writes.get(&row) {
-            Some(change) => (change.before.clone(), change.first),
+            Some(change) => {
+                if let Some(own) = change.after.as_ref().filter(|own| !same_keys(table, own, after.as_ref())) {
+                    self.replaced.entry(row).or_default().push_back(own.values.clone());
+                }
+                (change.before.clone(), change.first)
+            }
             None => (before.cloned(), self.first_change(row, before.is_some(), after.is_some())),
         };
         if before.is_none() && after.is_none() {
@@ -345,6 +357,7 @@ impl Transaction {
             locks: self.locks.clone(),
             heavy: self.heavy.clone(),
             written: self.written,
+            replaced: self.replaced.clone(),
             definitions: self.definitions.clone(),
             deferred: self.deferred.clone(),
         });
@@ -366,6 +379,7 @@ impl Transaction {
         self.view_epoch = savepoint.view_epoch;
         self.writes = savepoint.writes;
         self.written = savepoint.written;
+        self.replaced = savepoint.replaced;
         self.definitions = savepoint.definitions;
         self.deferred = savepoint.deferred;
         self.failed = false;
@@ -380,6 +394,7 @@ impl Transaction {
         self.heavy = savepoint.heavy.clone();
         self.writes = savepoint.writes.clone();
         self.written = savepoint.written;
+        self.replaced = savepoint.replaced.clone();
         self.deferred = savepoint.deferred.clone();
         self.view = savepoint.view.clone();
         self.view_epoch = savepoint.view_epoch;
@@ -390,6 +405,12 @@ impl Transaction {
     pub(crate) fn release(&mut self, depth: usize) {
         self.savepoints.truncate(depth);
     }
+}
+
+/// Whether a version is replaced by one with the same unique keys.
+fn same_keys(table: &Table, old: &Tuple, new: Option<&Tuple>) -> bool {
+    let mut columns = table.indexes.iter().filter(|index| index.unique).flat_map(|index| index.mentions());
+    columns.all(|&c| new.is_some_and(|new| old.values[c] == new.values[c]))
 }
 
 /// Locks that were given up, on rows and others.

@@ -102,8 +102,10 @@ impl Machine<'_> {
                     Found::Pending(other) => return Err(Stop::Wait(Target::row((row.0, other), Wants::Outcome, None))),
                 }
             }
-            if self.transaction().serial.is_some() {
-                self.check_entry(row, next, index.columns.first().map(|&c| &values[c]))?;
+            if self.transaction().serial.is_some()
+                && let Some(key) = key_of(index, &values)
+            {
+                self.check_entry(row, next, key.first())?;
             }
             next += 1;
             if self.db.ssi.is_some() {
@@ -169,7 +171,16 @@ impl Machine<'_> {
             }
         }
         for (_, session) in self.others() {
-            let Some(theirs) = session.transaction.as_ref().filter(|t| t.has_written_in(table)) else { continue };
+            let Some(theirs) = session.transaction.as_ref() else { continue };
+            for (replaced, versions) in theirs.replaced.iter().filter(|(row, _)| row.0 == table) {
+                let index = &self.catalog().table(table).indexes[index];
+                if versions.iter().any(|values| key_of(index, values).is_some_and(|k| *k == *key)) {
+                    return Found::Pending(replaced.1);
+                }
+            }
+            if !theirs.has_written_in(table) {
+                continue;
+            }
             for (row, _) in theirs.view().table(table).lookup(index, key) {
                 if theirs.writes.contains_key(&(table, row)) && session.has_entered((table, row), index) {
                     return Found::Pending(row);

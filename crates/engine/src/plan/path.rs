@@ -261,7 +261,7 @@ pub(super) fn read(rel: usize, conditions: &[&Condition<'_>], columns: ColumnSet
 }
 
 /// The same condition with the row as relation 0.
-fn renumbered(e: &typed::Expr, from: usize) -> typed::Expr {
+pub(super) fn renumbered(e: &typed::Expr, from: usize) -> typed::Expr {
     let mut e = e.clone();
     e.walk_mut(0, &mut |e, _| {
         if let ExprKind::Column { rel, .. } | ExprKind::WholeRow { rel, .. } = &mut e.kind

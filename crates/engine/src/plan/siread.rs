@@ -7,6 +7,7 @@
 //!   all columns of a unique index = values         1 row         an index serves
 //!   column = value, or between two                 1/200         an index serves
 //!   column < value, or > value                     1/3           an index serves
+//!   the WHERE of a partial index                   1/200         that index serves
 //!   ORDER BY an index's columns, no condition      all rows      that index serves
 //!   anything else                                                sequential
 //! ```
@@ -16,8 +17,8 @@
 //!
 //! Whether the table is known to be small after all is a question for later: see [`crate::ssi`].
 
-use isolde_sql::catalog::{Catalog, Table};
-use isolde_sql::typed::ExprKind;
+use isolde_sql::catalog::{Catalog, Index, Table};
+use isolde_sql::typed::{self, ExprKind};
 
 use super::facts::{RelSet, conjuncts, facts};
 use super::join::Condition;
@@ -98,12 +99,11 @@ fn best_index(
     let served = indexes.filter_map(|index| Some((rows_served(table, index, rel, conditions, single)?, index)));
     let (rows, index) = served.min_by(|(a, _), (b, _)| a.total_cmp(b))?;
     let columns = &table.indexes[index].columns;
-    let served = conditions.iter().filter(|c| columns.iter().any(|&column| share(c, rel, column, single).is_some()));
-    let served: Vec<Condition<'_>> = served.cloned().collect();
-    let access = match path::by_index(table, index, rel, &served, single) {
-        Some(path) => path.access(catalog, &mut 0),
-        None => Access::Scan,
-    };
+    let of_rows = of_rows(&table.indexes[index], rel, conditions)?;
+    let of_keys = conditions.iter().filter(|c| columns.iter().any(|&column| share(c, rel, column, single).is_some()));
+    let served: Vec<Condition<'_>> = of_keys.chain(of_rows).cloned().collect();
+    let path = path::by_index(table, index, rel, &served, single).filter(|_| table.indexes[index].is_plain());
+    let access = path.map_or(Access::Scan, |path| path.access(catalog, &mut 0));
     let conditions = served.iter().map(|c| expr(catalog, c.expr)).collect();
     Some((rows, Search { index, access, conditions }))
 }
@@ -111,8 +111,9 @@ fn best_index(
 /// How many rows an index leaves to look at; `None` if it does not serve.
 fn rows_served(table: &Table, index: usize, rel: usize, conditions: &[Condition<'_>], single: &RelSet) -> Option<f64> {
     let index = &table.indexes[index];
-    let mut rows = ROWS;
-    let (mut equalities, mut leading) = (0, false);
+    let of_rows = of_rows(index, rel, conditions)?;
+    let mut rows = ROWS * FEW.powi(of_rows.len() as i32);
+    let (mut equalities, mut leading) = (0, !of_rows.is_empty());
     for (position, &column) in index.columns.iter().enumerate() {
         let shares: Vec<f64> = conditions.iter().filter_map(|c| share(c, rel, column, single)).collect();
         let sided = shares.iter().filter(|s| **s == MANY).count();
@@ -123,11 +124,24 @@ fn rows_served(table: &Table, index: usize, rel: usize, conditions: &[Condition<
         equalities += usize::from(exact.is_some());
         rows *= share;
     }
-    if index.unique && equalities == index.columns.len() {
+    if index.unique && equalities == index.columns.len() && of_rows.is_empty() {
         // As many rows as there are values asked for.
         rows /= ROWS * FEW.powi(equalities as i32);
     }
     leading.then_some(rows)
+}
+
+/// The conditions that say which rows a partial index has, none for an index of all rows; `None` if the index cannot serve because the query asks
+/// for other rows, or because it is over expressions.
+fn of_rows<'c, 'e>(index: &Index, rel: usize, conditions: &'c [Condition<'e>]) -> Option<Vec<&'c Condition<'e>>> {
+    let Some(special) = &index.special else { return Some(Vec::new()) };
+    let filter = special.filter.as_ref().filter(|_| !index.columns.is_empty())?;
+    let mut parts = Vec::new();
+    conjuncts(filter, &mut parts);
+    // Two expressions that read the same mean the same.
+    let text = |e: &typed::Expr| format!("{e:?}");
+    let find = |part: &typed::Expr| conditions.iter().find(|c| text(&path::renumbered(c.expr, rel)) == text(part));
+    parts.into_iter().map(find).collect()
 }
 
 /// The share of rows that a condition on a column leaves.
@@ -159,8 +173,8 @@ pub(super) fn for_order(catalog: &Catalog, plan: &mut QueryPlan) {
         return;
     }
     let wanted: Vec<usize> = columns.iter().map(|(_, column)| usize::from(*column)).collect();
-    let serves = |columns: &[usize]| columns.starts_with(&wanted);
-    if let Some(index) = catalog.table(table).indexes.iter().position(|index| serves(&index.columns)) {
+    let serves = |index: &Index| index.is_plain() && index.columns.starts_with(&wanted);
+    if let Some(index) = catalog.table(table).indexes.iter().position(serves) {
         step.siread = Siread::Index(vec![Search { index, access: Access::Scan, conditions: Vec::new() }]);
     }
 }

@@ -263,7 +263,7 @@ impl Run<'_> {
                 let Some(key) = key(ctx, &self.env(), keys)? else {
                     return GO_ON;
                 };
-                if *unique {
+                if *unique && !data.is_ambiguous() {
                     let row = data.find(*index, &key);
                     self.read(ctx, step, table, columns, &key, row.into_iter(), sink)
                 } else {

@@ -138,7 +138,7 @@ impl Machine<'_> {
         }
         let Some(me) = self.serial() else { return };
         let shares_entries = old.as_ref().zip(new.as_ref()).is_some_and(|(old, (_, new))| {
-            let mut columns = self.catalog().table(row.0).indexes.iter().flat_map(|index| &index.columns);
+            let mut columns = self.catalog().table(row.0).indexes.iter().flat_map(|index| index.mentions());
             columns.all(|&c| old.values[c] == new[c])
         });
         let Some(ssi) = self.ssi_mut() else { return };
