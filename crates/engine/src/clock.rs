@@ -62,9 +62,12 @@ impl Database {
     /// The timer that goes off next, if the clock runs and anybody waits for one: when, whose and which.
     pub fn next_timer(&self) -> Option<(i64, SessionId, Timer)> {
         let sessions = self.all_sessions().filter(|_| self.timed);
-        let timers =
-            sessions.flat_map(|(id, _)| self.timers(id).into_iter().map(move |(time, timer)| (time, timer, id)));
-        timers.min().map(|(time, timer, id)| (time, id, timer))
+        // At the same time, whoever began to wait first: on a server a little time has passed in between.
+        let timers = sessions.flat_map(|(id, session)| {
+            let ticket = session.wait.as_ref().map(|wait| wait.ticket);
+            self.timers(id).into_iter().map(move |(time, timer)| (time, ticket, timer, id))
+        });
+        timers.min().map(|(time, _, timer, id)| (time, id, timer))
     }
 
     /// Lets a timer of [`Database::next_timer`] go off. There is a step if it ends the session's wait with an error;
