@@ -2,6 +2,9 @@
 //!
 //! A [`Kind`] has literals, NULL among them, and templates: `{a} || {i}` is an array and an integer, put together. What
 //! may fail fails alike on both sides. Left out is what PostgreSQL leaves open, such as the last digits of a float.
+//!
+//! A template that begins with `!` stands at the top only: PostgreSQL does not take its value for a constant, so whether
+//! an error below it comes to light would depend on what else is folded around it.
 
 use super::Dice;
 use crate::program::Program;
@@ -22,7 +25,7 @@ const KINDS: &[Kind] = &[
             "({i} * {i})",
             "array_length({a}, {i})",
             "cardinality({a})",
-            "({a})[{i}]",
+            "({a})[2]",
             "array_position({a}, {i})",
             "array_upper({a}, 1)",
             "length({t})",
@@ -60,12 +63,12 @@ const KINDS: &[Kind] = &[
         ],
         templates: &[
             "({t} || {t})",
-            "{a}::text",
-            "{s}::text",
+            "!{a}::text",
+            "!{s}::text",
             "{j}::text",
-            "array_to_string({a}, {t})",
-            "array_to_string({s}, ',', '*')",
-            "({s})[{i}]",
+            "!array_to_string({a}, {t})",
+            "!array_to_string({s}, ',', '*')",
+            "({s})[1]",
             "({j} ->> {t})",
             "({j} #>> {s})",
             "regexp_replace({t}, {x}, {t}, 'g')",
@@ -77,22 +80,22 @@ const KINDS: &[Kind] = &[
             "translate({t}, 'abc', 'xy')",
             "quote_literal({t})",
             "quote_ident({t})",
-            "format('%s-%L', {t}, {i})",
-            "to_char({m}, 'YYYY-MM-DD HH24:MI:SS')",
-            "to_char({m}, 'FMDay DDth Mon YY, HH12 AM')",
-            "to_char({m}, 'IYYY-IW Q DDD WW')",
-            "to_char({i}, 'FM999,999')",
-            "to_char({n}, '999.99')",
-            "to_char({n}, 'S0999.9')",
-            "to_char({v}, 'HH24:MI:SS')",
+            "!format('%s-%L', {t}, {i})",
+            "!to_char({m}, 'YYYY-MM-DD HH24:MI:SS')",
+            "!to_char({m}, 'FMDay DDth Mon YY, HH12 AM')",
+            "!to_char({m}, 'IYYY-IW Q DDD WW')",
+            "!to_char({i}, 'FM999,999')",
+            "!to_char({n}, '999.99')",
+            "!to_char({n}, 'S0999.9')",
+            "!to_char({v}, 'HH24:MI:SS')",
             "jsonb_typeof({j})",
             "jsonb_pretty({j})",
             "encode({y}, 'hex')",
             "encode({y}, 'base64')",
             "md5({t})",
-            "{g}::text",
+            "!{g}::text",
             "{v}::text",
-            "concat_ws(',', {t}, {i}, {t})",
+            "!concat_ws(',', {t}, {i}, {t})",
             "overlay({t} placing 'Z' from 2)",
             "{t}::char(3)::text",
             "({t}::char(4) || '|')",
@@ -126,10 +129,10 @@ const KINDS: &[Kind] = &[
             "({g} < {g})",
             "({c} < {c})",
             "({v} > {v})",
-            "({m} < {z})",
-            "({d} <= {m})",
+            "!({m} < {z})",
+            "!({d} <= {m})",
             "({y} < {y})",
-            "({r} = {n})",
+            "!({r} = {n})",
             "({t}::char(3) = {t})",
             "(({m}, {m}) OVERLAPS ({m}, {v}))",
             "({a} IS NULL)",
@@ -152,7 +155,7 @@ const KINDS: &[Kind] = &[
             "({a} || {i})",
             "({i} || {a})",
             "({a} || {a})",
-            "({a})[{i}:{i}]",
+            "({a})[1:2]",
             "({a})[:2]",
             "array_append({a}, {i})",
             "array_remove({a}, {i})",
@@ -162,8 +165,8 @@ const KINDS: &[Kind] = &[
             "ARRAY[{a}, {a}]",
             "array_fill({i}, ARRAY[2])",
             "trim_array({a}, 1)",
-            "string_to_array('1,2,' || {i}, ',')::int[]",
-            "ARRAY(SELECT x + 1 FROM unnest({a}) AS x)",
+            "!string_to_array('1,2,' || {i}, ',')::int[]",
+            "!ARRAY(SELECT x + 1 FROM unnest({a}) AS x)",
         ],
     },
     Kind {
@@ -181,7 +184,7 @@ const KINDS: &[Kind] = &[
             "string_to_array({t}, NULL)",
             "regexp_split_to_array({t}, {x})",
             "regexp_match({t}, {x})",
-            "{a}::text[]",
+            "!{a}::text[]",
             "array_prepend({t}, {s})",
             "array_cat({s}, {s})",
         ],
@@ -210,15 +213,15 @@ const KINDS: &[Kind] = &[
             "jsonb_set({j}, '{b,0}', {j}, false)",
             "jsonb_insert({j}, '{b,1}', {j})",
             "jsonb_strip_nulls({j})",
-            "to_jsonb({i})",
-            "to_jsonb({t})",
-            "to_jsonb({a})",
-            "to_jsonb({m})",
-            "jsonb_build_object('k', {i}, 'l', {j})",
-            "jsonb_build_array({t}, {n}, {b}, {s})",
-            "to_jsonb(ROW({i}, {t}))",
-            "row_to_json(ROW({i}, {d}))::jsonb",
-            "(SELECT jsonb_agg(x) FROM unnest({a}) AS x)",
+            "!to_jsonb({i})",
+            "!to_jsonb({t})",
+            "!to_jsonb({a})",
+            "!to_jsonb({m})",
+            "!jsonb_build_object('k', {i}, 'l', {j})",
+            "!jsonb_build_array({t}, {n}, {b}, {s})",
+            "!to_jsonb(ROW({i}, {t}))",
+            "!row_to_json(ROW({i}, {d}))::jsonb",
+            "!(SELECT jsonb_agg(x) FROM unnest({a}) AS x)",
         ],
     },
     Kind {
@@ -253,9 +256,9 @@ const KINDS: &[Kind] = &[
         templates: &[
             "({m} AT TIME ZONE 'Europe/Berlin')",
             "({m} AT TIME ZONE 'America/Los_Angeles')",
-            "({z} + {v})",
-            "date_trunc('day', {z}, 'Asia/Tokyo')",
-            "{m}::timestamptz",
+            "!({z} + {v})",
+            "!date_trunc('day', {z}, 'Asia/Tokyo')",
+            "!{m}::timestamptz",
         ],
     },
     Kind {
@@ -351,17 +354,18 @@ pub fn values(seed: u64) -> Program {
         // The last kind is that of patterns, which are no values of their own.
         let kind = dice.below(KINDS.len() - 1);
         let depth = 1 + dice.below(3);
-        let value = expression(&mut dice, &KINDS[kind], depth);
+        let value = expression(&mut dice, &KINDS[kind], depth, true);
         steps.push((0, format!("SELECT {value} AS v")));
     }
     Program { setup: Vec::new(), sessions: 1, steps }
 }
 
-fn expression(dice: &mut Dice, kind: &Kind, depth: usize) -> String {
-    if depth == 0 || kind.templates.is_empty() || dice.one_in(6) {
+fn expression(dice: &mut Dice, kind: &Kind, depth: usize, top: bool) -> String {
+    let fitting: Vec<&str> = kind.templates.iter().copied().filter(|t| top || !t.starts_with('!')).collect();
+    if depth == 0 || fitting.is_empty() || dice.one_in(6) {
         return (*dice.pick(kind.literals)).to_owned();
     }
-    let mut rest = *dice.pick(kind.templates);
+    let mut rest = dice.pick(&fitting).trim_start_matches('!');
     let mut out = String::new();
     while let Some(at) = rest.find('{') {
         let letter = rest[at + 1..].chars().next();
@@ -369,7 +373,7 @@ fn expression(dice: &mut Dice, kind: &Kind, depth: usize) -> String {
         out.push_str(&rest[..at]);
         match operand {
             Some(operand) => {
-                out.push_str(&expression(dice, operand, depth - 1));
+                out.push_str(&expression(dice, operand, depth - 1, false));
                 rest = &rest[at + 3..];
             }
             None => {
