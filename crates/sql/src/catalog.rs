@@ -182,6 +182,8 @@ pub struct View {
     pub check: Option<CheckOption>,
     /// The keys of the views it names.
     pub uses: Vec<Arc<str>>,
+    /// As written.
+    pub source: Arc<ast::CreateView>,
 }
 
 /// A CHECK constraint.

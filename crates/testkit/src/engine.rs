@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use isolde_engine::{Activity, Database, Faults, Part, Prepared, Reply, SessionId};
+use isolde_engine::{Activity, Database, Faults, Part, Prepared, Reply, SessionId, StatementResult};
 use isolde_sql::{Diagnostic, parse};
 
 use crate::generate::Dice;
@@ -224,7 +224,7 @@ fn prepare(db: &Database, session: SessionId, statement: &str) -> Result<Arc<Pre
 
 fn response(reply: Reply) -> Response {
     match reply {
-        Ok(result) if result.columns.is_empty() && !result.tag.starts_with("SELECT") => {
+        Ok(result) if result.columns.is_empty() && !is_selection(&result) => {
             Response::Done { tag: result.tag.to_string() }
         }
         Ok(result) => Response::Rows {
@@ -238,4 +238,9 @@ fn response(reply: Reply) -> Response {
         },
         Err(error) => Response::Error { sqlstate: error.state.code().to_string(), message: error.message.to_string() },
     }
+}
+
+/// Rows without columns, rather than the count of rows that CREATE TABLE AS stored.
+fn is_selection(result: &StatementResult) -> bool {
+    result.tag.starts_with("SELECT") && (!result.rows.is_empty() || &*result.tag == "SELECT 0")
 }

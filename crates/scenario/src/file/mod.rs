@@ -27,7 +27,7 @@ mod sources;
 
 use std::sync::Arc;
 
-use isolde_sql::ast::{self, Isolation};
+use isolde_sql::ast::{self, Isolation, StatementKind};
 use isolde_sql::parse::{self, Fragment};
 use isolde_sql::{Diagnostic, Span, SqlState};
 
@@ -249,7 +249,7 @@ const INCLUDE_DEPTH_MAX: usize = 32;
 
 /// Commands of psql that change nothing we look at; schema dumps contain some of them.
 const IGNORED_COMMANDS: &[&str] =
-    &["echo", "encoding", "pset", "qecho", "restrict", "timing", "unrestrict", "warn", "x"];
+    &["c", "connect", "echo", "encoding", "pset", "qecho", "restrict", "timing", "unrestrict", "warn", "x"];
 
 struct Reader<'l> {
     loader: Loader<'l>,
@@ -320,6 +320,7 @@ impl Reader<'_> {
             from = mark.span.end;
             match mark.kind {
                 MarkKind::Section => self.open(header::parse(line, whole.start)?, whole)?,
+                MarkKind::Data => self.copied(line, whole)?,
                 _ if gset.is_some() && count == 0 => {
                     return Err(Diagnostic::syntax(whole, "\\gset stands behind a query, and there is none"));
                 }
@@ -365,6 +366,19 @@ impl Reader<'_> {
         self.section = Section::Query(self.queries.len());
         self.queries.push(OpenQuery { name: name.into(), every_state, span, statements: Vec::new() });
         Ok(())
+    }
+
+    /// The lines behind a COPY belong to it.
+    fn copied(&mut self, data: &str, span: Span) -> Result<(), Diagnostic> {
+        let last = match self.section {
+            Section::Setup => self.file.setup.last_mut(),
+            Section::Thread(index) => self.file.threads[index].body.last_mut(),
+            Section::Query(index) => self.queries[index].statements.last_mut(),
+        };
+        match last.map(|statement| &mut statement.ast.kind) {
+            Some(StatementKind::Copy(copy)) => parse::copy_rows(copy, data, span),
+            _ => Ok(()),
+        }
     }
 
     /// A command of psql other than `\gset`.

@@ -20,16 +20,22 @@ pub(super) enum MarkKind {
     Section,
     /// `\gset`, `\i schema.sql`
     Command,
+    /// The lines behind `COPY ... FROM stdin;`, up to `\.`
+    Data,
     /// `:name`, `:'name'` or `:"name"`; the character says which quotes.
     Variable(Option<u8>),
 }
 
 /// The marks of a text, in order. Spans are relative to the text.
 pub(super) fn marks(text: &str) -> Result<Vec<Mark>, Diagnostic> {
-    let mut scanner = Scanner { text, bytes: text.as_bytes(), at: 0 };
+    let mut scanner = Scanner { text, bytes: text.as_bytes(), at: 0, statement: 0 };
     let mut marks = Vec::new();
     while scanner.at < text.len() {
-        marks.extend(scanner.next()?);
+        let mark = scanner.next()?;
+        if mark.is_some_and(|mark| !matches!(mark.kind, MarkKind::Variable(_))) {
+            scanner.statement = scanner.at;
+        }
+        marks.extend(mark);
     }
     Ok(marks)
 }
@@ -38,6 +44,8 @@ struct Scanner<'a> {
     text: &'a str,
     bytes: &'a [u8],
     at: usize,
+    /// Where the statement at hand begins.
+    statement: usize,
 }
 
 impl Scanner<'_> {
@@ -51,12 +59,32 @@ impl Scanner<'_> {
             (b'"', _) => self.quoted(b'"', false, "quoted identifier")?,
             (b'$', _) => self.dollar_quoted()?,
             (b'\\', _) => return Ok(Some(self.command())),
+            (b';', _) => return Ok(self.semicolon()),
             (b':', Some(b':' | b'=')) => self.at += 2,
             (b':', _) => return Ok(self.variable()),
             (byte, _) if is_word(byte) => self.skip_while(is_word),
             _ => self.at += 1,
         }
         Ok(None)
+    }
+
+    /// The end of a statement; the rows of a COPY follow it.
+    fn semicolon(&mut self) -> Option<Mark> {
+        let statement = &self.text[self.statement..self.at];
+        self.at += 1;
+        self.statement = self.at;
+        if !is_copy(statement) {
+            return None;
+        }
+        let rest = &self.text[self.at..];
+        let start = self.at + rest.find('\n').map_or(rest.len(), |line| line + 1);
+        let lines = &self.text[start..];
+        let end = match lines.starts_with("\\.") {
+            true => start + 2,
+            false => start + lines.find("\n\\.").map_or(lines.len(), |at| at + 3),
+        };
+        self.at = end;
+        Some(Mark { kind: MarkKind::Data, span: Span::new(start, end) })
     }
 
     fn peek(&self, ahead: usize) -> Option<u8> {
@@ -170,6 +198,14 @@ impl Scanner<'_> {
         self.at = name_start + name + usize::from(quote.is_some());
         Some(Mark { kind: MarkKind::Variable(quote), span: Span::new(start, self.at) })
     }
+}
+
+/// Whether a statement is `COPY ... FROM stdin`, whatever comments stand before it.
+fn is_copy(statement: &str) -> bool {
+    let code = statement.lines().filter(|line| !line.trim_start().starts_with("--"));
+    let code = code.collect::<Vec<_>>().join(" ").to_lowercase();
+    let mut words = code.split_whitespace();
+    words.next() == Some("copy") && code.split_whitespace().any(|word| word == "stdin")
 }
 
 fn is_word(byte: u8) -> bool {

@@ -57,6 +57,13 @@ pub struct OnConflict {
 pub enum ConflictTarget {
     /// `(a, b)`
     Columns(Vec<Ident>),
+    /// `(lower(a), b) WHERE c`
+    Index {
+        /// Columns and expressions.
+        keys: Vec<Expr>,
+        /// What a partial index is about.
+        filter: Option<Expr>,
+    },
     /// `ON CONSTRAINT name`
     Constraint(Ident),
 }

@@ -405,7 +405,7 @@ impl Binder<'_> {
         }
         if work.draft.table.columns.iter().any(|c| c.generated.as_ref().is_some_and(|g| mentions(&g.expr, at))) {
             let message = "cannot alter type of a column used by a generated column";
-            return Err(Diagnostic::new(name.span, SqlState::SYNTAX_ERROR, message));
+            return Err(Diagnostic::new(name.span, SqlState::FEATURE_NOT_SUPPORTED, message));
         }
         let current = work.old_values()[at].clone();
         let value = match using {

@@ -160,8 +160,11 @@ impl<'a> Binder<'a> {
         let given: Vec<Type> = operands.iter().map(|(e, _)| e.ty).collect();
         let (mut callees, mut candidates) = (Vec::new(), Vec::new());
         let catalog = self.catalog;
-        let known_schema = name.schema.is_none();
-        for (id, def) in catalog.routines().filter(|(_, def)| known_schema && def.name == name.name.name) {
+        let inside = |def: &RoutineDef| match &name.schema {
+            None => def.schema.is_none() || def.schema == catalog.creation_schema(),
+            Some(schema) => def.schema.as_ref() == Some(&schema.name),
+        };
+        for (id, def) in catalog.routines().filter(|(_, def)| def.name == name.name.name && inside(def)) {
             if def.procedure != (wanted == Wanted::Procedure) {
                 continue;
             }

@@ -38,6 +38,7 @@ impl Binder<'_> {
             }
         }
         create.columns.iter().try_for_each(|def| self.generated_column(def, &mut draft.table))?;
+        self.refuse_generated_of_generated(&create.columns, &draft.table)?;
         self.constraints(&create.columns, &create.constraints, &mut draft)?;
         for (_, like) in create.likes.iter().filter(|(_, like)| like.indexes) {
             self.like_indexes(like, &mut draft)?;
@@ -232,6 +233,28 @@ impl Binder<'_> {
             Diagnostic::new(source.span, SqlState::DATATYPE_MISMATCH, message)
                 .hint("You will need to rewrite or cast the expression.")
         })
+    }
+
+    /// Generated columns may stand in any order, but not on each other.
+    fn refuse_generated_of_generated(&self, defs: &[ast::ColumnDef], table: &Table) -> Result<()> {
+        for column in &table.columns {
+            let Some(generated) = &column.generated else { continue };
+            let mut other: Option<Arc<str>> = None;
+            generated.expr.walk(0, &mut |e, _| {
+                if let ExprKind::Column { col, .. } = e.kind {
+                    let used = &table.columns[col as usize];
+                    if used.generated.is_some() {
+                        other.get_or_insert_with(|| used.name.clone());
+                    }
+                }
+            });
+            if let Some(name) = other {
+                let span = defs.iter().find(|d| d.name.name == column.name).map_or(Span::default(), |d| d.name.span);
+                let message = format!("cannot use generated column \"{name}\" in column generation expression");
+                return Err(Diagnostic::new(span, SqlState(*b"42P17"), message));
+            }
+        }
+        Ok(())
     }
 
     /// `LIKE table`: its columns, and what is included.

@@ -243,6 +243,9 @@ impl Binder<'_> {
                     self.infer_arbiters(table, &named.collect::<Result<Vec<_>>>()?, conflict.span)?
                 }
             },
+            Some(ast::ConflictTarget::Index { keys, filter }) => {
+                self.infer_special(table, keys, filter.as_ref(), conflict.span)?
+            }
             Some(ast::ConflictTarget::Constraint(name)) => {
                 let found = unique_indexes(table).find(|i| table.indexes[*i].name == name.name);
                 vec![found.ok_or_else(|| {

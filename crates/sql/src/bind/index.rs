@@ -8,7 +8,7 @@ use super::hint::did_you_mean;
 use super::{Binder, Result};
 use crate::ast::{self, Deferral};
 use crate::catalog::{Index, SpecialIndex, Table};
-use crate::error::{Diagnostic, SqlState};
+use crate::error::{Diagnostic, Span, SqlState};
 use crate::typed::{Change, Define, Edit, Expr, ExprKind, TableEdit};
 
 impl Binder<'_> {
@@ -92,6 +92,41 @@ impl Binder<'_> {
         })
     }
 
+    /// The unique indexes that `ON CONFLICT (keys) WHERE filter` means: with these keys, over all rows or over those that
+    /// the filter speaks of.
+    pub(super) fn infer_special(
+        &mut self,
+        table: &Table,
+        keys: &[ast::Expr],
+        filter: Option<&ast::Expr>,
+        span: Span,
+    ) -> Result<Vec<usize>> {
+        let wanted = keys.iter().map(|key| self.over_row(table, key.span, |b| b.expr(key)));
+        let wanted = wanted.collect::<Result<Vec<Expr>>>()?;
+        let filter = filter.map(|f| self.over_row(table, f.span, |b| b.condition(f, "WHERE"))).transpose()?;
+        let column = |&c: &usize| Expr {
+            kind: ExprKind::Column { depth: 0, rel: 0, col: c as u16 },
+            ty: table.columns[c].ty,
+        };
+        let fits = |index: &Index| {
+            let own: Vec<Expr> = match &index.special {
+                Some(special) => special.keys.clone(),
+                None => index.columns.iter().map(column).collect(),
+            };
+            let both = own.iter().all(|k| wanted.iter().any(|w| w.same_as(k)))
+                && wanted.iter().all(|w| own.iter().any(|k| k.same_as(w)));
+            let partial = index.special.as_ref().and_then(|s| s.filter.as_ref());
+            both && partial.is_none_or(|own| filter.as_ref().is_some_and(|given| implies(given, own)))
+        };
+        let all = table.indexes.iter().enumerate().filter(|(_, i)| i.unique && fits(i));
+        let found: Vec<usize> = all.map(|(at, _)| at).collect();
+        if found.is_empty() {
+            let message = "there is no unique or exclusion constraint matching the ON CONFLICT specification";
+            return Err(Diagnostic::new(span, SqlState::INVALID_COLUMN_REFERENCE, message));
+        }
+        Ok(found)
+    }
+
     fn index_filter(&mut self, table: &Table, filter: &ast::Expr) -> Result<Expr> {
         let bound =
             self.over_row(table, filter.span, |b| b.in_clause("index predicates", |b| b.condition(filter, "WHERE")))?;
@@ -128,6 +163,15 @@ impl Binder<'_> {
         }
         Ok(bound)
     }
+}
+
+/// Whether one condition says another: it is that, or has it among the conditions it joins.
+fn implies(given: &Expr, wanted: &Expr) -> bool {
+    let parts = |e: &Expr| match &e.kind {
+        ExprKind::And(list) => list.clone(),
+        _ => vec![e.clone()],
+    };
+    parts(wanted).iter().all(|w| parts(given).iter().any(|g| g.same_as(w)))
 }
 
 /// What a key contributes to the name of an index.

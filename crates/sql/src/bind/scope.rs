@@ -243,7 +243,7 @@ impl<'a> Binder<'a> {
 
     /// What a dotted name means: a column, a variable, a field of either, or a whole row.
     pub(super) fn name(&mut self, path: &[Ident], span: Span) -> Result<Expr> {
-        let path = if path.len() > 2 && &*path[0].name == "public" { &path[1..] } else { path };
+        let path = if path.len() > 2 && self.catalog.has_schema(&path[0].name) { &path[1..] } else { path };
         let column = match path {
             [name] => self.unqualified(name)?,
             [table, name] => self.qualified(table, name)?,

@@ -38,14 +38,28 @@ impl<'a> Binder<'a> {
             }
             self.is_taken(&create.name, false, "CREATE VIEW")?;
         }
-        let view = View { schema, name: name.name.clone(), columns, query: Arc::new(query), check: create.check, uses };
+        let view = View {
+            schema,
+            name: name.name.clone(),
+            columns,
+            query: Arc::new(query),
+            check: create.check,
+            uses,
+            source: Arc::new(create.clone()),
+        };
         if view.check.is_some()
             && let Err(reason) = super::updatable::base(self.catalog, &view)
         {
             let message = "WITH CHECK OPTION is supported only on automatically updatable views";
             return Err(Diagnostic::new(name.span, SqlState::FEATURE_NOT_SUPPORTED, message).hint(reason));
         }
-        Ok(Define::Change(Arc::new(Change::new("CREATE VIEW", vec![Edit::View(Box::new(view))]))))
+        let mut edits = vec![Edit::View(Box::new(view.clone()))];
+        if old.is_some() {
+            let mut catalog = self.catalog.clone();
+            catalog.add_view(view.clone());
+            rebind_users(&mut catalog, &view.key(), name.span, &mut edits)?;
+        }
+        Ok(Define::Change(Arc::new(Change::new("CREATE VIEW", edits))))
     }
 
     fn create_materialized(
@@ -125,6 +139,21 @@ impl<'a> Binder<'a> {
         let source = RelSource::Query { query: Box::new((*view.query).clone()), lateral: false };
         Rel { alias: view.name.clone(), source, columns: view.columns.clone() }
     }
+}
+
+/// A view that is replaced shows something else wherever it is used.
+fn rebind_users(catalog: &mut Catalog, changed: &Arc<str>, span: Span, edits: &mut Vec<Edit>) -> Result<()> {
+    let users: Vec<Arc<View>> = catalog.views().filter(|v| v.uses.contains(changed)).cloned().collect();
+    for user in users {
+        let (query, uses) = bind_alone(catalog, &user.source.query).map_err(|_| {
+            Diagnostic::unsupported(span, "CREATE OR REPLACE VIEW under a view that names what was renamed since")
+        })?;
+        let view = View { query: Arc::new(query), uses, ..(*user).clone() };
+        catalog.add_view(view.clone());
+        edits.push(Edit::View(Box::new(view)));
+        rebind_users(catalog, &user.key(), span, edits)?;
+    }
+    Ok(())
 }
 
 /// Binds a query that sees nothing but the catalog; also which views it names.

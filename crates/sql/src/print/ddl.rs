@@ -148,7 +148,7 @@ impl Display for CreateIndex {
 }
 
 /// A column or a call as it is, anything else in parentheses.
-fn index_key(key: &Expr) -> String {
+pub(super) fn index_key(key: &Expr) -> String {
     match &key.kind {
         ExprKind::Name(_) | ExprKind::Call(_) => key.to_string(),
         _ => format!("({key})"),

@@ -152,6 +152,10 @@ impl Display for OnConflict {
         f.write_str("ON CONFLICT")?;
         match &self.target {
             Some(ConflictTarget::Columns(columns)) => write!(f, " ({})", commas(columns))?,
+            Some(ConflictTarget::Index { keys, filter }) => {
+                let keys: Vec<String> = keys.iter().map(super::ddl::index_key).collect();
+                write!(f, " ({}){}", commas(&keys), Clause("WHERE", filter.as_ref()))?;
+            }
             Some(ConflictTarget::Constraint(name)) => write!(f, " ON CONSTRAINT {name}")?,
             None => {}
         }

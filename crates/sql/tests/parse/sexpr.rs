@@ -295,6 +295,7 @@ fn insert(i: &Insert) -> String {
         let target = match &c.target {
             None => String::new(),
             Some(ConflictTarget::Columns(columns)) => idents("columns", columns),
+            Some(ConflictTarget::Index { keys, filter }) => node("index", [list(keys, expr), clause("where", filter)]),
             Some(ConflictTarget::Constraint(name)) => node("constraint", [name.name.to_string()]),
         };
         let action = c

@@ -147,6 +147,13 @@ impl Lower {
             C::ExcludeConstraint(_) => return Err(self.unsupported(constraint, "EXCLUDE")),
         };
         let (name, span) = (self.constraint_name(constraint), self.span(constraint.syntax()));
+        let deferrable = matches!(
+            kind,
+            ColumnConstraintKind::PrimaryKey | ColumnConstraintKind::Unique | ColumnConstraintKind::References(_)
+        );
+        if options.deferral != Deferral::NotDeferrable && !deferrable {
+            return Err(Diagnostic::syntax(span, "misplaced DEFERRABLE clause"));
+        }
         Ok(ColumnConstraint { name, kind, options, span })
     }
 

@@ -185,14 +185,18 @@ impl Lower {
                 Ok(ConflictTarget::Constraint(name.name))
             }
             cst::ConflictTarget::ConflictOnIndex(index) => {
-                self.refuse(index.where_clause(), "ON CONFLICT (...) WHERE")?;
+                let filter = self.clause(index.where_clause())?;
                 let list = self.need(index.conflict_index_item_list(), index)?;
-                let mut columns = Vec::new();
-                for item in children::<cst::ConflictIndexItem>(&list) {
-                    self.refuse(item.op_class_ref(), "an operator class")?;
-                    columns.push(self.column(&self.sole(&item)?, "ON CONFLICT on an expression")?);
+                let items = children::<cst::ConflictIndexItem>(&list);
+                let keys: Vec<Expr> = items.map(|item| self.sole(&item)).collect::<Result<_>>()?;
+                let column = |key: &Expr| match &key.kind {
+                    ExprKind::Name(path) if path.len() == 1 => path.first().cloned(),
+                    _ => None,
+                };
+                match keys.iter().map(column).collect::<Option<Vec<Ident>>>() {
+                    Some(columns) if filter.is_none() => Ok(ConflictTarget::Columns(columns)),
+                    _ => Ok(ConflictTarget::Index { keys, filter }),
                 }
-                Ok(ConflictTarget::Columns(columns))
             }
         }
     }
