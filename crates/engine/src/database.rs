@@ -196,7 +196,7 @@ impl Database {
         params: &[Type],
     ) -> Result<Arc<Prepared>, Diagnostic> {
         let own = self.sessions[session.0].transaction.as_ref().and_then(|t| t.definitions.schema.as_ref());
-        let catalog = &own.unwrap_or(&self.schema).catalog;
+        let catalog = &self.sessions[session.0].names(&own.unwrap_or(&self.schema).catalog);
         Prepared::new(catalog, statement, source, params).map(Arc::new).or_else(|error| {
             let changing = self.sessions_except(session).any(|(_, s)| s.is_redefining());
             let late = changing.then(|| Prepared::late(catalog, statement, source, params));

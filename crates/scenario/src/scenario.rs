@@ -173,6 +173,7 @@ impl Variables {
 /// Binds a statement, and updates the variables as far as that is known before it runs: their names and types.
 fn bind_statement(
     database: &Database,
+    session: SessionId,
     statement: &ClientStatement,
     variables: &mut Variables,
     sources: &Sources,
@@ -184,7 +185,7 @@ fn bind_statement(
         // A server would find mistakes inside of the block when it comes to them; we want them before the search.
         bind::statement(database.catalog(), &statement.ast, sources.text(), &types)?;
     }
-    let prepared = database.prepare(&statement.ast, sources.text(), &types)?;
+    let prepared = database.prepare_in(session, &statement.ast, sources.text(), &types)?;
     let gset = match &statement.gset {
         None => None,
         Some(prefix) => {
@@ -233,7 +234,7 @@ fn run_setup(
     let mut variables = Variables::default();
     for statement in statements {
         let span = statement.ast.span;
-        let submission = bind_statement(database, statement, &mut variables, sources)?;
+        let submission = bind_statement(database, session, statement, &mut variables, sources)?;
         let params: Vec<Value> = submission.params.iter().map(|&slot| variables.values[slot].clone()).collect();
         let reply = run_alone(database, session, &submission.prepared, &params);
         let result = reply.map_err(|e| during_setup(span, &e))?;
@@ -291,7 +292,7 @@ fn bind_thread(
     let mut statements = Vec::new();
     for statement in &section.body {
         refuse_ddl(&statement.ast)?;
-        statements.push(bind_statement(database, statement, &mut variables, sources)?);
+        statements.push(bind_statement(database, session, statement, &mut variables, sources)?);
     }
     Ok(Thread {
         name: section.name,

@@ -44,6 +44,8 @@ pub struct Catalog {
     schemas: BTreeSet<Arc<str>>,
     /// Schemas in which a name without one is looked for before `public`.
     search_path: Vec<Arc<str>>,
+    /// Bodies of functions are not looked at before they are called: `check_function_bodies = off`.
+    unchecked_bodies: bool,
 }
 
 /// A table.
@@ -357,7 +359,7 @@ impl Catalog {
     /// Nothing is defined now, whatever was before.
     pub fn is_empty(&self) -> bool {
         // Taken apart, so that whoever adds something must think of it here.
-        let Catalog { tables, routines, sequences, table_names, types, views, schemas, search_path, version: _ } = self;
+        let Catalog { tables, routines, sequences, table_names, types, views, schemas, search_path, unchecked_bodies: _, version: _ } = self;
         tables.iter().all(Option::is_none)
             && routines.iter().all(Option::is_none)
             && sequences.is_empty()

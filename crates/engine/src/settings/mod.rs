@@ -9,6 +9,7 @@
 //! and SET LOCAL is a second map that the end of the transaction drops.
 
 mod list;
+mod names;
 
 use imbl::OrdMap;
 use isolde_sql::ast::Isolation;
@@ -95,6 +96,11 @@ impl Settings {
             (None, Some(value)) => Ok(value.to_string()),
             (None, None) => Err(unrecognized(name)),
         }
+    }
+
+    /// A setting that was set, as it was given.
+    pub(crate) fn get(&self, name: &str) -> Option<Arc<str>> {
+        self.raw(name)
     }
 
     fn raw(&self, name: &str) -> Option<Arc<str>> {

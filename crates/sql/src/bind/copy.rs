@@ -41,7 +41,11 @@ impl Binder<'_> {
             };
             ast::Expr { kind, span }
         };
-        let rows = copy.rows.iter().map(|row| row.iter().map(value).collect()).collect();
+        let mut rows: Vec<Vec<ast::Expr>> = copy.rows.iter().map(|row| row.iter().map(value).collect()).collect();
+        if rows.is_empty() {
+            // Bound like a row of NULLs, which is then left out.
+            rows.push(columns.iter().map(|_| value(&None)).collect());
+        }
         let query = ast::Query { body: QueryBody::Values(rows), ..empty_query(span) };
         let insert = ast::Insert {
             with: Vec::new(),
@@ -53,7 +57,11 @@ impl Binder<'_> {
             on_conflict: None,
             returning: Vec::new(),
         };
-        Ok(Insert { verb: "COPY", ..self.insert(&insert)? })
+        let mut bound = self.insert(&insert)?;
+        if let (true, crate::typed::QueryBody::Values(rows)) = (copy.rows.is_empty(), &mut bound.source.body) {
+            rows.clear();
+        }
+        Ok(Insert { verb: "COPY", ..bound })
     }
 
     /// `TRUNCATE`

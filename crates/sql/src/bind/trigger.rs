@@ -148,7 +148,9 @@ impl Binder<'_> {
 
     fn trigger_function(&self, name: &ast::QualifiedName) -> Result<crate::catalog::RoutineId> {
         let (shown, span) = shown_name(name);
-        let mut named = self.catalog.routines_by_name(&name.name.name).filter(|_| name.schema.is_none());
+        let schema = name.schema.as_ref().map(|s| &s.name);
+        let inside = |def: &crate::catalog::RoutineDef| def.schema.as_ref() == schema;
+        let mut named = self.catalog.routines_by_name(&name.name.name).filter(|(_, def)| inside(def));
         let found = named.find(|(_, def)| !def.procedure && def.input_types().next().is_none());
         let Some((id, def)) = found else {
             let message = format!("function {shown}() does not exist");

@@ -41,7 +41,8 @@ impl Catalog {
     /// What `mine` and `theirs` have both made of `base`; `None` if they have changed the same thing.
     pub fn merged(base: &Catalog, mine: &Catalog, theirs: &Catalog) -> Option<Catalog> {
         // Taken apart, so that what is added to a catalog is not forgotten here.
-        let Catalog { tables, routines, sequences, table_names, types, views, schemas, search_path, version: _ } = base;
+        let Catalog { tables, routines, sequences, table_names, types, views, schemas, search_path, unchecked_bodies, version: _ } =
+            base;
         let both = |all: &BTreeSet<Arc<str>>| all.iter().map(|name| (name.clone(), ())).collect::<BTreeMap<_, _>>();
         let merged = map(&both(schemas), &both(&mine.schemas), &both(&theirs.schemas), |(), ()| true)?;
         Some(Catalog {
@@ -53,6 +54,7 @@ impl Catalog {
             views: map(views, &mine.views, &theirs.views, Arc::ptr_eq)?,
             schemas: merged.into_keys().collect(),
             search_path: if mine.search_path == *search_path { &theirs.search_path } else { &mine.search_path }.clone(),
+            unchecked_bodies: *unchecked_bodies,
             version: mine.version,
         })
     }

@@ -100,6 +100,16 @@ impl Catalog {
         self.search_path = if usual { Vec::new() } else { path };
     }
 
+    /// Whether bodies of functions are looked at when they are defined.
+    pub fn checks_bodies(&self) -> bool {
+        !self.unchecked_bodies
+    }
+
+    /// Bodies of functions are not looked at before they are called.
+    pub fn leave_bodies_unchecked(&mut self) {
+        self.unchecked_bodies = true;
+    }
+
     /// All views, by key.
     pub fn views(&self) -> impl Iterator<Item = &Arc<View>> {
         self.views.values()
