@@ -7,7 +7,7 @@ use super::depend::Object;
 use super::scope::shown_name;
 use super::{Binder, Result};
 use crate::ast::{self, DropObject, ObjectAction};
-use crate::catalog::{RoutineId, Table, View, key};
+use crate::catalog::{RoutineDef, RoutineId, Table, View, key};
 use crate::error::{Diagnostic, Span, SqlState};
 use crate::typed::{Change, Define, Edit, TableEdit};
 
@@ -167,6 +167,12 @@ impl Binder<'_> {
             [one] => Ok(Some(Object::Routine(*one))),
             [] if drop.if_exists => Ok(None),
             [] => {
+                let of_types = |r: &RoutineDef| types.as_ref().is_some_and(|t| r.input_types().eq(t.iter().copied()));
+                if self.catalog.routines_by_name(&name.name.name).any(|(_, r)| of_types(r)) {
+                    let types: Vec<String> = types.iter().flatten().map(|t| t.to_string()).collect();
+                    let message = format!("{shown}({}) is not a {what}", types.join(", "));
+                    return Err(Diagnostic::new(span, SqlState::WRONG_OBJECT_TYPE, message));
+                }
                 let message = match &types {
                     None => format!("could not find a {what} named \"{shown}\""),
                     Some(types) => {

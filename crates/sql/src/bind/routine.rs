@@ -250,6 +250,9 @@ impl Binder<'_> {
             let message = format!("{what} \"{}\" already exists with same argument types", def.name);
             return Err(Diagnostic::new(create.name.name.span, SqlState::DUPLICATE_FUNCTION, message));
         }
+        if let Some((_, old)) = same {
+            refuse_replacing(old, &def, create.name.name.span)?;
+        }
         if matches!(def.body, RoutineBody::Sql(_)) && self.catalog.checks_bodies() {
             bind(self.catalog, &def)?;
         }
@@ -365,4 +368,25 @@ fn mismatch(def: &RoutineDef, span: Span) -> Diagnostic {
     };
     let message = format!("return type mismatch in function declared to return {declared}");
     Diagnostic::new(span, SqlState::INVALID_FUNCTION_DEFINITION, message)
+}
+
+/// What CREATE OR REPLACE may not change, because others count on it.
+fn refuse_replacing(old: &RoutineDef, new: &RoutineDef, span: Span) -> Result<()> {
+    let refuse = |state, message: String| Err(Diagnostic::new(span, state, message));
+    if old.procedure != new.procedure {
+        return refuse(SqlState::WRONG_OBJECT_TYPE, "cannot change routine kind".into());
+    }
+    if format!("{:?}", old.returns) != format!("{:?}", new.returns) {
+        let message = "cannot change return type of existing function";
+        return refuse(SqlState::INVALID_FUNCTION_DEFINITION, message.into());
+    }
+    let renamed =
+        old.params.iter().zip(&new.params).find(|(old, new)| !old.name.starts_with('$') && old.name != new.name);
+    match renamed {
+        Some((old, _)) => {
+            let message = format!("cannot change name of input parameter \"{}\"", old.name);
+            refuse(SqlState::INVALID_FUNCTION_DEFINITION, message)
+        }
+        None => Ok(()),
+    }
 }
