@@ -142,8 +142,7 @@ impl Database {
 
     /// The committed content of a row; `None` for one that is nobody's but its inserter's.
     fn content(&self, row: RowRef) -> Option<u128> {
-        let tables = self.committed();
-        tables.table(row.0).get(row.1).map(|tuple| row_digest(row.0, &tuple.values))
+        self.committed.version(row).map(|tuple| row_digest(row.0, &tuple.values))
     }
 
     /// Waits, in the order in which they began.

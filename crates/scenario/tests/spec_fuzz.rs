@@ -75,6 +75,17 @@ fn too_many_interleavings_are_not_begun() {
     assert!(error.contains("at most 100000 are run") && error.contains("permutation lines"), "{error}");
 }
 
+/// The set-up's transaction stays open, with a table that nobody else knows.
+#[test]
+fn a_table_of_an_open_transaction_is_nobodys() {
+    let text = "setup { BEGIN; CREATE TABLE t (id int PRIMARY KEY); INSERT INTO t VALUES (1); }
+        session a step a1 { SELECT * FROM t; } step a2 { SELECT 2 AS two; }
+        permutation a1 permutation a2 permutation a1 a2";
+    let spec = Spec::parse("open.spec", text).unwrap();
+    let error = spec::run(&spec, &mut |_| ControlFlow::Continue(())).unwrap_err().to_string();
+    assert!(error.contains("setup failed"), "{error}");
+}
+
 #[test]
 fn what_never_ends_is_cut_off() {
     let text = "setup { CREATE TABLE t (id int PRIMARY KEY, n int); INSERT INTO t VALUES (1, 0); }
