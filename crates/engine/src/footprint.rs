@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use isolde_sql::ast::{LockStrength, TableLockMode};
 use isolde_sql::catalog::TableId;
-use isolde_sql::typed::Expr;
+use isolde_sql::typed::{Expr, ExprKind};
 use isolde_sql::{Row, Value};
 
 use crate::lock::LockKey;
@@ -80,6 +80,8 @@ pub struct Read {
 pub struct Predicate {
     expr: Expr,
     compiled: plan::Expr,
+    /// How many columns a row must have to be asked about.
+    width: usize,
 }
 
 /// A row changed.
@@ -186,7 +188,13 @@ impl FromIterator<usize> for ColumnSet {
 impl Predicate {
     /// The condition `expr`, which must need neither tables nor a session.
     pub fn new(expr: Expr) -> Predicate {
-        Predicate { compiled: eval::compile_local(&expr), expr }
+        let mut width = 0;
+        expr.walk(0, &mut |e, _| {
+            if let ExprKind::Column { col, .. } = e.kind {
+                width = width.max(usize::from(col) + 1);
+            }
+        });
+        Predicate { compiled: eval::compile_local(&expr), expr, width }
     }
 
     /// The condition itself.
@@ -218,10 +226,13 @@ impl Read {
 
     fn membership(&self, row: Option<&[Value]>) -> Membership {
         let Some(row) = row else { return Membership::No };
-        if !self.key.iter().all(|(column, value)| !value.is_null() && row[*column] == *value) {
+        if !self.key.iter().all(|(column, value)| !value.is_null() && row.get(*column) == Some(value)) {
             return Membership::No;
         }
         let Some(filter) = &self.filter else { return Membership::Yes };
+        if row.len() < filter.width {
+            return Membership::Fails; // The table has been redefined in between.
+        }
         match eval::local_truth(&filter.compiled, row, &self.params) {
             Ok(Some(true)) => Membership::Yes,
             Ok(_) => Membership::No,
@@ -234,7 +245,9 @@ impl Write {
     /// The columns whose value differs; all of them for an insert or a delete.
     pub fn changed(&self) -> ColumnSet {
         match (&self.before, &self.after) {
-            (Some(before), Some(after)) => (0..before.len()).filter(|&c| before[c] != after[c]).collect(),
+            (Some(before), Some(after)) => {
+                (0..before.len().max(after.len())).filter(|&c| before.get(c) != after.get(c)).collect()
+            }
             _ => ColumnSet::ALL,
         }
     }

@@ -262,9 +262,9 @@ impl Transaction {
         self.view_epoch = None;
     }
 
-    /// A table is its own from now on; what it has written there is in it.
-    pub(crate) fn rebuild(&mut self, table: TableId, rebuilt: Rebuilt) {
-        if rebuilt.rewritten {
+    /// A table is its own from now on; `folded` says that what it has written there is in it.
+    pub(crate) fn rebuild(&mut self, table: TableId, rebuilt: Rebuilt, folded: bool) {
+        if folded {
             self.writes = self.writes.iter().filter(|(row, _)| row.0 != table).map(|(r, c)| (*r, c.clone())).collect();
         }
         self.definitions.rebuilt.insert(table, rebuilt);

@@ -282,6 +282,7 @@ impl AtWork<'_> {
         if self.roll_back() {
             self.reactions.push(Reaction::LeftOpen);
         }
+        self.database.disconnect(self.thread.session);
         self.client.status = Status::Done;
     }
 

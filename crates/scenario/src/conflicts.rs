@@ -240,7 +240,10 @@ impl<'r> Observer<'r> {
     }
 
     fn item(&self, write: &Write, matters: impl Fn(usize) -> bool) -> Item {
-        let table: &Table = self.run.end.database.catalog().table(write.table);
+        let catalog = self.run.end.database.catalog();
+        let Some(table): Option<&Table> = names::table(self.run.system.scenario, catalog, write.table) else {
+            return Item { table: String::new(), row: String::new(), columns: Vec::new() };
+        };
         let values = write.before.as_ref().or(write.after.as_ref());
         let columns = table.columns.iter().enumerate().filter(|(i, _)| matters(*i));
         Item {

@@ -41,6 +41,12 @@ pub(crate) fn line(scenario: &Scenario, span: Span) -> String {
     }
 }
 
+/// A table as it is at the end of a run, or as set-up made it if it has been dropped since.
+pub(crate) fn table<'c>(scenario: &'c Scenario, end: &'c Catalog, id: TableId) -> Option<&'c Table> {
+    let known = [end, scenario.database.catalog()];
+    known.into_iter().find(|catalog| catalog.has_table(id)).map(|catalog| &**catalog.table(id))
+}
+
 /// A row by its primary key: `id = 1`; by all its values if it has none.
 pub(crate) fn key(table: &Table, row: &[Value]) -> String {
     let columns: Vec<usize> = match table.primary_key() {
@@ -54,6 +60,9 @@ pub(crate) fn key(table: &Table, row: &[Value]) -> String {
 
 /// A row of a table, as committed: `account id = 1`.
 pub(crate) fn row(catalog: &Catalog, tables: &Tables, table: TableId, row: RowId) -> String {
+    if !catalog.has_table(table) {
+        return "a row of a table that is gone".into();
+    }
     let name = &catalog.table(table).name;
     match tables.table(table).get(row) {
         Some(tuple) => format!("{name} {}", key(catalog.table(table), &tuple.values)),

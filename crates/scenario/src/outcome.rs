@@ -8,8 +8,9 @@
 //! What is not recognised as generated (an id that a function returns, or that was pasted into a text) is compared as it is.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
+use isolde_engine::{TableData, Tables};
 use isolde_sql::catalog::{Catalog, TableId};
 use isolde_sql::{Row, Span, SqlState, Value};
 
@@ -141,12 +142,15 @@ fn answer(scenario: &Scenario, thread: &Thread, observation: &Observation, renam
 /// The rows that are new since set-up (1) or gone (-1), by table.
 fn changed_rows<'s>(scenario: &'s Scenario, state: &'s State) -> BTreeMap<TableId, Vec<(&'s Row, i64)>> {
     let (before, after) = (scenario.database.committed(), state.database.committed());
-    let tables = scenario.database.catalog().tables().map(|table| {
-        let changes = before.table(table.id).changes(after.table(table.id));
+    static NONE: LazyLock<TableData> = LazyLock::new(TableData::default);
+    let data = |tables: &'s Tables, id: TableId| if (id.0 as usize) < tables.len() { tables.table(id) } else { &NONE };
+    let tables = (0..after.len()).map(|id| {
+        let id = TableId(id as u32);
+        let changes = data(before, id).changes(data(after, id));
         let rows = changes.flat_map(|(old, new)| {
             old.map(|tuple| (&tuple.values, -1)).into_iter().chain(new.map(|tuple| (&tuple.values, 1)))
         });
-        (table.id, rows.collect())
+        (id, rows.collect())
     });
     tables.collect()
 }

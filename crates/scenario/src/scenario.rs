@@ -84,9 +84,11 @@ impl Scenario {
             let mut database = Database::new();
             let variables = run_setup(&mut database, &setup, &sources)?;
             check_routines(&database, &threads, &sources)?;
+            let defines = locks_tables(&database, &threads, &sources);
+            database.track_table_locks(defines);
             let threads = threads.into_iter().map(|section| {
                 let expected = expected.iter().chain(&section.expected).copied().collect();
-                bind_thread(&mut database, section, expected, &options, variables.clone(), &sources)
+                bind_thread(&mut database, section, expected, &options, variables.clone(), &sources, defines)
             });
             let threads = threads.collect::<Result<_, _>>()?;
             let invariants = invariants.iter().map(|q| bind_check(&database, q, &sources)).collect::<Result<_, _>>()?;
@@ -177,6 +179,7 @@ fn bind_statement(
     statement: &ClientStatement,
     variables: &mut Variables,
     sources: &Sources,
+    redefines: bool,
 ) -> Result<Submission, Diagnostic> {
     let slots = statement.variables.iter().map(|(name, span)| variables.slot(name, *span));
     let params: Vec<usize> = slots.collect::<Result<_, _>>()?;
@@ -185,7 +188,13 @@ fn bind_statement(
         // A server would find mistakes inside of the block when it comes to them; we want them before the search.
         bind::statement(database.catalog(), &statement.ast, sources.text(), &types)?;
     }
-    let prepared = database.prepare_in(session, &statement.ast, sources.text(), &types)?;
+    let prepared = match database.prepare_in(session, &statement.ast, sources.text(), &types) {
+        // Its tables may be there by the time it runs.
+        Err(error) if redefines && is_absence(error.state) => {
+            database.prepare_late(&statement.ast, sources.text(), &types)
+        }
+        prepared => prepared?,
+    };
     let gset = match &statement.gset {
         None => None,
         Some(prefix) => {
@@ -197,6 +206,20 @@ fn bind_statement(
     };
     let ordered = !matches!(&prepared.statement.kind, StatementKind::Query(q) if q.order_by.is_empty());
     Ok(Submission { prepared, params, gset, ordered })
+}
+
+/// Whether an error says that something is not there, or not there yet.
+fn is_absence(state: SqlState) -> bool {
+    matches!(
+        state,
+        SqlState::UNDEFINED_TABLE
+            | SqlState::UNDEFINED_COLUMN
+            | SqlState::UNDEFINED_FUNCTION
+            | SqlState::UNDEFINED_OBJECT
+            | SqlState::DUPLICATE_TABLE
+            | SqlState::DUPLICATE_COLUMN
+            | SqlState::DUPLICATE_OBJECT
+    )
 }
 
 /// The columns a statement returns, if it returns any.
@@ -234,7 +257,7 @@ fn run_setup(
     let mut variables = Variables::default();
     for statement in statements {
         let span = statement.ast.span;
-        let submission = bind_statement(database, session, statement, &mut variables, sources)?;
+        let submission = bind_statement(database, session, statement, &mut variables, sources, false)?;
         let params: Vec<Value> = submission.params.iter().map(|&slot| variables.values[slot].clone()).collect();
         let reply = run_alone(database, session, &submission.prepared, &params);
         let result = reply.map_err(|e| during_setup(span, &e))?;
@@ -284,6 +307,7 @@ fn bind_thread(
     options: &FileOptions,
     mut variables: Variables,
     sources: &Sources,
+    redefines: bool,
 ) -> Result<Thread, Diagnostic> {
     let session = database.open_session();
     let session_options = database.options_mut(session);
@@ -291,8 +315,7 @@ fn bind_thread(
     session_options.autocommit = section.autocommit;
     let mut statements = Vec::new();
     for statement in &section.body {
-        refuse_ddl(&statement.ast)?;
-        statements.push(bind_statement(database, session, statement, &mut variables, sources)?);
+        statements.push(bind_statement(database, session, statement, &mut variables, sources, redefines)?);
     }
     Ok(Thread {
         name: section.name,
@@ -305,27 +328,29 @@ fn bind_thread(
     })
 }
 
-/// All statements are bound before the threads start, to the tables that set-up made.
-fn refuse_ddl(statement: &ast::Statement) -> Result<(), Diagnostic> {
-    match statement.kind {
-        Ast::CreateTable(_)
-        | Ast::CreateIndex(_)
-        | Ast::CreateSequence(_)
-        | Ast::CreateRoutine(_)
-        | Ast::CreateTrigger(_)
-        | Ast::DropTrigger(_)
-        | Ast::SwitchTriggers(_)
-        | Ast::AlterTable(_)
-        | Ast::AlterSequence(_)
-        | Ast::AlterObject(_)
-        | Ast::CreateView(_)
-        | Ast::CreateTableAs(_)
-        | Ast::CreateSchema(_)
-        | Ast::Refresh(_)
-        | Ast::Drop(_) => Err(Diagnostic::unsupported(statement.span, "changing the schema inside a thread")
-            .hint("move the statement to the set-up, above the first --@ line")),
-        _ => Ok(()),
-    }
+/// Whether some statement of a thread, or of a routine, can take a strong table lock. Words that only look like it cost
+/// a few states and nothing else.
+fn locks_tables(database: &Database, threads: &[ThreadSection], sources: &Sources) -> bool {
+    const WORDS: &[&str] = &["alter", "create", "drop", "execute", "lock", "refresh", "truncate"];
+    let defines = |statement: &ast::Statement| {
+        let plain = matches!(
+            statement.kind,
+            Ast::Query(_) | Ast::Insert(_) | Ast::Update(_) | Ast::Delete(_) | Ast::Begin(_) | Ast::Call { .. }
+        );
+        !plain && mentions(statement.span.of(sources.text()), WORDS)
+    };
+    threads.iter().flat_map(|thread| &thread.body).any(|statement| defines(&statement.ast))
+        || database.catalog().routines().any(|(_, routine)| {
+            let text = routine.span.of(sources.text());
+            // The first word of all is CREATE.
+            mentions(text.get(6..).unwrap_or(text), WORDS)
+        })
+}
+
+/// Whether one of these words stands in a text, outside of comments.
+fn mentions(text: &str, words: &[&str]) -> bool {
+    let line = bind::one_line(text).to_lowercase();
+    line.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| words.contains(&word))
 }
 
 fn bind_check(database: &Database, section: &QuerySection, sources: &Sources) -> Result<Check, Diagnostic> {

@@ -68,7 +68,7 @@ impl Run<'_> {
         });
         // What a statement wrote before it failed is undone.
         let failed = matches!(step.outcome, Outcome::Error(_));
-        let changes = step.footprint.writes.iter().filter(|_| !failed).map(|write| self.change(write)).collect();
+        let changes = step.footprint.writes.iter().filter(|_| !failed).filter_map(|write| self.change(write)).collect();
         let notices =
             step.notices.iter().map(|n| format!("{}: {}", format!("{:?}", n.level).to_uppercase(), n.message));
         // The statement succeeded, but what the routine made of it did not.
@@ -105,8 +105,10 @@ impl Run<'_> {
         }
     }
 
-    fn change(&self, write: &Write) -> RowChange {
-        let table = self.table(write.table);
+    /// A change of a row; `None` if its table has come and gone.
+    fn change(&self, write: &Write) -> Option<RowChange> {
+        let table = self.table(write.table)?;
+        let value = |row: &Option<Row>, i: usize| row.as_ref().and_then(|row| names::optional(row.get(i)?));
         let kind = match (&write.before, &write.after) {
             (None, _) => ChangeKind::Insert,
             (_, None) => ChangeKind::Delete,
@@ -116,39 +118,39 @@ impl Run<'_> {
         let columns = table.columns.iter().enumerate().filter(|(i, _)| changed.contains(*i));
         let columns = columns.map(|(i, column)| ColumnChange {
             column: column.name.to_string(),
-            before: write.before.as_ref().and_then(|row| names::optional(&row[i])),
-            after: write.after.as_ref().and_then(|row| names::optional(&row[i])),
+            before: value(&write.before, i),
+            after: value(&write.after, i),
         });
         let values = write.before.as_ref().or(write.after.as_ref());
-        RowChange {
+        Some(RowChange {
             table: table.name.to_string(),
             key: values.map_or(String::new(), |values| names::key(table, values)),
             kind,
             columns: columns.collect(),
-        }
+        })
     }
 
     /// The tables that the run has changed, as committed at its end.
     fn tables(&self) -> Vec<FinalTable> {
         let steps = self.events.iter().flat_map(|e| &e.steps);
         let changed: BTreeSet<TableId> = steps.flat_map(|s| &s.footprint.published).map(|w| w.table).collect();
-        let tables = changed.into_iter().map(|id| {
-            let table = self.table(id);
+        let tables = changed.into_iter().filter_map(|id| {
+            let table = self.table(id)?;
             let data = self.end.database.committed().table(id);
             let mut rows: Vec<Row> = data.iter().take(ROWS_MAX).map(|(_, tuple)| tuple.values.clone()).collect();
             rows.sort();
-            FinalTable {
+            Some(FinalTable {
                 name: table.name.to_string(),
                 columns: table.columns.iter().map(|c| c.name.to_string()).collect(),
                 rows: rows.iter().map(texts).collect(),
                 rows_total: data.len() as u64,
-            }
+            })
         });
         tables.collect()
     }
 
-    fn table(&self, id: TableId) -> &Table {
-        self.end.database.catalog().table(id)
+    fn table(&self, id: TableId) -> Option<&Table> {
+        names::table(self.system.scenario, self.end.database.catalog(), id)
     }
 }
 

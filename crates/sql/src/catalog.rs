@@ -359,7 +359,18 @@ impl Catalog {
     /// Nothing is defined now, whatever was before.
     pub fn is_empty(&self) -> bool {
         // Taken apart, so that whoever adds something must think of it here.
-        let Catalog { tables, routines, sequences, table_names, types, views, schemas, search_path, unchecked_bodies: _, version: _ } = self;
+        let Catalog {
+            tables,
+            routines,
+            sequences,
+            table_names,
+            types,
+            views,
+            schemas,
+            search_path,
+            unchecked_bodies: _,
+            version: _,
+        } = self;
         tables.iter().all(Option::is_none)
             && routines.iter().all(Option::is_none)
             && sequences.is_empty()

@@ -144,7 +144,8 @@ fn load(socket: &Path, database: &str, dump: &Path) {
 fn tables_of(database: &Database) -> Vec<String> {
     let mut tables: Vec<String> = (database.catalog().tables())
         .map(|table| {
-            let columns = table.columns.iter().map(|c| format!("{} {}", c.name, if c.not_null { "not null" } else { "" }));
+            let columns =
+                table.columns.iter().map(|c| format!("{} {}", c.name, if c.not_null { "not null" } else { "" }));
             let schema = table.schema.as_deref().unwrap_or("public");
             format!("{schema}.{}: {}", table.name, columns.collect::<Vec<_>>().join(","))
         })

@@ -138,7 +138,7 @@ impl Machine<'_> {
             let gone = rows.map(|(row, t)| Write { table, row, before: Some(t.values.clone()), after: None });
             self.footprint.writes.extend(gone);
             let empty = TableData::new(schema.catalog.table(table).indexes.len());
-            self.transaction_mut().rebuild(table, Rebuilt::new(table, empty, true));
+            self.transaction_mut().rebuild(table, Rebuilt::new(table, empty, true), true);
         }
         for (sequence, start) in &truncate.restart {
             self.restart_sequence(&schema.catalog, sequence, *start);
@@ -161,15 +161,16 @@ impl Machine<'_> {
     /// Remembers the tables that a definition has changed.
     fn keep_rebuilt(&mut self, before: &Tables, after: &Tables, catalog: &Catalog) {
         for id in (0..after.len()).map(|id| TableId(id as u32)).filter(|id| !after.same_table(before, *id)) {
-            let same_rows = before.len() > id.0 as usize && after.table(id).same_rows(before.table(id));
-            let rebuilt = match same_rows && catalog.has_table(id) {
+            let same_rows =
+                catalog.has_table(id) && before.len() > id.0 as usize && after.table(id).same_rows(before.table(id));
+            let rebuilt = match same_rows {
                 true => {
                     let was_rewritten = self.transaction().definitions.rebuilt.get(&id).is_some_and(|r| r.rewritten);
                     Rebuilt::new(id, self.latest(id).reindexed(catalog.table(id)), was_rewritten)
                 }
                 false => Rebuilt::new(id, after.table(id).clone(), true),
             };
-            self.transaction_mut().rebuild(id, rebuilt);
+            self.transaction_mut().rebuild(id, rebuilt, !same_rows);
         }
     }
 
@@ -248,7 +249,7 @@ impl Machine<'_> {
     /// Other transactions build on what is now committed, and keep their snapshots of it.
     fn tell_of_definitions(&mut self, definitions: &Definitions, old: &Catalog, new: &Catalog) {
         let me = self.me;
-        let mut versions = Vec::new();
+        let mut version = self.db.schema_versions;
         for slot in self.db.sessions.iter_mut().enumerate().filter(|(id, _)| *id != me.0).map(|(_, slot)| slot) {
             let Some(t) = &slot.transaction else { continue };
             let defines = t.definitions.schema.is_some();
@@ -258,25 +259,24 @@ impl Machine<'_> {
             let session = Arc::make_mut(slot);
             if let Some(t) = &mut session.transaction {
                 t.see_definitions(definitions, new);
-                t.each_definitions(|own| versions.extend(rebase(own, old, new)));
+                t.each_definitions(|own| rebase(own, old, new, &mut version));
             }
             for run in session.frames.iter_mut().flat_map(Frame::running_mut) {
                 older(&mut run.view.tables, definitions, new);
             }
         }
-        debug_assert!(versions.iter().all(Option::is_some), "a clash of definitions is refused when they are made");
+        self.db.schema_versions = version;
     }
 }
 
-/// A schema that was made from an older one, made from a newer one.
-fn rebase(own: &mut Definitions, old: &Catalog, new: &Catalog) -> Option<Option<()>> {
-    let schema = own.schema.as_mut()?;
-    let merged = Catalog::merged(old, &schema.catalog, new);
-    let done = merged.map(|mut catalog| {
-        catalog.set_version(schema.catalog.version());
-        *schema = Arc::new(Schema::new(catalog));
-    });
-    Some(done)
+/// A schema that was made from an older one, made from a newer one. What cannot be merged was refused when it was made.
+fn rebase(own: &mut Definitions, old: &Catalog, new: &Catalog, version: &mut u64) {
+    let Some(schema) = &mut own.schema else { return };
+    if let Some(mut merged) = Catalog::merged(old, &schema.catalog, new) {
+        *version += 1;
+        merged.set_version(*version);
+        *schema = Arc::new(Schema::new(merged));
+    }
 }
 
 /// What a snapshot taken before shows of tables that have been redefined since.

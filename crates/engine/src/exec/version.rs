@@ -90,7 +90,7 @@ impl Machine<'_> {
         };
         let Err(wants) = acquired else { return Ok(version) };
         let must_remain = matches!(version, Version::Same).then_some(seen).filter(|_| self.keeps_snapshot());
-        let follows = lock.follows && self.writer_of(row).is_some();
+        let follows = must_remain.is_some() && lock.follows && self.writer_of(row).is_some();
         let wait = |wants| Err(Stop::Wait(Target::Row(RowWait { row, wants, seen: must_remain, follows })));
         match lock.wait {
             LockWait::Block => wait(wants),

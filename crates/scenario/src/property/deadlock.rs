@@ -59,7 +59,7 @@ fn waits(run: &Run<'_>, thread: usize) -> Option<String> {
             names::row(run.end.database.catalog(), run.end.database.committed(), table, row)
         }
         WaitsFor::Lock { key: LockKey::Table(table), .. } => {
-            format!("table {}", run.end.database.catalog().table(table).name)
+            format!("table {}", names::table(scenario, run.end.database.catalog(), table)?.name)
         }
         WaitsFor::Lock { key: LockKey::Advisory(key), .. } => format!("advisory lock {key}"),
         WaitsFor::Lock { key: LockKey::AdvisoryPair(a, b), .. } => format!("advisory lock ({a}, {b})"),

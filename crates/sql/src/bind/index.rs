@@ -104,10 +104,8 @@ impl Binder<'_> {
         let wanted = keys.iter().map(|key| self.over_row(table, key.span, |b| b.expr(key)));
         let wanted = wanted.collect::<Result<Vec<Expr>>>()?;
         let filter = filter.map(|f| self.over_row(table, f.span, |b| b.condition(f, "WHERE"))).transpose()?;
-        let column = |&c: &usize| Expr {
-            kind: ExprKind::Column { depth: 0, rel: 0, col: c as u16 },
-            ty: table.columns[c].ty,
-        };
+        let column =
+            |&c: &usize| Expr { kind: ExprKind::Column { depth: 0, rel: 0, col: c as u16 }, ty: table.columns[c].ty };
         let fits = |index: &Index| {
             let own: Vec<Expr> = match &index.special {
                 Some(special) => special.keys.clone(),

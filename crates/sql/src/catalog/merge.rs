@@ -41,8 +41,18 @@ impl Catalog {
     /// What `mine` and `theirs` have both made of `base`; `None` if they have changed the same thing.
     pub fn merged(base: &Catalog, mine: &Catalog, theirs: &Catalog) -> Option<Catalog> {
         // Taken apart, so that what is added to a catalog is not forgotten here.
-        let Catalog { tables, routines, sequences, table_names, types, views, schemas, search_path, unchecked_bodies, version: _ } =
-            base;
+        let Catalog {
+            tables,
+            routines,
+            sequences,
+            table_names,
+            types,
+            views,
+            schemas,
+            search_path,
+            unchecked_bodies,
+            version: _,
+        } = base;
         let both = |all: &BTreeSet<Arc<str>>| all.iter().map(|name| (name.clone(), ())).collect::<BTreeMap<_, _>>();
         let merged = map(&both(schemas), &both(&mine.schemas), &both(&theirs.schemas), |(), ()| true)?;
         Some(Catalog {

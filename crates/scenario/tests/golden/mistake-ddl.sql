@@ -1,2 +1,0 @@
---@ thread a
-CREATE TABLE t (x int PRIMARY KEY);
