@@ -224,7 +224,7 @@ fn hash_definitions(definitions: &Definitions, h: &mut Digester) {
     }
     definitions.schema.as_ref().map(|schema| schema.digest()).hash(h);
     for (table, rebuilt) in &definitions.rebuilt {
-        (table, rebuilt.rewritten, rebuilt.digest).hash(h);
+        (table, &rebuilt.change, rebuilt.digest).hash(h);
     }
 }
 

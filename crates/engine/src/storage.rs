@@ -265,6 +265,12 @@ impl TableData {
         data
     }
 
+    /// The same versions with other values, and no indexes yet.
+    pub(crate) fn reshaped(&self, shape: impl Fn(&Row) -> Row) -> TableData {
+        let reshape = |(row, tuple): (&RowId, &Tuple)| (*row, Tuple { values: shape(&tuple.values), ..tuple.clone() });
+        TableData { rows: self.rows.iter().map(reshape).collect(), indexes: SmallVec::new(), ..self.clone() }
+    }
+
     /// The rows that differ in a later version of this table, before and after.
     pub(crate) fn changed_rows(&self, later: &TableData) -> Vec<(RowId, Option<Row>, Option<Row>)> {
         let values = |tuple: &Tuple| Some(tuple.values.clone());

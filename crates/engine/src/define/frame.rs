@@ -14,20 +14,22 @@
 //! it has changed is found out afterwards. A savepoint keeps a copy, like of everything else.
 //!
 //! Others who keep an old snapshot find a table that was truncated or rewritten *empty*, as in PostgreSQL; a new index
-//! is built over what they see. Two transactions may both define things, as long as these are different things.
+//! is built over what they see, and columns that come and go do so in their rows, too. Two transactions may both define things, as long as these are different things.
 
 use std::sync::Arc;
 
 use imbl::OrdMap;
 use isolde_sql::ast::plpgsql::RaiseLevel;
-use isolde_sql::catalog::{Catalog, TableId};
-use isolde_sql::typed::{Define, Truncate};
-use isolde_sql::{SqlError, SqlState};
+use isolde_sql::builtin::Eval;
+use isolde_sql::catalog::{Catalog, Table, TableId};
+use isolde_sql::typed::{Define, Edit, Expr, ExprKind, Truncate};
+use isolde_sql::{Row, SqlError, SqlState, Value};
 
 use crate::database::{Database, Schema, row_digest};
 use crate::footprint::Write;
 use crate::lock::RowRef;
 use crate::machine::Machine;
+use crate::plan::facts::is_stable;
 use crate::session::{Frame, Notice};
 use crate::storage::{TableData, Tables, Tuple};
 use crate::transaction::Transaction;
@@ -45,16 +47,64 @@ pub(crate) struct Definitions {
 #[derive(Clone, Debug)]
 pub(crate) struct Rebuilt {
     pub(crate) data: Arc<TableData>,
-    /// Its rows are new, so that older snapshots see none; otherwise only its indexes are.
-    pub(crate) rewritten: bool,
+    /// What that means for older snapshots.
+    pub(crate) change: Rebuild,
     /// Over its rows.
     pub(crate) digest: u128,
 }
 
+/// What has become of a table's rows.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Rebuild {
+    /// They are the same: only indexes are new.
+    Indexes,
+    /// Columns came, with one value for all rows, or went: each step makes a row of the row before.
+    Columns(Vec<Arc<[Slot]>>),
+    /// They are new: older snapshots see none.
+    Rows,
+}
+
+/// Where a column of a row in its new shape comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Slot {
+    Old(usize),
+    Value(Value),
+}
+
+impl Rebuild {
+    /// One thing after the other.
+    fn then(self, next: Rebuild) -> Rebuild {
+        match (self, next) {
+            (Rebuild::Rows, _) | (_, Rebuild::Rows) => Rebuild::Rows,
+            (Rebuild::Indexes, other) | (other, Rebuild::Indexes) => other,
+            (Rebuild::Columns(first), Rebuild::Columns(then)) => Rebuild::Columns([first, then].concat()),
+        }
+    }
+
+    /// What a table looks like in a snapshot from before.
+    fn seen_before(&self, data: &TableData, table: &Table) -> TableData {
+        match self {
+            Rebuild::Indexes => data.reindexed(table),
+            Rebuild::Columns(steps) => {
+                data.reshaped(|row| steps.iter().fold(row.clone(), |row, step| shape(&row, step))).reindexed(table)
+            }
+            Rebuild::Rows => TableData::new(table.indexes.len()),
+        }
+    }
+}
+
+fn shape(row: &Row, slots: &[Slot]) -> Row {
+    let value = |slot: &Slot| match slot {
+        Slot::Old(column) => row.get(*column).cloned().unwrap_or(Value::Null),
+        Slot::Value(value) => value.clone(),
+    };
+    slots.iter().map(value).collect()
+}
+
 impl Rebuilt {
-    fn new(table: TableId, data: TableData, rewritten: bool) -> Self {
+    fn new(table: TableId, data: TableData, change: Rebuild) -> Self {
         let digest = data.iter().fold(0u128, |sum, (_, t)| sum.wrapping_add(row_digest(table, &t.values)));
-        Rebuilt { data: Arc::new(data), rewritten, digest }
+        Rebuilt { data: Arc::new(data), change, digest }
     }
 }
 
@@ -67,7 +117,7 @@ impl Definitions {
     pub(crate) fn apply(&self, catalog: &Catalog, tables: &mut Tables, keeps: bool) {
         tables.grow(catalog);
         for (id, rebuilt) in &self.rebuilt {
-            match keeps && !rebuilt.rewritten && catalog.has_table(*id) {
+            match keeps && rebuilt.change == Rebuild::Indexes && catalog.has_table(*id) {
                 true => *tables.table_mut(*id) = tables.table(*id).reindexed(catalog.table(*id)),
                 false => tables.replace(*id, rebuilt.data.clone()),
             }
@@ -109,7 +159,7 @@ impl Machine<'_> {
         (self.db.schema, self.db.committed_digest) = (schema, digest);
         let verb = done?;
         self.refuse_clash(&catalog)?;
-        self.keep_rebuilt(&before, &after, &catalog);
+        self.keep_rebuilt(define, &before, &after, &catalog);
         self.set_schema(catalog);
         Ok(verb)
     }
@@ -138,7 +188,7 @@ impl Machine<'_> {
             let gone = rows.map(|(row, t)| Write { table, row, before: Some(t.values.clone()), after: None });
             self.footprint.writes.extend(gone);
             let empty = TableData::new(schema.catalog.table(table).indexes.len());
-            self.transaction_mut().rebuild(table, Rebuilt::new(table, empty, true), true);
+            self.transaction_mut().rebuild(table, Rebuilt::new(table, empty, Rebuild::Rows), true);
         }
         for (sequence, start) in &truncate.restart {
             self.restart_sequence(&schema.catalog, sequence, *start);
@@ -159,19 +209,43 @@ impl Machine<'_> {
     }
 
     /// Remembers the tables that a definition has changed.
-    fn keep_rebuilt(&mut self, before: &Tables, after: &Tables, catalog: &Catalog) {
+    fn keep_rebuilt(&mut self, define: &Define, before: &Tables, after: &Tables, catalog: &Catalog) {
         for id in (0..after.len()).map(|id| TableId(id as u32)).filter(|id| !after.same_table(before, *id)) {
             let same_rows =
                 catalog.has_table(id) && before.len() > id.0 as usize && after.table(id).same_rows(before.table(id));
-            let rebuilt = match same_rows {
-                true => {
-                    let was_rewritten = self.transaction().definitions.rebuilt.get(&id).is_some_and(|r| r.rewritten);
-                    Rebuilt::new(id, self.latest(id).reindexed(catalog.table(id)), was_rewritten)
-                }
-                false => Rebuilt::new(id, after.table(id).clone(), true),
+            let earlier =
+                self.transaction().definitions.rebuilt.get(&id).map_or(Rebuild::Indexes, |r| r.change.clone());
+            let (data, change) = match same_rows {
+                true => (self.latest(id).reindexed(catalog.table(id)), Rebuild::Indexes),
+                false => (after.table(id).clone(), self.change_of_rows(define, id, after.table(id))),
             };
+            let rebuilt = Rebuilt::new(id, data, earlier.then(change));
             self.transaction_mut().rebuild(id, rebuilt, !same_rows);
         }
+    }
+
+    /// Whether a definition has only made columns come and go, as PostgreSQL does without touching the rows.
+    fn change_of_rows(&self, define: &Define, id: TableId, data: &TableData) -> Rebuild {
+        let Define::Change(change) = define else { return Rebuild::Rows };
+        let mut edits = change.edits.iter().filter_map(|edit| match edit {
+            Edit::Table(edit) if edit.table.id == id => edit.rows.as_ref(),
+            _ => None,
+        });
+        let (Some(columns), None, true) = (edits.next(), edits.next(), self.catalog().has_table(id)) else {
+            return Rebuild::Rows;
+        };
+        let old = &self.catalog().table(id).columns;
+        let row = data.iter().next().map(|(_, tuple)| &tuple.values);
+        let slot = |(i, e): (usize, &Expr)| match e.kind {
+            ExprKind::Column { col, .. } => {
+                let same = old.get(usize::from(col)).is_some_and(|c| c.ty == e.ty || c.ty.is_text() && e.ty.is_text());
+                same.then_some(Slot::Old(usize::from(col)))
+            }
+            _ if is_one_value(e) => Some(Slot::Value(row.and_then(|row| row.get(i)).cloned().unwrap_or(Value::Null))),
+            _ => None,
+        };
+        let slots: Option<Arc<[Slot]>> = columns.iter().enumerate().map(slot).collect();
+        slots.map_or(Rebuild::Rows, |slots| Rebuild::Columns(vec![slots]))
     }
 
     fn set_schema(&mut self, mut catalog: Catalog) {
@@ -218,7 +292,7 @@ impl Machine<'_> {
         let mut published: u128 = 0;
         for (id, table) in rebuilt {
             self.publish_table(*id, &old.catalog, &new.catalog, &table.data);
-            published = published.wrapping_add(isolde_digest::tagged(0x52, (id, table.rewritten, table.digest)));
+            published = published.wrapping_add(isolde_digest::tagged(0x52, (id, &table.change, table.digest)));
             self.db.recount_table(*id, &table.data);
             self.footprint.defined.push(*id);
         }
@@ -284,12 +358,25 @@ pub(crate) fn older(tables: &mut Tables, definitions: &Definitions, new: &Catalo
     tables.grow(new);
     for (id, rebuilt) in definitions.rebuilt.iter().filter(|(id, _)| new.has_table(**id)) {
         let table = new.table(*id);
-        let data = match rebuilt.rewritten {
-            true => TableData::new(table.indexes.len()),
-            false => tables.table(*id).reindexed(table),
-        };
+        let data = rebuilt.change.seen_before(tables.table(*id), table);
         tables.replace(*id, Arc::new(data));
     }
+}
+
+/// Whether an expression has one value for all rows.
+fn is_one_value(e: &Expr) -> bool {
+    let mut one = true;
+    e.walk(0, &mut |e, _| {
+        one &= match &e.kind {
+            ExprKind::Column { .. } | ExprKind::WholeRow { .. } | ExprKind::Routine(..) => false,
+            ExprKind::Call(function, _) => match function.eval {
+                Eval::Session(function) => is_stable(function),
+                _ => true,
+            },
+            _ => e.subquery().is_none(),
+        };
+    });
+    one
 }
 
 impl Database {
