@@ -332,7 +332,7 @@ impl<'a> Machine<'a> {
                 }
             }
             run.calls.keep_with(slot, rows.into());
-            run.after.extend(inner.after);
+            run.after.extend(inner.after.into_iter().skip(inner.after_next));
         }
         Ran::On
     }

@@ -11,10 +11,10 @@ use crate::prepare::Prepared;
 /// How to compute a WITH query.
 #[derive(Clone, Debug)]
 pub(crate) enum WithPlan {
-    Query(Subquery),
+    Query(Box<Subquery>),
     Recursive {
-        first: Subquery,
-        step: Subquery,
+        first: Box<Subquery>,
+        step: Box<Subquery>,
         all: bool,
     },
     /// A statement of its own, which runs once; `slot` is where its rows are kept.
@@ -41,10 +41,12 @@ impl WithScope {
 /// Plans the queries of a WITH clause.
 pub(crate) fn withs(catalog: &Catalog, withs: &[With]) -> Vec<WithPlan> {
     let plan = |(slot, with): (usize, &With)| match &with.body {
-        WithBody::Query(query) => WithPlan::Query(Subquery::new(catalog, query)),
-        WithBody::Recursive { first, step, all } => {
-            WithPlan::Recursive { first: Subquery::new(catalog, first), step: Subquery::new(catalog, step), all: *all }
-        }
+        WithBody::Query(query) => WithPlan::Query(Box::new(Subquery::new(catalog, query))),
+        WithBody::Recursive { first, step, all } => WithPlan::Recursive {
+            first: Box::new(Subquery::new(catalog, first)),
+            step: Box::new(Subquery::new(catalog, step)),
+            all: *all,
+        },
         WithBody::Modify(statement) => {
             let statement = Arc::new(Prepared::plan(catalog, Arc::new((**statement).clone())));
             WithPlan::Modify { slot, statement }

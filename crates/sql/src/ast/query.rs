@@ -182,7 +182,7 @@ pub enum FrameExclude {
 #[allow(missing_docs)]
 pub enum Over {
     Name(Ident),
-    Spec(WindowSpec),
+    Spec(Box<WindowSpec>),
 }
 
 /// An element of a select list or RETURNING.

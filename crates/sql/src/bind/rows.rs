@@ -12,6 +12,9 @@ use crate::error::{Diagnostic, Span, SqlState};
 use crate::typed::{Expansion, Expr, ExprKind, Rel, RelSource, RowsPart};
 use crate::types::Type;
 
+/// Names and types.
+type Columns = Vec<(Arc<str>, Type)>;
+
 impl Binder<'_> {
     /// `generate_series` in a select list.
     pub(super) fn expanded_series(&mut self, call: &ast::Call, span: Span) -> Result<Expr> {
@@ -98,11 +101,7 @@ impl Binder<'_> {
     }
 
     /// One function in FROM: what it is, and its columns.
-    pub(super) fn rows_source(
-        &mut self,
-        function: &FromFunction,
-        shown: &Arc<str>,
-    ) -> Result<(RelSource, Vec<(Arc<str>, Type)>)> {
+    pub(super) fn rows_source(&mut self, function: &FromFunction, shown: &Arc<str>) -> Result<(RelSource, Columns)> {
         let called = &function.name.name.name;
         let is_routine = self.catalog.routines_by_name(called).next().is_some();
         if &**called == "generate_series" && !is_routine {

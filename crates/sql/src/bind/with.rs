@@ -56,7 +56,7 @@ impl Binder<'_> {
             CteBody::Query(query) if cte.recursive => self.recursive(cte, query, index),
             CteBody::Query(query) => {
                 let query = self.inside(|b| b.query(query))?;
-                Ok((Some(query.columns.clone()), WithBody::Query(query)))
+                Ok((Some(query.columns.clone()), WithBody::Query(Box::new(query))))
             }
             _ if !self.levels.is_empty() => {
                 let message = "WITH clause containing a data-modifying statement must be at the top level";
@@ -111,7 +111,9 @@ impl Binder<'_> {
         }
         let result = match bound {
             Ok(Some(recursive)) => Ok(recursive),
-            Ok(None) => self.inside(|b| b.query(query)).map(|q| (Some(q.columns.clone()), WithBody::Query(q))),
+            Ok(None) => {
+                self.inside(|b| b.query(query)).map(|q| (Some(q.columns.clone()), WithBody::Query(Box::new(q))))
+            }
             Err(error) => Err(error),
         };
         self.with.truncate(before);
@@ -167,7 +169,10 @@ impl Binder<'_> {
             self.convert_column(&mut step, i, to, right.span)?;
         }
         self.check_recursion(&step, name, right.span)?;
-        Ok(Some((Some(first.columns.clone()), WithBody::Recursive { first, step, all })))
+        Ok(Some((
+            Some(first.columns.clone()),
+            WithBody::Recursive { first: Box::new(first), step: Box::new(step), all },
+        )))
     }
 
     /// Where a recursive reference must not stand.

@@ -17,11 +17,11 @@ pub struct With {
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
 pub enum WithBody {
-    Query(Query),
+    Query(Box<Query>),
     /// `first UNION [ALL] step`, where `step` reads [`RelSource::Working`] until it finds nothing more.
     Recursive {
-        first: Query,
-        step: Query,
+        first: Box<Query>,
+        step: Box<Query>,
         all: bool,
     },
     /// INSERT, UPDATE or DELETE, with its rows from RETURNING. Only a statement of its own has such.

@@ -55,7 +55,7 @@ impl Lower {
     /// A set-returning function. LATERAL says nothing here: a function always sees the items before it.
     fn function(&self, item: &cst::FunctionFromItem) -> Result<TableRef> {
         let span = self.span(item.syntax());
-        let mut function = self.from_function(&self.need(item.call_expr(), item)?)?;
+        let mut function = self.function_call(&self.need(item.call_expr(), item)?)?;
         let mut alias = item.alias();
         let defs = alias.as_ref().and_then(|a| a.columns());
         if let Some(cst::FromAliasColumns::ColumnDefList(list)) = defs {
@@ -76,7 +76,7 @@ impl Lower {
     fn rows_from(&self, item: &cst::RowsFromItem) -> Result<TableRef> {
         let mut functions = Vec::new();
         for arg in item.rows_from_args() {
-            let mut function = self.from_function(&self.need(arg.call_expr(), &arg)?)?;
+            let mut function = self.function_call(&self.need(arg.call_expr(), &arg)?)?;
             if let Some(list) = arg.column_def_list() {
                 function.columns = self.column_defs(&list)?;
             }
@@ -87,7 +87,7 @@ impl Lower {
         Ok(TableRef::RowsFrom { functions, ordinality, alias, span: self.span(item.syntax()) })
     }
 
-    fn from_function(&self, call: &cst::CallExpr) -> Result<FromFunction> {
+    fn function_call(&self, call: &cst::CallExpr) -> Result<FromFunction> {
         let call = self.call(call)?;
         let span = call.span;
         let simple = match call.kind {

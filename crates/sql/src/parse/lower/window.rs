@@ -13,7 +13,7 @@ impl Lower {
             cst::OverTarget::WindowRef(name) => Ok(Over::Name(self.ident(&name))),
             cst::OverTarget::OverWindowSpec(spec) => {
                 let span = self.span(spec.syntax());
-                Ok(Over::Spec(self.window_spec(spec.window_spec(), span)?))
+                Ok(Over::Spec(Box::new(self.window_spec(spec.window_spec(), span)?)))
             }
         }
     }
