@@ -125,7 +125,7 @@ impl Machine<'_> {
         self.note_probe(row.0, &table.indexes[index], &key);
         match self.find_key(row.0, index, &key, Some(row.1)) {
             Found::Nobody => Ok(()),
-            Found::Row(_) => Err(duplicate_key(&table, &table.indexes[index], &key).into()),
+            Found::Row(_) => Err(duplicate_key(table, &table.indexes[index], &key).into()),
             Found::Pending(other) => Err(Stop::Wait(Target::row((row.0, other), Wants::Outcome, None))),
         }
     }
