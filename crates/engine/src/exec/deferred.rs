@@ -19,13 +19,16 @@ use crate::prepare::Prepared;
 use crate::session::{Outcome, StatementResult};
 use crate::transaction::Snapshot;
 
+/// A constraint: its table and its name.
+type Constraint = (TableId, Arc<str>);
+
 /// What a transaction has put off, and what SET CONSTRAINTS has said about that. Empty in most.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Deferred {
     /// Checks to be made, oldest first.
     pub(crate) checks: Vec<After>,
     /// Constraints that are deferred or not, whatever they say themselves; the last that fits counts, `None` is all.
-    pub(crate) modes: Vec<(Option<(TableId, Arc<str>)>, bool)>,
+    pub(crate) modes: Vec<(Option<Constraint>, bool)>,
 }
 
 impl Machine<'_> {
@@ -38,7 +41,7 @@ impl Machine<'_> {
         if self.session.options.autocommit && !t.explicit {
             return false;
         }
-        let fits = |which: &Option<(TableId, Arc<str>)>| {
+        let fits = |which: &Option<Constraint>| {
             which.as_ref().is_none_or(|(of, constraint)| *of == table && **constraint == *name)
         };
         let said = t.deferred.modes.iter().rev().find(|(which, _)| fits(which));

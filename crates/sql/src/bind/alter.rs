@@ -193,19 +193,9 @@ impl Binder<'_> {
         if let Some(was) = work.old.column(&name.name) {
             let (edits, notices) = self.doom(vec![Object::Column(work.old.id, was)], cascade, name.span)?;
             work.notices.extend(notices);
-            for edit in edits {
-                match edit {
-                    // Of this table: seen to below.
-                    Edit::Table(edit) if edit.table.id == work.old.id => {
-                        for (column, changed) in edit.table.columns.iter().enumerate() {
-                            if column < work.draft.table.columns.len() && changed.generated.is_none() {
-                                continue;
-                            }
-                        }
-                    }
-                    other => work.before.push(other),
-                }
-            }
+            // What concerns this table is seen to below.
+            let others = edits.into_iter().filter(|e| !matches!(e, Edit::Table(e) if e.table.id == work.old.id));
+            work.before.extend(others);
         }
         let gone = dependent_generated(&work.draft.table, at);
         for at in gone.into_iter().rev() {
@@ -422,14 +412,12 @@ impl Binder<'_> {
                 let old = work.old.clone();
                 let bound =
                     self.over_row(&old, expr.span, |b| b.in_clause("transform expressions", |b| b.expr(expr)))?;
-                let given = bound.ty;
                 self.convert(bound, to, CastLevel::Assignment, expr.span)?.ok_or_else(|| {
                     let message = format!(
                         "result of USING clause for column \"{}\" cannot be cast automatically to type {}",
                         name.name,
                         to.base()
                     );
-                    let _ = given;
                     Diagnostic::new(expr.span, SqlState::DATATYPE_MISMATCH, message)
                         .hint("You might need to add an explicit cast.")
                 })?
@@ -654,7 +642,7 @@ fn remove_column_from(table: &mut Table, at: usize) {
     table.indexes.retain(|i| !i.mentions().contains(&at));
     table.checks.retain(|c| !mentions(&c.expr, at));
     let id = table.id;
-    table.foreign_keys.retain(|fk| !fk.columns.contains(&at) && !(fk.parent == id && fk.parent_columns.contains(&at)));
+    table.foreign_keys.retain(|fk| !(fk.columns.contains(&at) || fk.parent == id && fk.parent_columns.contains(&at)));
     let shift = |c: &mut usize| *c -= usize::from(*c > at);
     let shift_expr = |expr: &mut Expr| {
         expr.walk_mut(0, &mut |e, _| {
@@ -704,7 +692,7 @@ pub(super) fn rename_draws(table: &mut Table, from: &str, to: &Arc<str>) {
                     && let Some(Expr { kind: ExprKind::Const(Value::Text(name)), .. }) = args.first_mut()
                     && (**name == *from || name.strip_prefix("public.") == Some(from))
                 {
-                    *name = to.clone().into();
+                    *name = to.clone();
                 }
                 true
             });

@@ -361,15 +361,11 @@ impl Binder<'_> {
 
     fn rename_schema(&mut self, alter: &ast::AlterObject) -> Result<Define> {
         let name = &alter.name.name;
-        let old = self.existing_schema(name)?;
-        let edits = match &alter.action {
-            ObjectAction::RenameTo(_) => {
-                return Err(Diagnostic::unsupported(name.span, "ALTER SCHEMA ... RENAME"));
-            }
-            _ => Vec::new(),
-        };
-        let _ = old;
-        Ok(Define::Change(Arc::new(Change::new("ALTER SCHEMA", edits))))
+        self.existing_schema(name)?;
+        if let ObjectAction::RenameTo(_) = &alter.action {
+            return Err(Diagnostic::unsupported(name.span, "ALTER SCHEMA ... RENAME"));
+        }
+        Ok(Define::nothing("ALTER SCHEMA"))
     }
 }
 
