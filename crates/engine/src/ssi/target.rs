@@ -100,10 +100,12 @@ impl Ssi {
         for (_, holder) in holders.iter().filter(|(_, id)| *id != me) {
             self.overwrote(*holder, me)?;
         }
-        if holders.iter().any(|(_, id)| *id == me) && !keeps && matches!(target, Target::Tuple(..)) {
-            if let Some(mine) = self.get_mut(me) {
-                mine.targets.remove(&target);
-            }
+        if !keeps
+            && matches!(target, Target::Tuple(..))
+            && holders.iter().any(|(_, id)| *id == me)
+            && let Some(mine) = self.get_mut(me)
+        {
+            mine.targets.remove(&target);
         }
         Ok(())
     }
