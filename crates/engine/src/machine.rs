@@ -620,7 +620,7 @@ impl<'a> Machine<'a> {
         let serial = self.session.transaction.as_ref().and_then(|t| t.serial);
         let mut ssi = serial.and_then(|_| self.db.ssi.take());
         let statistics = ssi.as_ref().map(|_| self.db.statistics.clone());
-        let planner = ssi.is_some().then(|| Planner::of(&self.session.kept.settings)).unwrap_or_default();
+        let planner = if ssi.is_some() { Planner::of(&self.session.kept.settings) } else { Planner::default() };
         let mut host = SessionHost {
             catalog: &schema.catalog,
             db: &mut *self.db,

@@ -94,10 +94,10 @@ fn int(dice: &mut Dice, scope: &Scope, depth: usize) -> String {
     if depth == 0 || dice.one_in(2) {
         return leaf(dice, scope, Kind::Int);
     }
-    if dice.one_in(6) {
-        if let Some(measure) = int_of_structure(dice, scope) {
-            return measure;
-        }
+    if dice.one_in(6)
+        && let Some(measure) = int_of_structure(dice, scope)
+    {
+        return measure;
     }
     let a = int(dice, scope, depth - 1);
     match dice.below(10) {

@@ -69,7 +69,7 @@ impl Maker {
     fn new(number: usize) -> Maker {
         let seed = u64::try_from(number).expect("a number of a world is small");
         Maker {
-            dice: Dice::new(seed ^ 0x5eed_0f_a11),
+            dice: Dice::new(seed ^ 0x5_eed0_fa11),
             setup: Vec::new(),
             tables: Vec::new(),
             views: Vec::new(),
