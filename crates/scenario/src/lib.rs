@@ -33,6 +33,9 @@
 //!
 //! What is *absent*: nothing here reads a file (the caller's [`file::Loader`] does), prints, or looks at a clock.
 
+// The documentation asks whether types are `Send`, and statements nest deeply.
+#![recursion_limit = "256"]
+
 mod check;
 mod client;
 mod conflicts;

@@ -22,6 +22,9 @@
 //!
 //! Nothing here is part of the product; only tests depend on it.
 
+// The documentation asks whether types are `Send`, and statements nest deeply.
+#![recursion_limit = "256"]
+
 pub mod campaign;
 pub mod cluster;
 pub mod engine;
