@@ -316,6 +316,7 @@ impl Machine<'_> {
         // What came before the oldest savepoint may still be saved by rolling back to it, so its locks are kept.
         if let Some(oldest) = savepoints.first() {
             failed.keep(oldest);
+            failed.keep_drawn(t);
         }
         failed.savepoints = savepoints;
         let old = std::mem::replace(t, failed);

@@ -5,6 +5,7 @@
 
 mod edit;
 pub(crate) mod frame;
+pub(crate) mod sequence;
 mod types;
 
 use isolde_sql::SqlError;

@@ -106,8 +106,8 @@ impl Machine<'_> {
                 false
             }
         };
-        for &(table, mode) in prepared.locks.iter() {
-            match self.lock_table(table, mode, nowait) {
+        for &(key, mode) in prepared.locks.iter() {
+            match self.lock_heavy(key, mode, nowait) {
                 Ok(()) => {}
                 Err(Stop::Wait(target)) => return Err(self.begin_wait(target)),
                 Err(Stop::Error(error)) => return Err(self.fail(error)),

@@ -1,20 +1,22 @@
 //! Functions that need a session: sequences, time, pretended chance.
 //!
-//! Sequences are shared by all, never rolled back, and outside every snapshot. Time is the [clock](crate::Database::clock)'s, which
+//! Sequences are shared by all, never rolled back, and outside every snapshot; only a transaction that alters one has its
+//! own until it commits. Time is the [clock](crate::Database::clock)'s, which
 //! stands still unless somebody runs it: a schedule must give the same result whenever it is replayed. Random values are a fixed
 //! function of the session and of how many it has drawn.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use isolde_sql::ast::TableLockMode;
 use isolde_sql::builtin::SessionFunction;
 use isolde_sql::catalog::{Catalog, Sequence};
 use isolde_sql::{SqlError, SqlState, Value};
 
 use crate::database::Database;
 use crate::eval::{Host, Interrupt};
-use crate::footprint::HeavyEvent;
-use crate::lock::Target;
+use crate::footprint::{HeavyEvent, LockEventKind};
+use crate::lock::{Answer, LockKey, Scope, Target, deadlock, request};
 use crate::routine::{RoutineFrame, field_of};
 use crate::session::{Frame, Granted, Notice, Session, SessionId};
 
@@ -49,9 +51,9 @@ impl Host for SessionHost<'_> {
             }
             SessionFunction::StatementTimestamp => Ok(Value::Timestamptz(NOW + self.session.statement_began)),
             SessionFunction::ClockTimestamp => Ok(Value::Timestamptz(NOW + self.db.clock)),
-            SessionFunction::NextVal => Ok(self.next_value(args)?),
-            SessionFunction::CurrVal => Ok(self.current_value(args)?),
-            SessionFunction::SetVal => Ok(self.set_value(args)?),
+            SessionFunction::NextVal => self.next_value(args),
+            SessionFunction::CurrVal => self.current_value(args),
+            SessionFunction::SetVal => self.set_value(args),
             SessionFunction::LastVal => match self.session.drawn.last() {
                 Some((_, value)) => Ok(Value::Int(*value)),
                 None => Err(not_drawn("lastval is not yet defined in this session".into()).into()),
@@ -94,9 +96,10 @@ impl SessionHost<'_> {
         }
     }
 
-    fn next_value(&mut self, args: &[Value]) -> Result<Value, SqlError> {
+    fn next_value(&mut self, args: &[Value]) -> Result<Value, Interrupt> {
         let sequence = self.sequence(args)?;
-        let state = Arc::make_mut(&mut self.db.sequences).entry(sequence.name.clone()).or_default();
+        self.open_sequence(&sequence.name)?;
+        let state = self.last_of(&sequence.name);
         let value = match *state {
             None => sequence.start,
             Some(last) => next_in(&sequence, last)?,
@@ -107,18 +110,20 @@ impl SessionHost<'_> {
         Ok(Value::Int(value))
     }
 
-    fn current_value(&mut self, args: &[Value]) -> Result<Value, SqlError> {
+    fn current_value(&mut self, args: &[Value]) -> Result<Value, Interrupt> {
         let name = &self.sequence(args)?.name;
+        self.open_sequence(name)?;
         match self.session.drawn.iter().find(|(n, _)| n == name) {
             Some((_, value)) => Ok(Value::Int(*value)),
-            None => Err(not_drawn(format!("currval of sequence \"{name}\" is not yet defined in this session"))),
+            None => Err(not_drawn(format!("currval of sequence \"{name}\" is not yet defined in this session")).into()),
         }
     }
 
     /// `setval(name, value [, is_called])`
-    fn set_value(&mut self, args: &[Value]) -> Result<Value, SqlError> {
+    fn set_value(&mut self, args: &[Value]) -> Result<Value, Interrupt> {
         let sequence = self.sequence(args)?;
         let Some(Value::Int(value)) = args.get(1) else { return Ok(Value::Null) };
+        self.open_sequence(&sequence.name)?;
         if !(sequence.min..=sequence.max).contains(value) {
             let message = format!(
                 "setval: value {value} is out of bounds for sequence \"{}\" ({}..{})",
@@ -126,16 +131,49 @@ impl SessionHost<'_> {
                 sequence.min,
                 sequence.max
             );
-            return Err(SqlError::new(SqlState::NUMERIC_OUT_OF_RANGE, message));
+            return Err(SqlError::new(SqlState::NUMERIC_OUT_OF_RANGE, message).into());
         }
         let called = !matches!(args.get(2), Some(Value::Bool(false)));
         let last = if called { Some(*value) } else { value.checked_sub(sequence.increment) };
-        Arc::make_mut(&mut self.db.sequences).insert(sequence.name.clone(), last);
+        *self.last_of(&sequence.name) = last;
         if called {
             self.remember(&sequence.name, *value);
         }
         self.drawn.push((sequence.name.clone(), *value));
         Ok(Value::Int(*value))
+    }
+
+    /// Locks a sequence as those do who draw from it: against its being altered, until the transaction ends.
+    fn open_sequence(&mut self, name: &str) -> Result<(), Interrupt> {
+        if !self.db.tracks_table_locks {
+            return Ok(());
+        }
+        let (key, mode, scope) = (LockKey::sequence(name), TableLockMode::RowExclusive, Scope::Transaction);
+        let held = self.session.holds(key);
+        if held.contains(mode) {
+            return Ok(());
+        }
+        match request(self.db, self.me, held, (key, mode), true) {
+            Answer::Granted => {
+                self.heavy.push(HeavyEvent { key, mode, kind: LockEventKind::Taken });
+                self.session.take_heavy(key, mode, scope);
+                Ok(())
+            }
+            Answer::Queue(_) => {
+                self.heavy.push(HeavyEvent { key, mode, kind: LockEventKind::Queued });
+                Err(Interrupt::Wait(Target::Heavy { key, mode, scope }))
+            }
+            Answer::Deadlock => Err(deadlock::detected().into()),
+        }
+    }
+
+    /// The last value of a sequence: the transaction's own one, or everybody's.
+    fn last_of(&mut self, name: &Arc<str>) -> &mut Option<i64> {
+        let own = self.session.transaction.as_mut().map(|t| &mut t.definitions.sequences);
+        match own.filter(|own| !own.is_empty()) {
+            Some(own) => own.last_mut(&mut self.db.sequences, name),
+            None => Arc::make_mut(&mut self.db.sequences).entry(name.clone()).or_default(),
+        }
     }
 
     fn sequence(&self, args: &[Value]) -> Result<Arc<Sequence>, SqlError> {

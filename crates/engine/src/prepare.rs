@@ -11,6 +11,7 @@ use isolde_sql::typed::{
 use isolde_sql::{Diagnostic, Type};
 
 use crate::footprint::ColumnSet;
+use crate::lock::LockKey;
 use crate::plan::{self, Expr, QueryPlan, SelectPlan, Subquery, WithPlan};
 use crate::routine::Code;
 
@@ -22,8 +23,8 @@ pub struct Prepared {
     pub(crate) plan: Plan,
     /// Whether running it may see or change what others see or change: only then is it a step of its own.
     pub(crate) visible: bool,
-    /// The table locks that it takes before it begins, in order.
-    pub(crate) locks: Box<[(TableId, TableLockMode)]>,
+    /// The locks on tables and sequences that it takes before it begins, in order.
+    pub(crate) locks: Box<[(LockKey, TableLockMode)]>,
     /// What it was bound from, if it is not part of a routine.
     origin: Option<Arc<Origin>>,
     /// The version of the catalog that it was bound to.
@@ -209,7 +210,7 @@ impl Prepared {
         let words: Vec<String> =
             written.split(|c: char| !c.is_alphanumeric() && c != '_').map(str::to_lowercase).collect();
         let named = catalog.tables().filter(|table| words.iter().any(|word| *word == *table.name));
-        let locks = named.map(|table| (table.id, mode)).collect();
+        let locks = named.map(|table| (LockKey::Table(table.id), mode)).collect();
         let kind = StatementKind::Set { local: false, name: "".into(), value: None };
         let typed = typed::Statement { kind, text: text.clone(), span: statement.span };
         let origin = Origin { statement: statement.clone(), text, params: params.to_vec() };
@@ -257,7 +258,7 @@ impl Prepared {
         let plan = Plan::new(catalog, &statement.kind);
         let mut hasher = rustc_hash::FxHasher::default();
         (&statement.text, statement.span).hash(&mut hasher);
-        let (locks, visible) = (crate::lock::needs::table_locks(catalog, &statement.kind), is_visible(&statement.kind));
+        let (locks, visible) = (crate::lock::needs::locks(catalog, &statement.kind), is_visible(&statement.kind));
         let version = catalog.version();
         let id = hasher.finish();
         Prepared { plan, visible, locks, origin: None, version, late: false, id, rows_max: None, statement }

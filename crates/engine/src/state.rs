@@ -97,6 +97,9 @@ impl Database {
             (key, modes).hash(h);
         }
         hash_definitions(&t.definitions, h);
+        if !t.definitions.sequences.is_empty() {
+            t.definitions.sequences.hash(h);
+        }
         if self.timed {
             (self.clock - t.began).hash(h);
         }
@@ -226,6 +229,8 @@ fn hash_definitions(definitions: &Definitions, h: &mut Digester) {
     for (table, rebuilt) in &definitions.rebuilt {
         (table, &rebuilt.change, rebuilt.digest).hash(h);
     }
+    // A savepoint knows how many there were, not what was drawn from them.
+    definitions.sequences.len().hash(h);
 }
 
 fn hash_snapshot(snapshot: &Snapshot, h: &mut Digester) {

@@ -7,7 +7,7 @@
 
 use imbl::{OrdMap, OrdSet, Vector};
 use isolde_sql::Row;
-use isolde_sql::ast::{Isolation, LockStrength};
+use isolde_sql::ast::{Isolation, LockStrength, TableLockMode};
 use isolde_sql::catalog::{Catalog, Table, TableId};
 use std::sync::Arc;
 
@@ -380,12 +380,33 @@ impl Transaction {
         self.writes = savepoint.writes;
         self.written = savepoint.written;
         self.replaced = savepoint.replaced;
+        self.keep_sequences(&heavy);
+        let sequences = std::mem::take(&mut self.definitions.sequences);
         self.definitions = savepoint.definitions;
+        let kept = std::mem::replace(&mut self.definitions.sequences, sequences).len();
+        self.definitions.sequences.truncate(kept);
         self.deferred = savepoint.deferred;
         self.failed = false;
         let lost = held.iter().filter(|&(row, held)| self.locks.get(row) != Some(held));
         let rows = lost.map(|(row, held)| released(*row, held.strength)).collect();
         (rows, heavy_released(&heavy, &self.heavy))
+    }
+
+    /// Who has drawn from a sequence keeps it locked until the end, whatever is rolled back before.
+    fn keep_sequences(&mut self, held: &OrdMap<LockKey, Modes>) {
+        let drawn = TableLockMode::RowExclusive;
+        for (key, modes) in held.iter().filter(|(key, _)| matches!(key, LockKey::Sequence(_))) {
+            if modes.contains(drawn) {
+                let kept = self.heavy.get(key).copied().unwrap_or_default();
+                self.heavy.insert(*key, kept.with(drawn));
+            }
+        }
+    }
+
+    /// A transaction that has failed keeps what it has drawn from sequences.
+    pub(crate) fn keep_drawn(&mut self, old: &Transaction) {
+        self.keep_sequences(&old.heavy);
+        self.definitions.sequences = old.definitions.sequences.clone();
     }
 
     /// Holds the locks and writes of a savepoint, and no more.

@@ -299,6 +299,13 @@ pub struct Sequence {
     pub owner: Option<(TableId, Arc<str>)>,
 }
 
+impl Sequence {
+    /// Whether it counts like another one.
+    pub fn same_but_owner(&self, other: &Sequence) -> bool {
+        Sequence { owner: other.owner.clone(), ..self.clone() } == *other
+    }
+}
+
 /// A routine as defined.
 #[derive(Clone, Debug)]
 pub struct RoutineDef {

@@ -44,26 +44,20 @@ impl Machine<'_> {
             }
             Edit::DropTable(table) | Edit::Clear(table) => {
                 let count = catalog.table(*table).indexes.len();
+                if matches!(edit, Edit::DropTable(_)) {
+                    let columns = &catalog.table(*table).columns;
+                    columns.iter().filter_map(|c| c.sequence.as_ref()).for_each(|name| self.drop_sequence(name));
+                }
                 *self.db.committed.table_mut(*table) = TableData::new(count);
             }
             Edit::RestartSequence(name, value) => self.restart_sequence(catalog, name, *value),
-            Edit::RenameSequence(from, to) => {
-                let sequences = Arc::make_mut(&mut self.db.sequences);
-                if let Some(last) = sequences.remove(from) {
-                    sequences.insert(to.clone(), last);
-                }
-            }
-            Edit::DropSequence(name) => drop(Arc::make_mut(&mut self.db.sequences).remove(name)),
+            Edit::Sequence(sequence) => self.change_sequence(catalog, sequence),
+            Edit::RenameSequence(from, to) => self.rename_sequence(from, to),
+            Edit::DropSequence(name) => self.drop_sequence(name),
             _ => {}
         }
         edit.apply(catalog);
         Ok(())
-    }
-
-    /// The next value of a sequence is this one.
-    pub(super) fn restart_sequence(&mut self, catalog: &Catalog, name: &Arc<str>, value: i64) {
-        let increment = catalog.sequence(name).map_or(1, |s| s.increment);
-        Arc::make_mut(&mut self.db.sequences).insert(name.clone(), value.checked_sub(increment));
     }
 
     fn change_table(&mut self, catalog: &Catalog, old: &Table, edit: &TableEdit) -> Result<(), SqlError> {

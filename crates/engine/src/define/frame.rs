@@ -26,6 +26,7 @@ use isolde_sql::typed::{Define, Edit, Expr, ExprKind, Truncate};
 use isolde_sql::{Row, SqlError, SqlState, Value};
 
 use crate::database::{Database, Schema, row_digest};
+use crate::define::sequence::OwnSequences;
 use crate::footprint::Write;
 use crate::lock::RowRef;
 use crate::machine::Machine;
@@ -41,6 +42,8 @@ pub(crate) struct Definitions {
     pub(crate) schema: Option<Arc<Schema>>,
     /// The tables it has made, emptied or changed: their committed rows to be, without its later writes.
     pub(crate) rebuilt: OrdMap<TableId, Rebuilt>,
+    /// The sequences it has made anew.
+    pub(crate) sequences: OwnSequences,
 }
 
 /// A table in its new shape.
@@ -110,7 +113,7 @@ impl Rebuilt {
 
 impl Definitions {
     pub(crate) fn is_empty(&self) -> bool {
-        self.schema.is_none() && self.rebuilt.is_empty()
+        self.schema.is_none() && self.rebuilt.is_empty() && self.sequences.is_empty()
     }
 
     /// Puts its tables in place of those of a snapshot; `keeps` says that rows are to be as the snapshot has them.
@@ -285,7 +288,7 @@ impl Machine<'_> {
 
     /// COMMIT makes definitions everybody's. Says what open snapshots must know of.
     pub(crate) fn publish_definitions(&mut self, t: &Transaction) -> u128 {
-        let Definitions { schema, rebuilt } = &t.definitions;
+        let Definitions { schema, rebuilt, sequences } = &t.definitions;
         let old = self.db.schema.clone();
         let new = schema.clone().unwrap_or_else(|| old.clone());
         self.db.committed.grow(&new.catalog);
@@ -296,6 +299,7 @@ impl Machine<'_> {
             self.db.recount_table(*id, &table.data);
             self.footprint.defined.push(*id);
         }
+        sequences.publish(&mut self.db.sequences);
         if schema.is_some() {
             self.footprint.defined.extend(new.catalog.changed_tables(&old.catalog));
             self.db.schema = new.clone();

@@ -121,14 +121,14 @@ impl Machine<'_> {
         match run.after[run.after_next].clone() {
             After::Child { row, key, parent } => {
                 let child = catalog.table(row.0);
-                self.lock_table(child.foreign_keys[key].parent, TableLockMode::RowShare, false)?;
+                self.lock_table(child.foreign_keys[key].parent, TableLockMode::RowShare)?;
                 let owner = catalog.table(child.foreign_keys[key].parent);
                 self.child_check(run, child, key, owner, row, parent)
             }
             After::Parent(check) => {
                 let looks = matches!(check.action, ReferentialAction::NoAction | ReferentialAction::Restrict);
                 let mode = if looks { TableLockMode::RowShare } else { TableLockMode::RowExclusive };
-                self.lock_table(check.child, mode, false)?;
+                self.lock_table(check.child, mode)?;
                 self.parent_check(run, catalog.table(check.parent), catalog.table(check.child), &check)
             }
             After::Unique { row, index } => self.check_deferred_key(row, index),

@@ -1,4 +1,4 @@
-//! Locks on tables and advisory keys: eight modes, and a queue.
+//! Locks on tables, sequences and advisory keys: eight modes, and a queue.
 //!
 //! ```text
 //!                          AS  RS  RX  SUX  S  SRX  X  AX
@@ -18,6 +18,7 @@
 //! conflicts neither with holders nor with those ahead: the rule by which PostgreSQL wakes.
 
 use std::collections::BTreeMap;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use isolde_sql::ast::TableLockMode;
@@ -32,10 +33,21 @@ use crate::session::{Session, SessionId};
 pub enum LockKey {
     /// A table.
     Table(TableId),
+    /// A sequence: see [`LockKey::sequence`].
+    Sequence(u64),
     /// `pg_advisory_lock(bigint)`
     Advisory(i64),
     /// `pg_advisory_lock(int, int)`: a space of its own.
     AdvisoryPair(i32, i32),
+}
+
+impl LockKey {
+    /// The key of a sequence is made from its name: sequences have no numbers.
+    pub fn sequence(name: &str) -> LockKey {
+        let mut hasher = rustc_hash::FxHasher::default();
+        name.hash(&mut hasher);
+        LockKey::Sequence(hasher.finish())
+    }
 }
 
 /// A set of modes.
@@ -210,7 +222,7 @@ impl Session {
     pub(crate) fn holds(&self, key: LockKey) -> Modes {
         let of_transaction = self.transaction.as_ref().and_then(|t| t.heavy.get(&key)).copied().unwrap_or_default();
         match key {
-            LockKey::Table(_) => of_transaction,
+            LockKey::Table(_) | LockKey::Sequence(_) => of_transaction,
             LockKey::Advisory(_) | LockKey::AdvisoryPair(..) => of_transaction.union(self.advisory_modes(key)),
         }
     }

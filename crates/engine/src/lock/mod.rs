@@ -4,7 +4,7 @@
 //! session-level advisory locks, in its session); a wait is a field of the waiting session. Whether a wait is over is a
 //! question put to the present state, so that nothing has to be woken, and releasing is forgetting.
 //!
-//! Locks on rows ([`row`]) follow rules of their own. Tables and advisory keys share one mechanism ([`heavy`]): eight
+//! Locks on rows ([`row`]) follow rules of their own. Tables, sequences and advisory keys share one mechanism ([`heavy`]): eight
 //! modes, a queue per key, and an order in that queue which a [deadlock check](deadlock) may change. [`advisory`] has
 //! the functions of the family `pg_advisory_lock`.
 

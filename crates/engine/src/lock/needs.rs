@@ -1,5 +1,6 @@
-//! Which table locks a statement takes before it begins.
+//! Which locks on tables and sequences a statement takes before it begins.
 
+use super::LockKey;
 use isolde_sql::ast::{Maintenance, TableLockMode};
 use isolde_sql::catalog::{Catalog, ForeignKey, Table, TableId};
 use isolde_sql::typed::{
@@ -7,8 +8,9 @@ use isolde_sql::typed::{
     Validate, With, WithBody,
 };
 
-/// The table locks that a statement takes before it begins. What foreign keys need is locked when they are looked at.
-pub(crate) fn table_locks(catalog: &Catalog, statement: &StatementKind) -> Box<[(TableId, TableLockMode)]> {
+/// The locks that a statement takes before it begins. What foreign keys need is locked when they are looked at, and a
+/// sequence when something is drawn from it.
+pub(crate) fn locks(catalog: &Catalog, statement: &StatementKind) -> Box<[Lock]> {
     let mut locks = Locks::default();
     match statement {
         StatementKind::Query(query) => {
@@ -52,14 +54,17 @@ pub(crate) fn table_locks(catalog: &Catalog, statement: &StatementKind) -> Box<[
             }
         }
         StatementKind::Truncate(truncate) => {
-            truncate.tables.iter().for_each(|t| locks.add(*t, TableLockMode::AccessExclusive))
+            truncate.tables.iter().for_each(|t| locks.add(*t, TableLockMode::AccessExclusive));
+            for (sequence, _) in &truncate.restart {
+                rewritten(sequence, TableLockMode::AccessExclusive, &mut locks.0);
+            }
         }
         StatementKind::LockTable { tables, mode, .. } => tables.iter().for_each(|t| locks.add(*t, *mode)),
         StatementKind::Define(define) => {
-            of_definition(catalog, define).into_iter().for_each(|(table, mode)| locks.add(table, mode));
+            of_definition(catalog, define).into_iter().for_each(|(key, mode)| locks.add_key(key, mode));
         }
         StatementKind::Call(_, args) => locks.exprs(args),
-        StatementKind::Cursor(CursorCommand::Declare { query, .. }) => return table_locks(catalog, &query.kind),
+        StatementKind::Cursor(CursorCommand::Declare { query, .. }) => return self::locks(catalog, &query.kind),
         StatementKind::Cursor(_) => {}
         StatementKind::Session(SessionCommand::Maintain { work, tables }) => {
             for &table in tables {
@@ -81,16 +86,23 @@ pub(crate) fn table_locks(catalog: &Catalog, statement: &StatementKind) -> Box<[
     locks.0.into()
 }
 
-/// Table locks, in the order in which they are asked for first.
+/// A lock on a table or a sequence.
+type Lock = (LockKey, TableLockMode);
+
+/// Locks, in the order in which they are asked for first.
 #[derive(Default)]
-struct Locks(Vec<(TableId, TableLockMode)>);
+struct Locks(Vec<Lock>);
 
 impl Locks {
     fn add(&mut self, table: TableId, mode: TableLockMode) {
+        self.add_key(LockKey::Table(table), mode);
+    }
+
+    fn add_key(&mut self, key: LockKey, mode: TableLockMode) {
         // What reads a table that it also locks more strongly takes the stronger lock first.
         let reads = mode == TableLockMode::AccessShare;
-        if !self.0.iter().any(|(t, m)| *t == table && (reads || *m == mode)) {
-            self.0.push((table, mode));
+        if !self.0.iter().any(|(k, m)| *k == key && (reads || *m == mode)) {
+            self.0.push((key, mode));
         }
     }
 
@@ -99,8 +111,8 @@ impl Locks {
         for with in withs {
             match &with.body {
                 WithBody::Modify(statement) => {
-                    let needed = table_locks(catalog, &statement.kind);
-                    needed.iter().for_each(|(table, mode)| self.add(*table, *mode));
+                    let needed = locks(catalog, &statement.kind);
+                    needed.iter().for_each(|(key, mode)| self.add_key(*key, *mode));
                 }
                 WithBody::Query(query) => self.query(query),
                 WithBody::Recursive { first, step, .. } => {
@@ -151,8 +163,8 @@ impl Locks {
     }
 }
 
-/// The locks that a definition takes on tables that exist.
-fn of_definition(catalog: &Catalog, define: &Define) -> Vec<(TableId, TableLockMode)> {
+/// The locks that a definition takes on tables and sequences that exist.
+fn of_definition(catalog: &Catalog, define: &Define) -> Vec<Lock> {
     use TableLockMode::{AccessExclusive, ShareRowExclusive};
     match define {
         Define::Change(change) => {
@@ -162,8 +174,10 @@ fn of_definition(catalog: &Catalog, define: &Define) -> Vec<(TableId, TableLockM
             }
             locks
         }
-        Define::Trigger { table, .. } | Define::SwitchTriggers { table, .. } => vec![(*table, ShareRowExclusive)],
-        Define::DropTrigger { table, .. } => vec![(*table, AccessExclusive)],
+        Define::Trigger { table, .. } | Define::SwitchTriggers { table, .. } => {
+            vec![(LockKey::Table(*table), ShareRowExclusive)]
+        }
+        Define::DropTrigger { table, .. } => vec![(LockKey::Table(*table), AccessExclusive)],
         Define::Routine(_) | Define::Type(_) | Define::AlterType(..) | Define::DropType { .. } => Vec::new(),
     }
 }
@@ -178,13 +192,13 @@ fn validates_only(old: &Table, edit: &TableEdit) -> bool {
         && old.indexes.len() == new.indexes.len()
 }
 
-fn of_edit(catalog: &Catalog, edit: &Edit, locks: &mut Vec<(TableId, TableLockMode)>) {
+fn of_edit(catalog: &Catalog, edit: &Edit, locks: &mut Vec<Lock>) {
     use TableLockMode::{AccessExclusive, Share, ShareRowExclusive};
     let exists = |table: TableId| (table.0 as usize) < catalog.table_count();
     match edit {
         Edit::AddTable(table) => {
             let parents = table.foreign_keys.iter().map(|fk| fk.parent).filter(|parent| exists(*parent));
-            locks.extend(parents.map(|parent| (parent, ShareRowExclusive)));
+            locks.extend(parents.map(|parent| (LockKey::Table(parent), ShareRowExclusive)));
         }
         Edit::Table(edit) => {
             let (old, new) = (catalog.table(edit.table.id), &edit.table);
@@ -193,11 +207,16 @@ fn of_edit(catalog: &Catalog, edit: &Edit, locks: &mut Vec<(TableId, TableLockMo
             let only_constraints = edit.rows.is_none() && old.columns.len() == new.columns.len();
             let one_more_index = new.indexes.len() == old.indexes.len() + 1 && new.checks.len() == old.checks.len();
             if only_constraints && validates_only(old, edit) {
-                locks.push((new.id, TableLockMode::ShareUpdateExclusive));
+                locks.push((LockKey::Table(new.id), TableLockMode::ShareUpdateExclusive));
                 let validated = |fk: &&ForeignKey| {
                     edit.validate.iter().any(|v| matches!(v, Validate::ForeignKey(name) if *name == fk.name))
                 };
-                locks.extend(new.foreign_keys.iter().filter(validated).map(|fk| (fk.parent, TableLockMode::RowShare)));
+                locks.extend(
+                    new.foreign_keys
+                        .iter()
+                        .filter(validated)
+                        .map(|fk| (LockKey::Table(fk.parent), TableLockMode::RowShare)),
+                );
                 return;
             }
             let own = match (only_constraints, parents.is_empty()) {
@@ -205,16 +224,33 @@ fn of_edit(catalog: &Catalog, edit: &Edit, locks: &mut Vec<(TableId, TableLockMo
                 (true, true) if one_more_index && new.indexes.last().is_some_and(|i| !i.constraint) => Share,
                 _ => AccessExclusive,
             };
-            locks.push((new.id, own));
-            locks.extend(parents.into_iter().map(|parent| (parent, ShareRowExclusive)));
+            locks.push((LockKey::Table(new.id), own));
+            locks.extend(parents.into_iter().map(|parent| (LockKey::Table(parent), ShareRowExclusive)));
         }
         Edit::DropTable(table) => {
             // The triggers of foreign keys go too, on either side.
-            locks.push((*table, AccessExclusive));
-            locks.extend(catalog.table(*table).foreign_keys.iter().map(|fk| (fk.parent, AccessExclusive)));
-            locks.extend(catalog.references_to(*table).map(|(child, _)| (child.id, AccessExclusive)));
+            locks.push((LockKey::Table(*table), AccessExclusive));
+            locks.extend(
+                catalog.table(*table).foreign_keys.iter().map(|fk| (LockKey::Table(fk.parent), AccessExclusive)),
+            );
+            let sequences = catalog.table(*table).columns.iter().filter_map(|c| c.sequence.as_ref());
+            locks.extend(sequences.map(|name| (LockKey::sequence(name), AccessExclusive)));
+            locks.extend(catalog.references_to(*table).map(|(child, _)| (LockKey::Table(child.id), AccessExclusive)));
         }
-        Edit::Clear(table) => locks.push((*table, AccessExclusive)),
+        Edit::Clear(table) => locks.push((LockKey::Table(*table), AccessExclusive)),
+        Edit::Sequence(new) if catalog.sequence(&new.name).is_some_and(|old| !old.same_but_owner(new)) => {
+            rewritten(&new.name, ShareRowExclusive, locks);
+        }
+        Edit::RestartSequence(name, _) => rewritten(name, ShareRowExclusive, locks),
+        Edit::RenameSequence(name, _) | Edit::DropSequence(name) => {
+            locks.push((LockKey::sequence(name), AccessExclusive));
+        }
         _ => {}
     }
+}
+
+/// Who writes a sequence anew first locks it, and then opens it like those who draw from it.
+fn rewritten(name: &str, mode: TableLockMode, locks: &mut Vec<Lock>) {
+    let key = LockKey::sequence(name);
+    locks.extend([(key, mode), (key, TableLockMode::RowExclusive)]);
 }

@@ -1,4 +1,4 @@
-//! A session takes table locks, waits, and goes on.
+//! A session takes the locks of a statement, waits, and goes on.
 
 use isolde_sql::ast::TableLockMode;
 use isolde_sql::catalog::TableId;
@@ -12,13 +12,17 @@ use crate::machine::{Machine, Ran};
 use crate::session::Granted;
 
 impl Machine<'_> {
-    /// Locks a table until the transaction ends, or says what to wait for. Where no strong lock can occur the weak ones
-    /// are not even remembered.
-    pub(crate) fn lock_table(&mut self, table: TableId, mode: TableLockMode, nowait: bool) -> Result<(), Stop> {
+    /// Locks a table: see [`Machine::lock_heavy`].
+    pub(crate) fn lock_table(&mut self, table: TableId, mode: TableLockMode) -> Result<(), Stop> {
+        self.lock_heavy(LockKey::Table(table), mode, false)
+    }
+
+    /// Locks a table or a sequence until the transaction ends, or says what to wait for. Where no strong lock can occur
+    /// the weak ones are not even remembered.
+    pub(crate) fn lock_heavy(&mut self, key: LockKey, mode: TableLockMode, nowait: bool) -> Result<(), Stop> {
         if !self.db.tracks_table_locks {
             return if is_weak(mode) { Ok(()) } else { self.refuse_untracked() };
         }
-        let key = LockKey::Table(table);
         let held = self.session.holds(key);
         if held.contains(mode) {
             return Ok(());
@@ -31,7 +35,11 @@ impl Machine<'_> {
             }
             _ if nowait => {
                 self.footprint.heavy.push(HeavyEvent { key, mode, kind: LockEventKind::Refused });
-                let message = format!("could not obtain lock on relation \"{}\"", self.catalog().table(table).name);
+                let name = match key {
+                    LockKey::Table(table) => &*self.catalog().table(table).name,
+                    _ => unreachable!("only LOCK TABLE does not wait"),
+                };
+                let message = format!("could not obtain lock on relation \"{name}\"");
                 Err(SqlError::new(SqlState::LOCK_NOT_AVAILABLE, message).into())
             }
             Answer::Queue(_) => {
@@ -72,7 +80,8 @@ impl Machine<'_> {
             Some(Target::Heavy { key, mode, scope }) => {
                 self.footprint.heavy.push(HeavyEvent { key, mode, kind: LockEventKind::Taken });
                 self.session.take_heavy(key, mode, scope);
-                if !matches!(key, LockKey::Table(_)) {
+                // The others look at what is held.
+                if matches!(key, LockKey::Advisory(_) | LockKey::AdvisoryPair(..)) {
                     self.session.granted = Some(Granted::Lock(key, mode, scope));
                 }
             }

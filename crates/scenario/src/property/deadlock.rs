@@ -61,6 +61,10 @@ fn waits(run: &Run<'_>, thread: usize) -> Option<String> {
         WaitsFor::Lock { key: LockKey::Table(table), .. } => {
             format!("table {}", names::table(scenario, run.end.database.catalog(), table)?.name)
         }
+        WaitsFor::Lock { key: key @ LockKey::Sequence(_), .. } => {
+            let mut sequences = run.end.database.catalog().sequences();
+            format!("sequence {}", sequences.find(|sequence| LockKey::sequence(&sequence.name) == key)?.name)
+        }
         WaitsFor::Lock { key: LockKey::Advisory(key), .. } => format!("advisory lock {key}"),
         WaitsFor::Lock { key: LockKey::AdvisoryPair(a, b), .. } => format!("advisory lock ({a}, {b})"),
         WaitsFor::Time(_) | WaitsFor::SafeSnapshot => return None,
