@@ -69,6 +69,8 @@ pub struct Table {
     pub triggers: Vec<Trigger>,
     /// A materialized view: the query whose rows it keeps.
     pub materialized: Option<Arc<Query>>,
+    /// It stands for a view that has triggers: with its name, columns and triggers, but not found by name and without rows.
+    pub of_view: bool,
 }
 
 /// A column.
@@ -184,6 +186,8 @@ pub struct View {
     pub check: Option<CheckOption>,
     /// The keys of the views it names.
     pub uses: Vec<Arc<str>>,
+    /// The table that stands for it where triggers are concerned; `None` if it never had any.
+    pub stand_in: Option<TableId>,
     /// As written.
     pub source: Arc<ast::CreateView>,
 }
@@ -390,7 +394,12 @@ impl Catalog {
 
     /// The tables that exist, in order of creation.
     pub fn tables(&self) -> impl Iterator<Item = &Arc<Table>> {
-        self.tables.iter().flatten()
+        self.tables.iter().flatten().filter(|table| !table.of_view)
+    }
+
+    /// The tables that stand for views with triggers.
+    pub fn stand_ins(&self) -> impl Iterator<Item = &Arc<Table>> {
+        self.tables.iter().flatten().filter(|table| table.of_view)
     }
 
     /// The table with this number.
@@ -425,7 +434,9 @@ impl Catalog {
     pub fn add_table(&mut self, mut table: Table) -> TableId {
         let id = self.next_table_id();
         table.id = id;
-        self.table_names.insert(table.key(), id);
+        if !table.of_view {
+            self.table_names.insert(table.key(), id);
+        }
         self.tables.push(Some(Arc::new(table)));
         id
     }
@@ -433,8 +444,10 @@ impl Catalog {
     /// Puts a table in place of the one with its number.
     pub fn replace_table(&mut self, table: Table) {
         let slot = self.tables[table.id.0 as usize].as_mut().expect("a table that is changed exists");
-        self.table_names.remove(&slot.key());
-        self.table_names.insert(table.key(), table.id);
+        if !table.of_view {
+            self.table_names.remove(&slot.key());
+            self.table_names.insert(table.key(), table.id);
+        }
         let id = table.id;
         *slot = Arc::new(table);
         self.find_parent_indexes(id);
@@ -465,7 +478,9 @@ impl Catalog {
     /// Drops a table, its sequences, and the foreign keys that point at it.
     pub fn drop_table(&mut self, id: TableId) {
         if let Some(table) = self.tables[id.0 as usize].take() {
-            self.table_names.remove(&table.key());
+            if !table.of_view {
+                self.table_names.remove(&table.key());
+            }
             table.columns.iter().flat_map(|c| &c.sequence).for_each(|s| drop(self.sequences.remove(s)));
         }
         for slot in self.tables.iter_mut().flatten() {
@@ -612,7 +627,22 @@ impl Catalog {
     }
 }
 
+impl Column {
+    /// A column with nothing but a name and a type.
+    pub fn plain(name: Arc<str>, ty: Type) -> Column {
+        Column { name, ty, not_null: false, default: None, sequence: None, identity: None, generated: None }
+    }
+}
+
 impl Table {
+    /// Takes the name and the columns of the view that it stands for.
+    pub fn stand_for(&mut self, view: &View) {
+        self.of_view = true;
+        self.schema = view.schema.clone();
+        self.name = view.name.clone();
+        self.columns = view.columns.iter().map(|(name, ty)| Column::plain(name.clone(), *ty)).collect();
+    }
+
     /// The position of a column.
     pub fn column(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|c| &*c.name == name)

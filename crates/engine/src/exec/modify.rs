@@ -55,6 +55,9 @@ impl Machine<'_> {
         source: &Row,
         triggers: Option<&Arc<TableTriggers>>,
     ) -> Result<(), Stop> {
+        if let Some(triggers) = triggers.filter(|t| t.table.of_view) {
+            return self.insert_instead(triggers, plan, params, run, source);
+        }
         if run.probing.is_none() {
             let values: Row = match run.staged().is_some() {
                 true => Arc::default(),
@@ -208,6 +211,9 @@ impl Machine<'_> {
         seen: &Candidate,
         triggers: Option<&Arc<TableTriggers>>,
     ) -> Result<(), Stop> {
+        if let Some(triggers) = triggers.filter(|t| t.table.of_view) {
+            return self.update_instead(triggers, plan, params, run, seen);
+        }
         let Some(id) = seen.rows[0].id else { return Ok(()) };
         let row = (plan.table, id);
         let before = triggers.filter(|t| t.fires_before_row(Event::Update, plan.set_columns));
@@ -281,7 +287,9 @@ impl Machine<'_> {
         while run.goes_on(candidates.len()) {
             run.calls.rewind();
             let seen = &candidates[run.next];
-            if let Some(id) = seen.rows[0].id {
+            if let Some(triggers) = triggers.as_ref().filter(|t| t.table.of_view) {
+                self.delete_instead(triggers, plan, params, run, seen)?;
+            } else if let Some(id) = seen.rows[0].id {
                 let row = (plan.table, id);
                 let found = match run.staged() {
                     Some(stage) => stage.candidate.clone(),
@@ -465,7 +473,7 @@ impl Machine<'_> {
         Ok(values.into_iter().collect())
     }
 
-    fn return_row(
+    pub(crate) fn return_row(
         &mut self,
         returning: &[Expr],
         rows: &[RelRow],
@@ -501,7 +509,7 @@ impl Machine<'_> {
         })?)
     }
 
-    pub(super) fn eval_all(
+    pub(crate) fn eval_all(
         &mut self,
         exprs: &[Expr],
         rows: &[RelRow],

@@ -91,6 +91,18 @@ impl Machine<'_> {
         conflict: bool,
     ) -> Result<Option<Row>, Stop> {
         let chosen = triggers.of(TriggerTiming::Before, true, event, set);
+        self.hand_on(triggers, &chosen, event, run, conflict)
+    }
+
+    /// Fires these triggers of the row that is staged, each on what the one before has made of it.
+    pub(super) fn hand_on(
+        &mut self,
+        triggers: &Arc<TableTriggers>,
+        chosen: &[usize],
+        event: Event,
+        run: &mut Running,
+        conflict: bool,
+    ) -> Result<Option<Row>, Stop> {
         loop {
             let stage = run.stage(conflict);
             let (old, new) = (stage.old.clone(), stage.new.clone());

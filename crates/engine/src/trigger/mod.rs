@@ -14,6 +14,7 @@
 
 mod after;
 mod before;
+mod instead;
 mod row;
 mod truncate;
 

@@ -63,6 +63,7 @@ impl Binder<'_> {
             foreign_keys: Vec::new(),
             triggers: Vec::new(),
             materialized: None,
+            of_view: false,
         };
         Draft { table, names, is_new: true }
     }

@@ -42,7 +42,11 @@ impl Object {
     pub(super) fn shown(&self, catalog: &Catalog) -> String {
         let table = |id: &TableId| {
             let table = catalog.table(*id);
-            let kind = if table.materialized.is_some() { "materialized view" } else { "table" };
+            let kind = match table.materialized {
+                _ if table.of_view => "view",
+                Some(_) => "materialized view",
+                None => "table",
+            };
             format!("{kind} {}", shown_key(&table.key(), catalog))
         };
         match self {
@@ -124,7 +128,10 @@ impl Doomed {
                 }
             };
             match object {
-                Object::View(key) => edits.push(Edit::DropView(key.clone())),
+                Object::View(key) => {
+                    edits.push(Edit::DropView(key.clone()));
+                    edits.extend(catalog.view(key).and_then(|view| view.stand_in).map(Edit::DropTable));
+                }
                 Object::Sequence(key) => edits.push(Edit::DropSequence(key.clone())),
                 Object::Routine(id) => edits.push(Edit::DropRoutine(*id)),
                 Object::Table(_) | Object::Column(..) => {}
@@ -246,7 +253,7 @@ fn dependents(catalog: &Catalog, object: &Object) -> Vec<(Object, bool)> {
             }
         }
         Object::Routine(id) => {
-            for table in catalog.tables() {
+            for table in catalog.tables().chain(catalog.stand_ins()) {
                 for (at, column) in table.columns.iter().enumerate() {
                     if column.default.as_ref().is_some_and(|d| calls(d, *id)) {
                         found.push((Object::Default(table.id, at), false));

@@ -381,6 +381,7 @@ impl Binder<'_> {
         let ((target, from, mut set, filter, mut returning), level) = self.in_level(bind)?;
         self.with.truncate(before);
         let mut select = bare_select(level.rels, target, from, filter);
+        self.show_rows(&update.table, table, &mut select);
         let mut view_checks = Vec::new();
         if let Some(through) = &view {
             through.rewrite_select(&mut select, table);
@@ -406,6 +407,7 @@ impl Binder<'_> {
         let ((target, from, filter, mut returning), level) = self.in_level(bind)?;
         self.with.truncate(before);
         let mut select = bare_select(level.rels, target, from, filter);
+        self.show_rows(&delete.table, table, &mut select);
         if let Some(through) = &view {
             through.rewrite_select(&mut select, table);
             returning.iter_mut().flat_map(|r| &mut r.exprs).for_each(|e| through.rewrite(e, 0, 1));

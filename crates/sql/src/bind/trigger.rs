@@ -3,6 +3,8 @@
 //! A trigger function is bound once per trigger, as PostgreSQL compiles it: NEW and OLD then have the columns of that
 //! table, and the transition tables their names. What the trigger is told is in variables that stand before all others, see
 //! [`TRIGGER_VARIABLES`].
+//!
+//! A view that gets its first trigger gets a table that stands for it: with its columns, but without rows.
 
 use std::sync::Arc;
 
@@ -11,9 +13,9 @@ use super::plpgsql::Code;
 use super::scope::{Frame, Namespace, TransitionTable, shown_name};
 use super::{Binder, Result};
 use crate::ast::{self, RoutineBody, TriggerEvent, TriggerTiming};
-use crate::catalog::{Catalog, ReturnsDef, Table, Trigger};
+use crate::catalog::{Catalog, ReturnsDef, Table, Trigger, View};
 use crate::error::{Diagnostic, Span, SqlState};
-use crate::typed::{Define, Expr, ExprKind, Rel, RelSource, Routine, RoutineReturns};
+use crate::typed::{Change, Define, Edit, Expr, ExprKind, Rel, RelSource, Routine, RoutineReturns};
 use crate::types::Type;
 
 /// The variables of a trigger function, in the order of their slots; the two unnamed ones hold the transition tables.
@@ -71,12 +73,8 @@ impl Binder<'_> {
     pub(super) fn create_trigger(&mut self, create: &ast::CreateTrigger, span: Span) -> Result<Define> {
         let invalid = |message: &str| Diagnostic::new(span, SqlState::INVALID_OBJECT_DEFINITION, message);
         let unsupported = |message: &str| Diagnostic::new(span, SqlState::FEATURE_NOT_SUPPORTED, message);
-        let table = self.table(&create.table)?.clone();
-        if create.timing == TriggerTiming::InsteadOf {
-            let message = format!("\"{}\" is a table", table.name);
-            return Err(Diagnostic::new(span, SqlState::WRONG_OBJECT_TYPE, message)
-                .hint("Tables cannot have INSTEAD OF triggers."));
-        }
+        let table = self.triggered(&create.table)?;
+        suits(&table, create, span)?;
         let mut trigger = Trigger {
             name: create.name.name.clone(),
             function: self.trigger_function(&create.function)?,
@@ -143,7 +141,28 @@ impl Binder<'_> {
             let message = format!("trigger \"{}\" for relation \"{}\" already exists", trigger.name, table.name);
             return Err(Diagnostic::new(create.name.span, SqlState::DUPLICATE_OBJECT, message));
         }
-        Ok(Define::Trigger { table: table.id, trigger: Box::new(trigger) })
+        match self.view(&create.table) {
+            Some(view) if view.stand_in.is_none() => {
+                let view = View { stand_in: Some(table.id), ..(**view).clone() };
+                let table = Table { triggers: vec![trigger], ..(*table).clone() };
+                let edits = vec![Edit::AddTable(Box::new(table)), Edit::View(Box::new(view))];
+                Ok(Define::Change(Arc::new(Change::new("CREATE TRIGGER", edits))))
+            }
+            _ => Ok(Define::Trigger { table: table.id, trigger: Box::new(trigger) }),
+        }
+    }
+
+    /// The table that triggers are about, or that which stands for the view: one that is to be made if it had none.
+    fn triggered(&self, name: &ast::QualifiedName) -> Result<Arc<Table>> {
+        let Some(view) = self.view(name) else { return self.table(name).cloned() };
+        Ok(match view.stand_in {
+            Some(table) => self.catalog.table(table).clone(),
+            None => {
+                let mut table = self.draft(view.schema.clone(), view.name.clone()).table;
+                table.stand_for(view);
+                Arc::new(table)
+            }
+        })
     }
 
     fn trigger_function(&self, name: &ast::QualifiedName) -> Result<crate::catalog::RoutineId> {
@@ -204,19 +223,26 @@ impl Binder<'_> {
 
     /// `DROP TRIGGER`
     pub(super) fn drop_trigger(&self, drop: &ast::DropTrigger) -> Result<Define> {
-        let table = match self.table(&drop.table) {
+        let table = match self.triggered(&drop.table) {
             Ok(table) => table,
             Err(_) if drop.if_exists => return Ok(Define::nothing("DROP TRIGGER")),
             Err(error) => return Err(error),
         };
         match drop.if_exists || table.triggers.iter().any(|t| t.name == drop.name.name) {
+            true if !self.catalog.has_table(table.id) => Ok(Define::nothing("DROP TRIGGER")),
             true => Ok(Define::DropTrigger { table: table.id, name: drop.name.name.clone() }),
-            false => Err(no_trigger(table, &drop.name)),
+            false => Err(no_trigger(&table, &drop.name)),
         }
     }
 
     /// `ALTER TABLE ... ENABLE | DISABLE TRIGGER`
     pub(super) fn switch_triggers(&self, switch: &ast::SwitchTriggers) -> Result<Define> {
+        if let Some(view) = self.view(&switch.table) {
+            let action = if switch.enabled { "ENABLE" } else { "DISABLE" };
+            let message = format!("ALTER action {action} TRIGGER cannot be performed on relation \"{}\"", view.name);
+            return Err(Diagnostic::new(switch.table.name.span, SqlState::WRONG_OBJECT_TYPE, message)
+                .detail("This operation is not supported for views."));
+        }
         let table = self.table(&switch.table)?;
         if let Some(name) = &switch.name
             && !table.triggers.iter().any(|t| t.name == name.name)
@@ -226,6 +252,40 @@ impl Binder<'_> {
         let name: Option<Arc<str>> = switch.name.as_ref().map(|n| n.name.clone());
         Ok(Define::SwitchTriggers { table: table.id, name, enabled: switch.enabled })
     }
+}
+
+/// Views have INSTEAD OF triggers and such of statements, tables all others.
+fn suits(table: &Table, create: &ast::CreateTrigger, span: Span) -> Result<()> {
+    let kind = if table.of_view { "view" } else { "table" };
+    let wrong = |detail: &str| {
+        let message = format!("\"{}\" is a {kind}", table.name);
+        Err(Diagnostic::new(span, SqlState::WRONG_OBJECT_TYPE, message).detail(detail))
+    };
+    let unsupported = |message: &str| Err(Diagnostic::new(span, SqlState::FEATURE_NOT_SUPPORTED, message));
+    let instead = create.timing == TriggerTiming::InsteadOf;
+    if instead && !table.of_view {
+        return wrong("Tables cannot have INSTEAD OF triggers.");
+    }
+    if table.of_view && !instead && create.each_row {
+        return wrong("Views cannot have row-level BEFORE or AFTER triggers.");
+    }
+    if table.of_view && create.events.iter().any(|event| matches!(event, TriggerEvent::Truncate)) {
+        return wrong("Views cannot have TRUNCATE triggers.");
+    }
+    if instead && !create.each_row {
+        return unsupported("INSTEAD OF triggers must be FOR EACH ROW");
+    }
+    if instead && create.when.is_some() {
+        return unsupported("INSTEAD OF triggers cannot have WHEN conditions");
+    }
+    let lists = |event: &TriggerEvent| matches!(event, TriggerEvent::Update(columns) if !columns.is_empty());
+    if instead && create.events.iter().any(lists) {
+        return unsupported("INSTEAD OF triggers cannot have column lists");
+    }
+    if table.of_view && (create.old_table.is_some() || create.new_table.is_some()) {
+        return wrong("Triggers on views cannot have transition tables.");
+    }
+    Ok(())
 }
 
 fn no_trigger(table: &Table, name: &ast::Ident) -> Diagnostic {

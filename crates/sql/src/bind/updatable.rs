@@ -3,13 +3,16 @@
 //! A view that shows rows of one table, each by itself, can be written to: INSERT, UPDATE and DELETE mean the table below. What the
 //! statement says is bound in terms of the view's columns and then rewritten in terms of the table's; the view's condition
 //! joins that of the statement.
+//!
+//! A view with an INSTEAD OF trigger for what is done is not written through: the table that stands for the view is the
+//! target, and its triggers are all that happens.
 
 use std::sync::Arc;
 
 use super::scope::outward;
 use super::{Binder, Result};
-use crate::ast::{self, CheckOption, Ident};
-use crate::catalog::{Catalog, Table, TableId, View};
+use crate::ast::{self, CheckOption, Ident, TriggerTiming};
+use crate::catalog::{Catalog, Table, TableId, Trigger, View};
 use crate::error::{Diagnostic, SqlState};
 use crate::typed::{Expr, ExprKind, Query, QueryBody, RelSource, Select, ViewCheck};
 use crate::types::Type;
@@ -40,6 +43,13 @@ pub(super) struct Through<'a> {
 }
 
 impl<'a> Binder<'a> {
+    /// Where triggers say what is done to a view, its rows are those that it shows.
+    pub(super) fn show_rows(&self, name: &ast::QualifiedName, table: &Table, select: &mut Select) {
+        if let (true, Some(view), Some(rel)) = (table.of_view, self.view(name), select.rels.first_mut()) {
+            rel.source = RelSource::Query { query: Box::new((*view.query).clone()), lateral: false };
+        }
+    }
+
     /// What an INSERT, UPDATE or DELETE writes to.
     pub(super) fn write_target(&self, name: &ast::QualifiedName, verb: Verb) -> Result<Target<'a>> {
         let Some(view) = self.view(name) else {
@@ -50,6 +60,13 @@ impl<'a> Binder<'a> {
             }
             return Ok(Target { table, view: None });
         };
+        if let Some(table) = instead_of(self.catalog, view, verb) {
+            return Ok(Target { table, view: None });
+        }
+        if has_instead_below(self.catalog, view, verb) {
+            let span = name.name.span;
+            return Err(Diagnostic::unsupported(span, "writing through a view to one with INSTEAD OF triggers"));
+        }
         let base = base(self.catalog, view).map_err(|reason| {
             let (what, hint) = match verb {
                 Verb::Insert => ("insert into", "inserting into the view, provide an INSTEAD OF INSERT trigger or an unconditional ON INSERT DO INSTEAD rule"),
@@ -63,6 +80,25 @@ impl<'a> Binder<'a> {
         })?;
         Ok(Target { table: self.catalog.table(base.table), view: Some(Through { view, base }) })
     }
+}
+
+/// The table that stands for a view, if a trigger says what is done to the view.
+fn instead_of<'a>(catalog: &'a Catalog, view: &View, verb: Verb) -> Option<&'a Arc<Table>> {
+    let says = |trigger: &Trigger| {
+        trigger.timing == TriggerTiming::InsteadOf
+            && match verb {
+                Verb::Insert => trigger.insert,
+                Verb::Update => trigger.update,
+                Verb::Delete => trigger.delete,
+            }
+    };
+    let table = catalog.table(view.stand_in?);
+    table.triggers.iter().any(says).then_some(table)
+}
+
+fn has_instead_below(catalog: &Catalog, view: &View, verb: Verb) -> bool {
+    let below = view.uses.iter().filter_map(|key| catalog.view(key));
+    below.into_iter().any(|v| instead_of(catalog, v, verb).is_some() || has_instead_below(catalog, v, verb))
 }
 
 /// What is done to a view.

@@ -45,6 +45,7 @@ impl<'a> Binder<'a> {
             query: Arc::new(query),
             check: create.check,
             uses,
+            stand_in: old.and_then(|old| old.stand_in),
             source: Arc::new(create.clone()),
         };
         if view.check.is_some()
@@ -117,18 +118,7 @@ impl<'a> Binder<'a> {
         tag: &'static str,
     ) -> Change {
         let mut table = self.draft(schema, name).table;
-        table.columns = columns
-            .into_iter()
-            .map(|(name, ty)| Column {
-                name,
-                ty,
-                not_null: false,
-                default: None,
-                sequence: None,
-                identity: None,
-                generated: None,
-            })
-            .collect();
+        table.columns = columns.into_iter().map(|(name, ty)| Column::plain(name, ty)).collect();
         let fill = with_data.then(|| Fill { table: table.id, query: Arc::new(query) });
         Change { tag, edits: vec![Edit::AddTable(Box::new(table))], notices: Vec::new(), fill }
     }

@@ -122,6 +122,9 @@ impl Catalog {
 
     /// Adds a view, or puts it in place of the one with its name.
     pub fn add_view(&mut self, view: View) {
+        if let Some(stand_in) = view.stand_in {
+            self.alter_table(stand_in, |table| table.stand_for(&view));
+        }
         self.views.insert(view.key(), Arc::new(view));
     }
 
