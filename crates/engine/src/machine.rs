@@ -322,7 +322,7 @@ impl<'a> Machine<'a> {
     }
 
     /// A WITH statement is done: its rows, and what it leaves to do, go to the statement around it.
-    fn keep_with(&mut self, slot: usize, rows: Vec<Row>, inner: Running) -> Ran {
+    fn keep_with(&mut self, slot: usize, rows: Vec<Row>, mut inner: Running) -> Ran {
         if let Some(Frame::Statement(frame)) = self.session.frames.last_mut()
             && let Some(run) = &mut frame.running
         {
@@ -332,7 +332,8 @@ impl<'a> Machine<'a> {
                 }
             }
             run.calls.keep_with(slot, rows.into());
-            run.after.extend(inner.after.into_iter().skip(inner.after_next));
+            run.adopt_transitions(&mut inner);
+            run.after.extend(inner.after);
         }
         Ran::On
     }

@@ -242,10 +242,7 @@ impl Machine<'_> {
             }
         }
         if run.slot.is_some() {
-            // Its foreign keys are looked at when the whole statement is done; triggers need the rows it has gathered for them.
-            if run.triggered.is_some() {
-                self.work_off(run)?;
-            }
+            // Its foreign keys are looked at, and its triggers fire, when the whole statement is done.
             let rows = std::mem::take(&mut run.output);
             let (verb, columns) = prepared.plan.result();
             return Ok(Produced { columns, rows, count: run.count, ..Produced::nothing(verb) });

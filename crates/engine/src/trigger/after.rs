@@ -62,14 +62,29 @@ impl Running {
         [shown(trigger.old_table.is_some(), |t| &t.old), shown(trigger.new_table.is_some(), |t| &t.new)]
     }
 
-    fn remember_transition(&mut self, table: TableId, event: Event, old: Option<&Row>, new: Option<&Row>) {
+    /// Rows that a statement inside WITH has changed are shown with those of the statement around it.
+    pub(crate) fn adopt_transitions(&mut self, inner: &mut Running) {
+        let changed = inner.triggered.as_mut().map(|t| std::mem::take(&mut t.transitions));
+        for Transition { table, event, old, new } in changed.into_iter().flatten() {
+            let known = self.transition(table, event);
+            known.old.extend(old);
+            known.new.extend(new);
+        }
+    }
+
+    fn transition(&mut self, table: TableId, event: Event) -> &mut Transition {
         let all = &mut self.triggered().transitions;
         let at = all.iter().position(|t| t.table == table && t.event == event).unwrap_or_else(|| {
             all.push(Transition { table, event, old: Vec::new(), new: Vec::new() });
             all.len() - 1
         });
-        all[at].old.extend(old.map(|row| Value::Record(row.clone())));
-        all[at].new.extend(new.map(|row| Value::Record(row.clone())));
+        &mut all[at]
+    }
+
+    fn remember_transition(&mut self, table: TableId, event: Event, old: Option<&Row>, new: Option<&Row>) {
+        let known = self.transition(table, event);
+        known.old.extend(old.map(|row| Value::Record(row.clone())));
+        known.new.extend(new.map(|row| Value::Record(row.clone())));
     }
 }
 

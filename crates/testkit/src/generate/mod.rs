@@ -189,9 +189,8 @@ pub fn procedures(seed: u64) -> Program {
     let mut open = vec![false; sessions];
     for _ in 0..4 * sessions {
         let session = dice.below(sessions);
-        let begin = ["BEGIN", "BEGIN ISOLATION LEVEL REPEATABLE READ"];
         let statement = match (open[session], dice.below(5)) {
-            (false, 0) => dice.pick(&begin).to_string(),
+            (false, 0) => dice.pick(BEGIN).to_string(),
             (true, 0) => dice.pick(&["COMMIT", "COMMIT", "ROLLBACK"]).to_string(),
             _ => call(&mut dice, &routines),
         };
@@ -233,10 +232,24 @@ fn session(dice: &mut Dice, statements: &mut Statements) -> Vec<String> {
     all
 }
 
+const BEGIN: &[&str] = &[
+    "BEGIN",
+    "BEGIN",
+    "BEGIN",
+    "BEGIN",
+    "BEGIN ISOLATION LEVEL REPEATABLE READ",
+    "BEGIN ISOLATION LEVEL REPEATABLE READ",
+    "BEGIN ISOLATION LEVEL REPEATABLE READ",
+    "BEGIN ISOLATION LEVEL SERIALIZABLE",
+    "BEGIN ISOLATION LEVEL SERIALIZABLE",
+    "BEGIN ISOLATION LEVEL SERIALIZABLE",
+    "BEGIN ISOLATION LEVEL READ COMMITTED",
+    "BEGIN READ ONLY",
+];
+
 /// A transaction of up to `length` statements; some with a savepoint, one in six rolled back.
 fn transaction(dice: &mut Dice, statements: &mut Statements, length: usize) -> Vec<String> {
-    let begin = ["BEGIN", "BEGIN", "BEGIN ISOLATION LEVEL REPEATABLE READ", "BEGIN ISOLATION LEVEL READ COMMITTED"];
-    let mut all = vec![dice.pick(&begin).to_string()];
+    let mut all = vec![dice.pick(BEGIN).to_string()];
     let savepoint_at = if dice.one_in(4) { Some(dice.below(length)) } else { None };
     for position in 0..1 + dice.below(length) {
         if savepoint_at == Some(position) {
