@@ -11,7 +11,7 @@ use isolde_sql::{SqlError, SqlState};
 
 use crate::exec::Stop;
 use crate::footprint::SnapshotTaken;
-use crate::machine::{Machine, Ran};
+use crate::machine::{Machine, Ran, read_only};
 use crate::prepare::{Plan, Prepared};
 use crate::routine::Instruction;
 use crate::session::Frame;
@@ -26,6 +26,9 @@ impl Machine<'_> {
         let reads = !matches!(frame.prepared.plan, Plan::Call(_) | Plan::Do(_) | Plan::Other);
         if matches!(frame.prepared.statement.kind, StatementKind::Define(_)) {
             self.reserve_numbers();
+        }
+        if matches!(frame.prepared.statement.kind, StatementKind::Truncate(..)) && self.is_read_only() {
+            return Err(self.fail(read_only("TRUNCATE TABLE")));
         }
         let mut prepared = self.bind_again()?;
         if reads && let Err(target) = self.take_serial_snapshot() {

@@ -184,7 +184,10 @@ impl<'a> Machine<'a> {
             }
             StatementKind::Transaction(control) => self.control(control),
             StatementKind::Define(Define::Change(change)) if change.fill.is_some() => self.define_and_fill(change),
-            StatementKind::Define(define) => self.statement_done(|machine| machine.define(define)),
+            StatementKind::Define(define) => self.statement_done(|machine| {
+                let verb = machine.define(define)?;
+                if machine.is_read_only() { Err(read_only(verb)) } else { Ok(verb) }
+            }),
             StatementKind::SetConstraints(set) => match self.set_constraints(set) {
                 Ok(()) => self.statement_done(|_| Ok("SET CONSTRAINTS")),
                 Err(Stop::Wait(target)) => self.begin_wait(target),
@@ -296,7 +299,7 @@ impl<'a> Machine<'a> {
     fn enter_query(&mut self, query: Inner, params: &[Value], run: Running) -> Ran {
         if self.transaction().read_only {
             self.mark_entered(run);
-            return self.fail(read_only("SELECT FOR UPDATE"));
+            return self.fail(read_only(&verb_of(&query)));
         }
         let mut inner = Running::new(run.view.clone(), run.start);
         let around = run.withs.own.clone().filter(|_| query.reads_with);
@@ -418,9 +421,7 @@ impl<'a> Machine<'a> {
             return Err(in_failed_transaction());
         }
         if transaction.read_only && changes {
-            let verb = prepared.plan.result().0;
-            let verb = if verb == "SELECT" && !plain { "SELECT FOR UPDATE" } else { verb };
-            return Err(read_only(verb));
+            return Err(read_only(&verb_of(prepared)));
         }
         transaction.queried = true;
         if prepared.visible || transaction.keeps_snapshot() {
@@ -454,11 +455,7 @@ impl<'a> Machine<'a> {
             return Ok(None);
         }
         if changes {
-            let verb = match prepared.plan.result().0 {
-                "SELECT" => "SELECT FOR UPDATE",
-                verb => verb,
-            };
-            let message = format!("{verb} is not allowed in a non-volatile function");
+            let message = format!("{} is not allowed in a non-volatile function", verb_of(prepared));
             return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
         }
         let caller = below.flat_map(Frame::running).next();
@@ -705,6 +702,11 @@ impl<'a> Machine<'a> {
         self.session.transaction.as_mut().expect("a running statement has a transaction")
     }
 
+    /// Whether the transaction that is open may not change anything.
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.session.transaction.as_ref().is_some_and(|t| t.read_only && !t.failed)
+    }
+
     /// REPEATABLE READ or above.
     pub(crate) fn keeps_snapshot(&self) -> bool {
         self.transaction().keeps_snapshot()
@@ -714,6 +716,16 @@ impl<'a> Machine<'a> {
     pub(crate) fn rechecks(&self) -> bool {
         !self.db.faults.no_recheck
     }
+}
+
+/// What a statement does, in the words of an error: `UPDATE`, `SELECT FOR SHARE`.
+fn verb_of(prepared: &Prepared) -> String {
+    let locking = match &prepared.statement.kind {
+        StatementKind::Query(query) => query.locking.first(),
+        _ => None,
+    };
+    let verb = prepared.plan.result().0;
+    locking.map_or_else(|| verb.to_string(), |locking| format!("{verb} FOR {}", locking.strength))
 }
 
 /// How a run of the top frame ended.
@@ -759,7 +771,7 @@ pub(crate) fn is_step(session: &Session, prepared: &Prepared) -> bool {
     }
 }
 
-fn read_only(verb: &str) -> SqlError {
+pub(crate) fn read_only(verb: &str) -> SqlError {
     let message = format!("cannot execute {verb} in a read-only transaction");
     SqlError::new(SqlState::READ_ONLY_TRANSACTION, message)
 }

@@ -23,7 +23,7 @@ use std::thread;
 use crate::cluster::Cluster;
 use crate::engine::Engine;
 use crate::generate::{self, GENERATORS, Generator};
-use crate::mirror::{Comparison, Difference, Run, Runner, SetupFailure, comparison};
+use crate::mirror::{Comparison, Difference, Run, Runner, SetupFailure, comparison_of_supported};
 use crate::program::{Observation, Program, Response};
 use crate::server::Server;
 
@@ -130,7 +130,8 @@ impl Campaign {
         news: &(dyn Fn(&Tally, Option<&Group>) + Sync),
     ) {
         let generator = self.generator.unwrap_or_else(|| generate::chosen_by(seed));
-        let (outcome, refusals) = worker.compare((generator.generate)(seed));
+        let program = (generator.generate)(seed);
+        let (outcome, refusals) = comparison_of_supported(program, &mut worker.server, &mut worker.engine);
         let lock = || tally.lock().expect("no worker panics while it counts");
         let example = (generator.name, seed);
         let mut new = None;
@@ -175,18 +176,6 @@ impl Worker {
         let cluster = Box::leak(Box::new(cluster));
         let server = Server::on(cluster).unwrap_or_else(|error| panic!("cannot open a test database: {error}"));
         Worker { server, engine: Unbreakable(Engine::new()) }
-    }
-
-    /// Compares on a program, or on what is left of it without the statements that the engine refuses; and the refusals.
-    fn compare(&mut self, mut program: Program) -> (Comparison, Vec<String>) {
-        let mut refusals = Vec::new();
-        loop {
-            let outcome = comparison(&program, &mut self.server, &mut self.engine);
-            let Comparison::Different(difference) = &outcome else { return (outcome, refusals) };
-            let Some(without) = difference.without_refused() else { return (outcome, refusals) };
-            refusals.push(difference.signature());
-            program = without;
-        }
     }
 
     fn report(&mut self, difference: &Difference, (generator, seed): (&str, u64)) -> String {

@@ -158,7 +158,7 @@ impl<'p> Progress<'p> {
 /// Runs a program on both and compares. `None` if they agree; otherwise a report with the program shrunk to what is
 /// needed, as a golden script with the expected answers, ready to be kept.
 pub fn compare(program: &Program, expected: &mut impl Runner, actual: &mut impl Runner) -> Option<String> {
-    match comparison(program, expected, actual) {
+    match comparison_of_supported(program.clone(), expected, actual).0 {
         Comparison::Different(difference) => Some(difference.shrunk(expected, actual).to_string()),
         Comparison::Equal | Comparison::Unstable => None,
     }
@@ -203,6 +203,23 @@ pub fn comparison(program: &Program, expected: &mut impl Runner, actual: &mut im
         return Comparison::Unstable;
     }
     Comparison::Different(Box::new(Difference { program: program.clone(), expected: first, actual: second }))
+}
+
+/// Compares on a program, or on what is left of it without the statements that `actual` says it does not support; and these
+/// refusals, by signature.
+pub fn comparison_of_supported(
+    mut program: Program,
+    expected: &mut impl Runner,
+    actual: &mut impl Runner,
+) -> (Comparison, Vec<String>) {
+    let mut refusals = Vec::new();
+    loop {
+        let outcome = comparison(&program, expected, actual);
+        let Comparison::Different(difference) = &outcome else { return (outcome, refusals) };
+        let Some(without) = difference.without_refused() else { return (outcome, refusals) };
+        refusals.push(difference.signature());
+        program = without;
+    }
 }
 
 impl Difference {

@@ -1,7 +1,7 @@
 //! The embedded engine against a real server: recorded scripts, generated programs, and the stories.
 //!
-//! A longer run: `ISOLDE_MIRROR_PROGRAMS=20000 cargo test -p isolde-testkit --release --test engine`. A difference is
-//! reported as a shrunk program with the server's answers: fix the engine, and keep the program in `scripts/`.
+//! A longer run: `cargo run -p isolde-testkit --release --bin mirror -- --programs 20000`. A difference is reported as a
+//! shrunk program with the server's answers: fix the engine, and keep the program in `scripts/`.
 
 use std::path::Path;
 
@@ -17,24 +17,13 @@ fn the_engine_answers_as_the_server_did() {
     golden::check_directory(&scripts(), &mut Engine::new());
 }
 
+/// A few programs of every generator.
 #[test]
-fn one_session_sees_what_it_sees_on_the_server() {
-    mirror::compare_generated(generate::single, 150, &mut Server::new(), &mut Engine::new());
-}
-
-#[test]
-fn values_mean_what_they_mean_on_the_server() {
-    mirror::compare_generated(generate::values, 150, &mut Server::new(), &mut Engine::new());
-}
-
-#[test]
-fn several_sessions_see_what_they_see_on_the_server() {
-    mirror::compare_generated(generate::concurrent, 150, &mut Server::new(), &mut Engine::new());
-}
-
-#[test]
-fn procedures_do_what_they_do_on_the_server() {
-    mirror::compare_generated(generate::procedures, 150, &mut Server::new(), &mut Engine::new());
+fn generated_programs_go_as_they_go_on_the_server() {
+    let (mut server, mut engine) = (Server::new(), Engine::new());
+    for generator in generate::GENERATORS {
+        mirror::compare_generated(generator.generate, 60, &mut server, &mut engine);
+    }
 }
 
 /// The threads' statements of every story, in every order; of stories with very many orders, a part.
