@@ -24,11 +24,12 @@ impl Machine<'_> {
             return Ok(());
         }
         let reads = !matches!(frame.prepared.plan, Plan::Call(_) | Plan::Do(_) | Plan::Other);
-        if matches!(frame.prepared.statement.kind, StatementKind::Define(_)) {
-            self.reserve_numbers();
-        }
-        if matches!(frame.prepared.statement.kind, StatementKind::Truncate(..)) && self.is_read_only() {
-            return Err(self.fail(read_only("TRUNCATE TABLE")));
+        match frame.prepared.statement.kind {
+            StatementKind::Define(_) => self.reserve_numbers(),
+            StatementKind::Truncate(_) if self.is_read_only() => {
+                return Err(self.fail(read_only("TRUNCATE TABLE")));
+            }
+            _ => {}
         }
         let mut prepared = self.bind_again()?;
         if reads && let Err(target) = self.take_serial_snapshot() {
