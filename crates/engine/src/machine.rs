@@ -185,6 +185,7 @@ impl<'a> Machine<'a> {
             StatementKind::Transaction(control) => self.control(control),
             StatementKind::Define(Define::Change(change)) if change.fill.is_some() => self.define_and_fill(change),
             StatementKind::Define(define) => self.statement_done(|machine| {
+                machine.mark_queried();
                 let verb = machine.define(define)?;
                 if machine.is_read_only() { Err(read_only(verb)) } else { Ok(verb) }
             }),
@@ -200,7 +201,10 @@ impl<'a> Machine<'a> {
             StatementKind::Truncate(truncate) if self.truncate_fires(&truncate.tables) => {
                 self.run_rows(&prepared, &params, begun, fetch)
             }
-            StatementKind::Truncate(truncate) => self.statement_done(|machine| machine.truncate(truncate)),
+            StatementKind::Truncate(truncate) => self.statement_done(|machine| {
+                machine.mark_queried();
+                machine.truncate(truncate)
+            }),
             StatementKind::LockTable { .. } => self.statement_done(|_| Ok("LOCK TABLE")),
             StatementKind::Set { local, name, value } => {
                 self.statement_done(|machine| machine.set(*local, name, value.as_deref()))
@@ -299,7 +303,7 @@ impl<'a> Machine<'a> {
     fn enter_query(&mut self, query: Inner, params: &[Value], run: Running) -> Ran {
         if self.transaction().read_only {
             self.mark_entered(run);
-            return self.fail(read_only(&verb_of(&query)));
+            return self.fail(read_only(&verb_of(&query.statement)));
         }
         let mut inner = Running::new(run.view.clone(), run.start);
         let around = run.withs.own.clone().filter(|_| query.reads_with);
@@ -317,6 +321,9 @@ impl<'a> Machine<'a> {
         let mut inner = Running::new(run.view.clone(), run.start);
         inner.calls = Calls::knowing(run.calls.withs());
         inner.slot = Some(slot);
+        if let Some(triggered) = &run.triggered {
+            inner.triggered().begun = triggered.begun.clone();
+        }
         inner.withs = WithScope { own: statement.plan.withs(), around: run.withs.own.clone() };
         self.mark_entered(run);
         let frame = StatementFrame { running: Some(Box::new(inner)), ..StatementFrame::new(statement, params.into()) };
@@ -335,8 +342,7 @@ impl<'a> Machine<'a> {
                 }
             }
             run.calls.keep_with(slot, rows.into());
-            run.adopt_transitions(&mut inner);
-            run.after.extend(inner.after);
+            run.adopt_triggers(&mut inner);
         }
         Ran::On
     }
@@ -700,6 +706,13 @@ impl<'a> Machine<'a> {
 
     pub(crate) fn transaction_mut(&mut self) -> &mut Transaction {
         self.session.transaction.as_mut().expect("a running statement has a transaction")
+    }
+
+    /// From here on the transaction's isolation level is settled.
+    fn mark_queried(&mut self) {
+        if let Some(t) = &mut self.session.transaction {
+            t.queried = true;
+        }
     }
 
     /// Whether the transaction that is open may not change anything.

@@ -140,6 +140,11 @@ impl Machine<'_> {
         let schema = self.schema().clone();
         for &arbiter in arbiters {
             let index = &schema.catalog.table(table).indexes[arbiter];
+            if index.deferral != Deferral::NotDeferrable {
+                let message =
+                    "ON CONFLICT does not support deferrable unique constraints/exclusion constraints as arbiters";
+                return Err(SqlError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message).into());
+            }
             let Some(key) = unique_key(index, values) else { continue };
             self.note_probe(table, index, &key);
             match self.find_key(table, arbiter, &key, None) {

@@ -273,7 +273,8 @@ impl Machine<'_> {
                 return Ok(());
             }
         }
-        let served = child.indexes.iter().position(|i| fk.columns.contains(&i.columns[0]));
+        let served =
+            child.indexes.iter().position(|i| i.columns.first().is_some_and(|first| fk.columns.contains(first)));
         let key: Vec<(usize, Value)> = fk.columns.iter().copied().zip(key.iter().cloned()).collect();
         self.look_up(&newest, child.id, served, &key)
     }

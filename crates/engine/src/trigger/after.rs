@@ -50,6 +50,18 @@ impl TableTriggers {
     }
 }
 
+impl After {
+    /// The table and the event, if this is an AFTER STATEMENT trigger.
+    fn statement_fired(&self) -> Option<(TableId, Event)> {
+        match self {
+            After::Fire(fire) if !fire.triggers.table.triggers[fire.at].each_row => {
+                Some((fire.triggers.table.id, fire.event))
+            }
+            _ => None,
+        }
+    }
+}
+
 impl Running {
     /// The transition tables that a trigger names, each a record of rows.
     pub(super) fn transition_tables(&self, trigger: &Trigger, table: TableId, event: Event) -> [Value; 2] {
@@ -62,10 +74,25 @@ impl Running {
         [shown(trigger.old_table.is_some(), |t| &t.old), shown(trigger.new_table.is_some(), |t| &t.new)]
     }
 
-    /// Rows that a statement inside WITH has changed are shown with those of the statement around it.
-    pub(crate) fn adopt_transitions(&mut self, inner: &mut Running) {
-        let changed = inner.triggered.as_mut().map(|t| std::mem::take(&mut t.transitions));
-        for Transition { table, event, old, new } in changed.into_iter().flatten() {
+    /// The AFTER STATEMENT triggers of an event leave the queue, from this place on.
+    fn forget_queued(&mut self, (table, event): (TableId, Event), from: usize) {
+        let mut at = 0;
+        self.after.retain(|after| {
+            at += 1;
+            at <= from || after.statement_fired() != Some((table, event))
+        });
+    }
+
+    /// What a statement inside WITH leaves to do goes to the statement around it: a trigger that both fire fires once.
+    pub(crate) fn adopt_triggers(&mut self, inner: &mut Running) {
+        for fired in inner.after.iter().filter_map(After::statement_fired) {
+            self.forget_queued(fired, 0);
+        }
+        self.after.append(&mut inner.after);
+        let Some(triggered) = inner.triggered.as_mut() else { return };
+        let (begun, changed) = (std::mem::take(&mut triggered.begun), std::mem::take(&mut triggered.transitions));
+        self.triggered().begun.extend(begun);
+        for Transition { table, event, old, new } in changed {
             let known = self.transition(table, event);
             known.old.extend(old);
             known.new.extend(new);
@@ -143,19 +170,9 @@ impl Machine<'_> {
                 queued.push(After::Fire(Fire { triggers: triggers.clone(), at, event, old: None, new: None }));
             }
         }
-        let table = triggers.table.id;
-        let same = |after: &After| match after {
-            After::Fire(f) => {
-                f.triggers.table.id == table && f.event == event && !f.triggers.table.triggers[f.at].each_row
-            }
-            _ => false,
-        };
-        let waiting = run.after_next + 1;
-        let mut at = 0;
-        run.after.retain(|after| {
-            at += 1;
-            at <= waiting || !same(after)
-        });
+        // What WITH has queued waits until the rows are done; after that, one of the queue is at work.
+        let waiting = if run.withs.own.is_some() && !run.complete { 0 } else { run.after_next + 1 };
+        run.forget_queued((triggers.table.id, event), waiting);
         run.after.extend(queued);
         Ok(())
     }

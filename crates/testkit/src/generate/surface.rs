@@ -3,86 +3,26 @@
 //! MERGE, data-modifying WITH, locks on tables and on numbers, constraints deferred, sequences, views, tables emptied.
 
 use super::dice::Dice;
-use super::expression::{Scope, condition, expression, literal};
+use super::expression::{Scope, expression};
+use super::merge;
 use super::query::query;
 use super::schema::{Kind, Table};
-use super::statement::{assignments, last_writable, rows_given};
+use super::statement::{assignments, rows_given};
 use super::world::World;
 
 /// One of them.
 pub(super) fn statement(dice: &mut Dice, world: &'static World, among_others: bool) -> String {
     let table = dice.pick(world.schema.tables);
     match dice.below(16) {
-        0..=2 => merge(dice, table, among_others),
-        3..=5 => with(dice, world.schema.tables),
+        0..=2 => merge::merge(dice, world.schema.tables, !among_others),
+        3..=5 => merge::modifying_with(dice, world.schema.tables),
         6 | 7 if among_others => lock_table(dice, table),
         8 | 9 if among_others => advisory(dice),
         10 if world.deferrable => set_constraints(dice),
         11 if dice.one_in(2) => format!("TRUNCATE {}{}", table.name, dice.pick(&["", " CASCADE", " RESTART IDENTITY"])),
         12 | 13 if !world.views.is_empty() => through_view(dice, world.views),
         14 => update_row(dice, table),
-        _ => merge(dice, table, among_others),
-    }
-}
-
-fn merge(dice: &mut Dice, table: &Table, among_others: bool) -> String {
-    let key = 1 + dice.below(if among_others { 3 } else { 6 });
-    let second = if among_others || dice.one_in(2) { String::new() } else { format!(", ({}, 2)", key + 1) };
-    let scope = Scope::of(table, "x");
-    let mut text =
-        format!("MERGE INTO {} AS x USING (VALUES ({key}, 1){second}) AS y (k, w) ON x.id = y.k", table.name);
-    for last in [false, true] {
-        let also = if last { String::new() } else { format!(" AND {}", condition(dice, &scope, 1)) };
-        let action = match dice.below(6) {
-            0 => "DELETE".to_string(),
-            1 => "DO NOTHING".to_string(),
-            _ => format!("UPDATE SET {}", assignments(dice, table, &scope)),
-        };
-        if last || dice.one_in(3) {
-            text += &format!(" WHEN MATCHED{also} THEN {action}");
-        }
-    }
-    if dice.one_in(3) {
-        return text;
-    }
-    let names: Vec<&str> = table.writable().iter().map(|column| column.name).collect();
-    let mut values: Vec<String> = vec!["y.k".to_string()];
-    values.extend(
-        table
-            .writable()
-            .iter()
-            .skip(1)
-            .map(|column| if column.name == "parent_id" { "1".to_string() } else { literal(dice, column.kind) }),
-    );
-    let insert = format!("INSERT ({}) VALUES ({})", names.join(", "), values.join(", "));
-    text + &format!(" WHEN NOT MATCHED THEN {}", dice.pick(&[insert.as_str(), insert.as_str(), "DO NOTHING"]))
-}
-
-/// Changes inside WITH; one row each, so that it does not matter which side is joined first.
-fn with(dice: &mut Dice, tables: &'static [Table]) -> String {
-    let (table, other) = (dice.pick(tables), dice.pick(tables));
-    let (key, other_key) = (1 + dice.below(4), 1 + dice.below(4));
-    let scope = Scope::of(table, table.name);
-    let change = match dice.below(3) {
-        0 => format!("DELETE FROM {} WHERE id = {key} RETURNING *", table.name),
-        1 => format!("INSERT INTO {} {} RETURNING *", table.name, rows_given(dice, table)),
-        _ => {
-            let set = assignments(dice, table, &scope);
-            format!("UPDATE {} SET {set} WHERE {}.id = {key} RETURNING *", table.name, table.name)
-        }
-    };
-    match dice.below(4) {
-        0 => format!("WITH c AS ({change}) SELECT * FROM c"),
-        1 => format!("WITH c AS ({change}) SELECT count(*), max(c.id) FROM c"),
-        2 => {
-            format!("WITH c AS ({change}) SELECT o.id, (SELECT count(*) FROM c) FROM {} AS o ORDER BY o.id", other.name)
-        }
-        _ => {
-            let last = last_writable(other);
-            let value = expression(dice, &Scope::of(other, other.name), last.kind, 1);
-            let name = other.name;
-            format!("WITH c AS ({change}) UPDATE {name} SET {} = {value} WHERE {name}.id = {other_key}", last.name)
-        }
+        _ => merge::merge(dice, world.schema.tables, !among_others),
     }
 }
 
