@@ -7,7 +7,7 @@ use isolde_sql::ast::Deferral;
 use isolde_sql::catalog::{Index, Table, TableId};
 use isolde_sql::{Row, SqlError, SqlState, Value};
 
-use super::{After, Running, Stop};
+use super::{Running, Stop};
 use crate::eval;
 use crate::footprint::{ColumnSet, Probe};
 use crate::lock::{RowRef, Target, Wants};
@@ -91,8 +91,7 @@ impl Machine<'_> {
                 match self.find_key(row.0, next, &key, Some(row.1)) {
                     Found::Nobody => {}
                     Found::Row(_) | Found::Pending(_) if index.deferral != Deferral::NotDeferrable => {
-                        let check = After::Unique { row, index: next };
-                        self.queue_check(run, check, row.0, &index.name, index.deferral);
+                        self.queue_key_check(run, row, next, &index.name, index.deferral);
                     }
                     Found::Row(_) => {
                         // Somebody may have read that the key was free: that counts for more.

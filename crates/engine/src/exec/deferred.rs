@@ -14,6 +14,7 @@ use isolde_sql::{Span, SqlError};
 
 use super::foreign_key::After;
 use super::{Running, Stop};
+use crate::lock::RowRef;
 use crate::machine::{Machine, Ran};
 use crate::prepare::Prepared;
 use crate::session::{Outcome, StatementResult};
@@ -54,6 +55,17 @@ impl Machine<'_> {
             true => self.transaction_mut().deferred.checks.push(check),
             false => run.after.push(check),
         }
+    }
+
+    /// The same for a unique key, which is looked at before the foreign keys of its row.
+    pub(super) fn queue_key_check(&mut self, run: &mut Running, row: RowRef, index: usize, name: &str, when: Deferral) {
+        let queue = match self.is_deferred(row.0, name, when) {
+            true => &mut self.transaction_mut().deferred.checks,
+            false => &mut run.after,
+        };
+        let of_row = |check: &After| matches!(check, After::Child { row: other, .. } if *other == row);
+        let at = queue.iter().rposition(|check| !of_row(check)).map_or(0, |last| last + 1);
+        queue.insert(at, After::Unique { row, index });
     }
 
     /// Makes the checks that are due now: all, or those that `due` says.

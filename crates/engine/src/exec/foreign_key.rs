@@ -14,8 +14,8 @@ use super::constraint::key_text;
 use super::version::{Lock, Version, concurrent_update};
 use super::{Running, Stop};
 use crate::eval;
-use crate::footprint::{ColumnSet, Probe};
-use crate::lock::RowRef;
+use crate::footprint::{ColumnSet, HeavyEvent, LockEventKind, Probe};
+use crate::lock::{LockKey, RowRef};
 use crate::machine::Machine;
 use crate::storage::{RowId, Tables, Tuple};
 use crate::trigger::{Event, Fire, RowStage, TableTriggers};
@@ -121,8 +121,8 @@ impl Machine<'_> {
         match run.after[run.after_next].clone() {
             After::Child { row, key, parent } => {
                 let child = catalog.table(row.0);
-                self.lock_table(child.foreign_keys[key].parent, TableLockMode::RowShare)?;
                 let owner = catalog.table(child.foreign_keys[key].parent);
+                self.lock_parents(owner.id, &child.foreign_keys[key], row)?;
                 self.child_check(run, child, key, owner, row, parent)
             }
             After::Parent(check) => {
@@ -277,6 +277,28 @@ impl Machine<'_> {
             child.indexes.iter().position(|i| i.columns.first().is_some_and(|first| fk.columns.contains(first)));
         let key: Vec<(usize, Value)> = fk.columns.iter().copied().zip(key.iter().cloned()).collect();
         self.look_up(&newest, child.id, served, &key)
+    }
+
+    /// Locks the parents' table to look for one; a NULL looks for nobody, and lets go of it at once.
+    fn lock_parents(&mut self, parents: TableId, fk: &ForeignKey, row: RowRef) -> Result<(), Stop> {
+        let lock = LockKey::Table(parents);
+        let held = self.transaction().heavy.get(&lock).copied();
+        self.lock_table(parents, TableLockMode::RowShare)?;
+        let refers = self.newest(row).is_none_or(|t| fk.columns.iter().all(|&c| !t.values[c].is_null()));
+        if refers || self.transaction().heavy.get(&lock).copied() == held {
+            return Ok(());
+        }
+        self.footprint.heavy.push(HeavyEvent {
+            key: lock,
+            mode: TableLockMode::RowShare,
+            kind: LockEventKind::Released,
+        });
+        let heavy = &mut self.transaction_mut().heavy;
+        match held {
+            Some(modes) => heavy.insert(lock, modes),
+            None => heavy.remove(&lock),
+        };
+        Ok(())
     }
 
     /// The parent with a key: at READ COMMITTED the newest committed, else as the transaction's snapshot has it.

@@ -28,7 +28,9 @@ fn windowed(dice: &mut Dice, tables: &'static [Table]) -> String {
     let filter = filter(dice, &scope);
     let calls: Vec<String> = (0..1 + dice.below(3)).map(|_| window_call(dice, &scope)).collect();
     let names = scope.names().join(", ");
-    format!("SELECT {names}, {} FROM {} AS t{filter}", calls.join(", "), table.name)
+    // The windows leave the rows in an order of their own.
+    let order: Vec<String> = (1..=scope.names().len() + calls.len()).map(|position| position.to_string()).collect();
+    format!("SELECT {names}, {} FROM {} AS t{filter} ORDER BY {}", calls.join(", "), table.name, order.join(", "))
 }
 
 fn window_call(dice: &mut Dice, scope: &Scope) -> String {
