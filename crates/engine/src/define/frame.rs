@@ -19,6 +19,7 @@
 use std::sync::Arc;
 
 use imbl::OrdMap;
+use isolde_sql::ast::TableLockMode;
 use isolde_sql::ast::plpgsql::RaiseLevel;
 use isolde_sql::builtin::Eval;
 use isolde_sql::catalog::{Catalog, Table, TableId};
@@ -28,7 +29,7 @@ use isolde_sql::{Row, SqlError, SqlState, Value};
 use crate::database::{Database, Schema, row_digest};
 use crate::define::sequence::OwnSequences;
 use crate::footprint::Write;
-use crate::lock::RowRef;
+use crate::lock::{LockKey, RowRef, Scope};
 use crate::machine::Machine;
 use crate::plan::facts::is_stable;
 use crate::session::{Frame, Notice};
@@ -175,6 +176,13 @@ impl Machine<'_> {
             self.notices.push(Notice { level: RaiseLevel::Notice, message: notice.clone() });
         }
         for &table in tables {
+            if self.session.transaction.as_ref().is_some_and(|t| t.deferred.concerns(table)) {
+                let name = &schema.catalog.table(table).name;
+                let message = format!("cannot TRUNCATE \"{name}\" because it has pending trigger events");
+                return Err(SqlError::new(SqlState::OBJECT_IN_USE, message));
+            }
+        }
+        for &table in tables {
             let referenced = schema.catalog.references_to(table).find(|(child, _)| !tables.contains(&child.id));
             if let Some((child, _)) = referenced {
                 let message = "cannot truncate a table referenced in a foreign key constraint";
@@ -192,6 +200,10 @@ impl Machine<'_> {
             self.footprint.writes.extend(gone);
             let empty = TableData::new(schema.catalog.table(table).indexes.len());
             self.transaction_mut().rebuild(table, Rebuilt::new(table, empty, Rebuild::Rows), true);
+            if self.db.tracks_table_locks {
+                // Its indexes are built again, which takes a lock of its own.
+                self.session.take_heavy(LockKey::Table(table), TableLockMode::Share, Scope::Transaction);
+            }
         }
         for (sequence, start) in &truncate.restart {
             self.restart_sequence(&schema.catalog, sequence, *start);

@@ -91,7 +91,7 @@ impl Machine<'_> {
                 match self.find_key(row.0, next, &key, Some(row.1)) {
                     Found::Nobody => {}
                     Found::Row(_) | Found::Pending(_) if index.deferral != Deferral::NotDeferrable => {
-                        self.queue_key_check(run, row, next, &index.name, index.deferral);
+                        self.queue_key_check(run, row, next);
                     }
                     Found::Row(_) => {
                         // Somebody may have read that the key was free: that counts for more.

@@ -8,7 +8,7 @@
 use std::sync::{Arc, LazyLock};
 
 use isolde_sql::ast::Deferral;
-use isolde_sql::catalog::{Catalog, TableId};
+use isolde_sql::catalog::{Catalog, Index, TableId};
 use isolde_sql::typed::{SetConstraints, Statement, StatementKind, Transaction};
 use isolde_sql::{Span, SqlError};
 
@@ -30,6 +30,18 @@ pub(crate) struct Deferred {
     pub(crate) checks: Vec<After>,
     /// Constraints that are deferred or not, whatever they say themselves; the last that fits counts, `None` is all.
     pub(crate) modes: Vec<(Option<Constraint>, bool)>,
+}
+
+impl Deferred {
+    /// Whether something is put off that a change of this table has brought about.
+    pub(crate) fn concerns(&self, table: TableId) -> bool {
+        self.checks.iter().any(|check| match check {
+            After::Child { row, .. } | After::Unique { row, .. } => row.0 == table,
+            After::Parent(check) => check.parent() == table,
+            After::Fire(fire) => fire.trigger().0 == table,
+            _ => false,
+        })
+    }
 }
 
 impl Machine<'_> {
@@ -57,13 +69,17 @@ impl Machine<'_> {
         }
     }
 
-    /// The same for a unique key, which is looked at before the foreign keys of its row.
-    pub(super) fn queue_key_check(&mut self, run: &mut Running, row: RowRef, index: usize, name: &str, when: Deferral) {
+    /// The same for a unique key. A primary key is looked at before the foreign keys of its row, others behind them: in
+    /// the order of the names that PostgreSQL gives to what does it.
+    pub(super) fn queue_key_check(&mut self, run: &mut Running, row: RowRef, index: usize) {
+        let schema = self.schema().clone();
+        let Index { name, deferral: when, primary, .. } = &schema.catalog.table(row.0).indexes[index];
+        let (when, primary) = (*when, *primary);
         let queue = match self.is_deferred(row.0, name, when) {
             true => &mut self.transaction_mut().deferred.checks,
             false => &mut run.after,
         };
-        let of_row = |check: &After| matches!(check, After::Child { row: other, .. } if *other == row);
+        let of_row = |check: &After| primary && matches!(check, After::Child { row: other, .. } if *other == row);
         let at = queue.iter().rposition(|check| !of_row(check)).map_or(0, |last| last + 1);
         queue.insert(at, After::Unique { row, index });
     }

@@ -68,6 +68,11 @@ impl ParentCheck {
         self.child
     }
 
+    /// The table of the parents.
+    pub(crate) fn parent(&self) -> TableId {
+        self.parent
+    }
+
     /// What the parent was.
     pub(crate) fn old(&self) -> &Row {
         &self.old
