@@ -186,6 +186,7 @@ impl<'a> Machine<'a> {
             StatementKind::Define(Define::Change(change)) if change.fill.is_some() => self.define_and_fill(change),
             StatementKind::Define(define) => self.statement_done(|machine| {
                 machine.mark_queried();
+                machine.take_snapshot_if_kept();
                 let verb = machine.define(define)?;
                 if machine.is_read_only() { Err(read_only(verb)) } else { Ok(verb) }
             }),

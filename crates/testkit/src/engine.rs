@@ -5,9 +5,12 @@
 //! [`crate::mirror`], the victim is the session whose wait closed the cycle. A wait is new, too, if it is for somebody else
 //! than before, for the server starts another wait for each transaction that is in the way.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use isolde_engine::{Activity, Database, Faults, Part, Prepared, Reply, SessionId, StatementResult};
+use isolde_sql::ast::Statement;
 use isolde_sql::{Diagnostic, parse};
 
 use crate::generate::Dice;
@@ -214,12 +217,37 @@ impl Driver for Engine {
 }
 
 fn split(text: &str) -> Vec<String> {
+    if !text.contains(';') {
+        return vec![text.trim().to_string()];
+    }
     parse::split(text).into_iter().map(|span| span.of(text).to_string()).collect()
 }
 
 fn prepare(db: &Database, session: SessionId, statement: &str) -> Result<Arc<Prepared>, Diagnostic> {
-    let parsed = parse::statement(parse::Fragment { text: statement, offset: 0 })?;
+    let parsed = parsed(statement)?;
     db.prepare_in(session, &parsed, statement, &[])
+}
+
+thread_local! {
+    /// Statements that have been parsed: BEGIN, COMMIT and set-ups come again and again.
+    static PARSED: RefCell<HashMap<String, Arc<Statement>>> = RefCell::default();
+}
+
+/// How many are remembered, until all are forgotten.
+const PARSED_MAX: usize = 5_000;
+
+fn parsed(statement: &str) -> Result<Arc<Statement>, Diagnostic> {
+    if let Some(known) = PARSED.with_borrow(|known| known.get(statement).cloned()) {
+        return Ok(known);
+    }
+    let parsed = Arc::new(parse::statement(parse::Fragment { text: statement, offset: 0 })?);
+    PARSED.with_borrow_mut(|known| {
+        if known.len() >= PARSED_MAX {
+            known.clear();
+        }
+        known.insert(statement.to_string(), parsed.clone());
+    });
+    Ok(parsed)
 }
 
 fn response(reply: Reply) -> Response {

@@ -277,7 +277,7 @@ const KINDS: &[Kind] = &[
             "age({m}, {m})",
             "justify_interval({v})",
             "({c} - {c})",
-            "-{v}",
+            "(- {v})",
             "make_interval({i}, {i}, 0, {i}, 1, 2, 3.5)",
         ],
     },
@@ -304,7 +304,7 @@ const KINDS: &[Kind] = &[
     Kind {
         letter: 'r',
         literals: &["1.5::real", "0.1::real", "NULL::real", "-2.25::real"],
-        templates: &["({r} + {r})", "-{r}", "{i}::real", "abs({r})"],
+        templates: &["({r} + {r})", "(- {r})", "{i}::real", "abs({r})"],
     },
     Kind {
         letter: 'y',
