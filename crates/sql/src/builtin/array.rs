@@ -128,7 +128,7 @@ fn construct_nested(args: &[Value]) -> Result {
         count += 1;
     }
     let Some(inner) = inner else { return array(Elements::default()) };
-    let dims = std::iter::once((count, 1)).chain(inner.dims.iter().map(|(n, _)| (*n, 1))).collect::<Vec<_>>();
+    let dims = std::iter::once((count, 1)).chain(inner.dims.iter().copied()).collect::<Vec<_>>();
     if dims.len() > DIMENSIONS_MAX {
         let message =
             format!("number of array dimensions ({}) exceeds the maximum allowed ({DIMENSIONS_MAX})", dims.len());
