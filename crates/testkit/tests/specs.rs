@@ -16,24 +16,27 @@ fn the_engine_prints_what_was_recorded() {
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
 
-/// The recordings are what the real tester prints; with `UPDATE_SPECS` they become so.
+/// The recordings are what the real tester prints; with `UPDATE_SPECS` they become so. The real tester looks at a clock: on a
+/// busy machine it may report a wait late, so a spec that differs is run again, alone.
 #[test]
 fn the_real_tester_prints_what_was_recorded() {
     let Some(tester) = isolation::isolationtester() else { return };
     let queue = Mutex::new(specs());
-    let differences = Mutex::new(Vec::new());
+    let different = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
                 while let Some(path) = { queue.lock().expect("nobody panics").pop() } {
-                    if let Some(difference) = tester_difference(&tester, &path) {
-                        differences.lock().expect("nobody panics").push(difference);
+                    if tester_difference(&tester, &path).is_some() {
+                        different.lock().expect("nobody panics").push(path);
                     }
                 }
             });
         }
     });
-    let differences = differences.into_inner().expect("nobody panics");
+    let different = different.into_inner().expect("nobody panics");
+    let stays = |path: &PathBuf| (0..5).map(|_| tester_difference(&tester, path)).reduce(Option::and).flatten();
+    let differences: Vec<String> = different.iter().filter_map(stays).collect();
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
 
