@@ -23,7 +23,8 @@ impl Machine<'_> {
         if frame.running.is_some() {
             return Ok(());
         }
-        let reads = !matches!(frame.prepared.plan, Plan::Call(_) | Plan::Do(_) | Plan::Other);
+        let reads = !matches!(frame.prepared.plan, Plan::Call(_) | Plan::Do(_) | Plan::Other)
+            || matches!(frame.prepared.statement.kind, StatementKind::Truncate(_) | StatementKind::Define(_));
         match frame.prepared.statement.kind {
             StatementKind::Define(_) => self.reserve_numbers(),
             StatementKind::Truncate(_) if self.is_read_only() => {
