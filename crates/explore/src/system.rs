@@ -3,6 +3,8 @@
 use std::fmt::Debug;
 use std::hash::Hash;
 
+use isolde_digest::digest_of;
+
 /// A transition system: a place to start, steps to choose from, and what a step does.
 ///
 /// It must be *deterministic*: a state and a step determine the next state and the event. Whatever is left to chance in
@@ -44,7 +46,24 @@ pub trait System {
         None
     }
 
-    /// Whether the order of two neighbouring events of different threads may matter.
+    /// The thread that takes `step`. Steps of one thread never commute; a thread has one next step at a time, or several
+    /// that [exclude each other](System::instead).
+    ///
+    /// Provided: every step is a thread of its own, which is right for a system whose steps are its threads.
+    fn thread(&self, step: &Self::Step) -> u64 {
+        digest_of(step) as u64
+    }
+
+    /// Appends the other steps of `state` that `step` takes the chance from, although no event of theirs would tell: of
+    /// several victims of a deadlock, only one is killed. A reduction tries all of them.
+    fn instead(&self, state: &Self::State, step: &Self::Step, others: &mut Vec<Self::Step>) {
+        let _ = (state, step, others);
+    }
+
+    /// Whether the order of two neighbouring events of different threads may matter. It must be symmetric.
+    ///
+    /// Two events are independent if, wherever they happen next to each other, they could as well happen the other way
+    /// round, each doing the same, and the state afterwards is the same. "Dependent" is always a sound answer.
     fn dependent(&self, first: &Self::Event, second: &Self::Event) -> bool {
         let _ = (first, second);
         true

@@ -39,7 +39,7 @@ pub type OnProgress<'a> = &'a mut dyn FnMut(&Progress) -> ControlFlow<Limit>;
 pub fn check(scenario: &Scenario, options: &Options, progress: OnProgress<'_>) -> Report {
     let settings = options.settings.clone().or(scenario.options());
     let scenario = &scenario.clone().with_options(settings.clone());
-    let system = ScenarioSystem { scenario, atomic: settings.atomic.unwrap_or(false) };
+    let system = ScenarioSystem::new(scenario, &settings);
     let mut checker = Checker::new(system, progress);
     let summary = search(&settings).run(&system, &mut checker);
     let Checker { found, warnings, skipped, endless, .. } = checker;
@@ -59,7 +59,7 @@ pub fn check(scenario: &Scenario, options: &Options, progress: OnProgress<'_>) -
 pub fn replay_schedule(scenario: &Scenario, schedule: &str, options: &Options) -> Result<Report, String> {
     let settings = options.settings.clone().or(scenario.options());
     let scenario = &scenario.clone().with_options(settings.clone());
-    let system = ScenarioSystem { scenario, atomic: settings.atomic.unwrap_or(false) };
+    let system = ScenarioSystem::new(scenario, &settings);
     let schedule = Schedule::parse(&system, schedule).map_err(|e| e.to_string())?;
     let mut no_progress = |_: &Progress| ControlFlow::Continue(());
     let mut checker = Checker::new(system, &mut no_progress);

@@ -39,6 +39,7 @@
 mod check;
 mod client;
 mod conflicts;
+pub mod dependence;
 mod error;
 pub mod file;
 mod log;

@@ -10,6 +10,8 @@ use isolde_engine::{Activity, Database, SessionId, Step};
 use isolde_explore::{Digester, System};
 
 use crate::client::{AtWork, Client, Reaction, Status};
+use crate::dependence::Dependence;
+use crate::file::FileOptions;
 use crate::scenario::Scenario;
 
 /// A scenario to be explored.
@@ -19,6 +21,8 @@ pub struct ScenarioSystem<'a> {
     pub scenario: &'a Scenario,
     /// Whether a whole transaction is one step.
     pub atomic: bool,
+    /// Which steps are taken to commute.
+    pub dependence: Dependence,
 }
 
 /// The database and how far each thread has come.
@@ -62,6 +66,11 @@ impl Event {
 }
 
 impl<'a> ScenarioSystem<'a> {
+    /// The scenario, with steps as `settings` say.
+    pub fn new(scenario: &'a Scenario, settings: &FileOptions) -> ScenarioSystem<'a> {
+        ScenarioSystem { scenario, atomic: settings.atomic.unwrap_or(false), dependence: Dependence::default() }
+    }
+
     /// The thread that a session belongs to.
     pub fn thread_of(&self, session: SessionId) -> Option<usize> {
         self.scenario.threads.iter().position(|t| t.session == session)
@@ -155,6 +164,22 @@ impl System for ScenarioSystem<'_> {
         state.database.digest().hash(&mut digester);
         state.clients.iter().for_each(|client| client.digest(&mut digester));
         Some(digester.digest())
+    }
+
+    fn thread(&self, choice: &Choice) -> u64 {
+        match *choice {
+            Choice::Step(thread) | Choice::Victim(thread) => thread as u64,
+        }
+    }
+
+    fn instead(&self, state: &State, choice: &Choice, others: &mut Vec<Choice>) {
+        if let Choice::Victim(_) = choice {
+            others.extend(self.deadlocked(state).into_iter().map(Choice::Victim).filter(|other| other != choice));
+        }
+    }
+
+    fn dependent(&self, first: &Event, second: &Event) -> bool {
+        self.dependence.dependent(first, second)
     }
 
     fn name(&self, choice: &Choice) -> String {
