@@ -29,6 +29,10 @@ pub enum Strategy {
     Depth,
     /// All states at one depth before the next: the first path found to a state is a shortest one.
     Breadth,
+    /// Breadth first, and of equally long paths first those that change less often from one thread to another: of the
+    /// shortest paths to a state, the first one found has the fewest switches. With matching, a state counts once for
+    /// each thread that can have acted last.
+    Shortest,
     /// Runs drawn by chance, the same ones for the same seed. Does not match states.
     Random {
         /// Decides all choices.
@@ -139,6 +143,7 @@ impl Search {
         match self.strategy {
             Strategy::Depth => self.drive(system, &mut Depth::default(), visitor),
             Strategy::Breadth => self.drive(system, &mut Breadth::default(), visitor),
+            Strategy::Shortest => self.drive(system, &mut Breadth::by_switches(system), visitor),
             Strategy::Random { seed, runs } => {
                 let stateless = Search { matching: Matching::Off, ..*self };
                 stateless.drive(system, &mut Random::new(seed, runs), visitor)
@@ -248,7 +253,10 @@ impl<'a, S: System, F: Frontier<S>, V: Visitor<S>> Loop<'a, S, F, V> {
     fn is_new(&mut self, state: &S::State) -> bool {
         match &mut self.seen {
             None => true,
-            Some(seen) => self.system.digest(state).is_none_or(|digest| seen.insert(digest)),
+            Some(seen) => {
+                let digest = self.system.digest(state).map(|digest| self.frontier.matched(digest));
+                digest.is_none_or(|digest| seen.insert(digest))
+            }
         }
     }
 

@@ -109,7 +109,7 @@ fn all_searches_find_the_same_leaves() {
     arbtest(|u| {
         let graph = Graph::acyclic(u)?;
         let naive = leaves(&graph, search(Strategy::Depth, Matching::Off));
-        for strategy in [Strategy::Depth, Strategy::Breadth] {
+        for strategy in [Strategy::Depth, Strategy::Breadth, Strategy::Shortest] {
             for matching in [Matching::Off, Matching::Digest] {
                 assert_eq!(leaves(&graph, search(strategy, matching)), naive);
             }
@@ -161,6 +161,47 @@ fn breadth_first_paths_are_shortest() {
     });
 }
 
+/// Steps that are not of the thread that acted before; in a graph every step is its own thread.
+fn switches(steps: &[usize]) -> usize {
+    steps.windows(2).filter(|pair| pair[0] != pair[1]).count()
+}
+
+/// For each state, the least (length, switches) of a path to it: all paths are tried.
+fn calmest(graph: &Graph) -> BTreeMap<usize, (usize, usize)> {
+    let mut best = BTreeMap::new();
+    search(Strategy::Depth, Matching::Off).run(
+        graph,
+        &mut on_state(|at: &Visit<Graph>| {
+            let rank = (at.depth(), switches(&at.schedule().steps));
+            let known = best.entry(*at.state).or_insert(rank);
+            *known = rank.min(*known);
+            Continue(())
+        }),
+    );
+    best
+}
+
+#[test]
+fn of_the_shortest_paths_the_first_has_the_fewest_switches() {
+    arbtest(|u| {
+        let graph = Graph::acyclic(u)?;
+        let best = calmest(&graph);
+        for matching in [Matching::Off, Matching::Digest] {
+            let mut found = BTreeMap::new();
+            search(Strategy::Shortest, matching).run(
+                &graph,
+                &mut on_state(|at: &Visit<Graph>| {
+                    found.entry(*at.state).or_insert((at.depth(), switches(&at.schedule().steps)));
+                    Continue(())
+                }),
+            );
+            assert_eq!(found, best);
+        }
+        Ok(())
+    })
+    .budget_ms(400);
+}
+
 /// Checks at every step that the path shown is the path taken.
 struct PathsAreTrue;
 
@@ -189,7 +230,8 @@ fn every_strategy_shows_true_paths() {
     arbtest(|u| {
         let graph = Graph::any(u)?;
         let limits = Limits { depth_max: Some(5), states_max: Some(2000) };
-        for strategy in [Strategy::Depth, Strategy::Breadth, Strategy::Random { seed: u.arbitrary()?, runs: 5 }] {
+        let random = Strategy::Random { seed: u.arbitrary()?, runs: 5 };
+        for strategy in [Strategy::Depth, Strategy::Breadth, Strategy::Shortest, random] {
             for matching in [Matching::Off, Matching::Digest] {
                 let summary = Search { limits, ..search(strategy, matching) }.run(&graph, &mut PathsAreTrue);
                 assert!(summary.depth_seen <= 5 && summary.states_seen <= 2000);
@@ -205,7 +247,7 @@ fn a_limited_search_claims_completeness_only_if_it_saw_all() {
         let graph = Graph::acyclic(u)?;
         let all = leaves(&graph, Search::default());
         let limits = Limits { depth_max: Some(u.int_in_range(0..=9)?), states_max: Some(u.int_in_range(0..=20)?) };
-        for strategy in [Strategy::Depth, Strategy::Breadth] {
+        for strategy in [Strategy::Depth, Strategy::Breadth, Strategy::Shortest] {
             for matching in [Matching::Off, Matching::Digest] {
                 let mut found = BTreeSet::new();
                 let summary = Search { limits, ..search(strategy, matching) }.run(

@@ -42,6 +42,11 @@ pub(crate) trait Frontier<S: System> {
     /// Takes in the state at the end of the path, with its enabled steps. The buffer `steps` may be emptied.
     fn expand(&mut self, state: S::State, steps: &mut Vec<S::Step>);
 
+    /// By what the state at the end of the path is recognised, if this is its digest.
+    fn matched(&self, digest: u128) -> u128 {
+        digest
+    }
+
     /// How many states wait to be explored further.
     fn pending(&self) -> usize;
 }
