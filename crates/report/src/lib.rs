@@ -21,12 +21,14 @@
 //! `snake_case`; enumerations are lower-case words; an absent optional field is `null`.
 
 mod columns;
+mod fix;
 mod paint;
 pub mod text;
 mod wrap;
 
 use serde::{Deserialize, Serialize};
 
+pub use fix::{Fix, FixCost, FixVerdict};
 pub use paint::Style;
 
 /// The version of the JSON format.
@@ -156,6 +158,9 @@ pub struct Counterexample {
     pub trace: Trace,
     /// Why, in paragraphs.
     pub explanation: Vec<String>,
+    /// Changes that were tried, those that help first, the cheapest of them first.
+    #[serde(default)]
+    pub fixes: Vec<Fix>,
     /// The command that shows it again.
     pub replay: String,
 }

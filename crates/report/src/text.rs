@@ -3,6 +3,7 @@
 use std::fmt::{self, Write};
 
 use crate::columns;
+use crate::fix;
 use crate::paint::{Paint, Style};
 use crate::wrap::{pad, width, wrap};
 use crate::{Counterexample, FinalTable, PropertyStatus, Report, Trace, Verdict};
@@ -65,7 +66,7 @@ fn write_counterexample(out: &mut dyn Write, counterexample: &Counterexample, st
             write_wrapped(out, paragraph, style)?;
         }
     }
-    Ok(())
+    fix::write(out, &counterexample.fixes, style)
 }
 
 fn write_trace(out: &mut dyn Write, trace: &Trace, style: Style) -> fmt::Result {

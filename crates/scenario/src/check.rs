@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use isolde_engine::is_endless;
+use isolde_engine::{Outcome, is_endless};
 use isolde_explore::{
     Completeness, Limit, Limits, Matching, Progress, Schedule, Search, Strategy, Summary, System, Visit, Visitor,
     replay,
@@ -40,14 +40,9 @@ pub fn check(scenario: &Scenario, options: &Options, progress: OnProgress<'_>) -
     let settings = options.settings.clone().or(scenario.options());
     let scenario = &scenario.clone().with_options(settings.clone());
     let system = ScenarioSystem::new(scenario, &settings);
-    let mut checker = Checker::new(system, progress);
-    let summary = search(&settings).run(&system, &mut checker);
-    let Checker { found, warnings, skipped, endless, .. } = checker;
-    let verdict = match (&found, endless) {
-        (Some(_), _) => Verdict::Violated,
-        (None, Some(endless)) => Verdict::Inconclusive(endless),
-        (None, None) => verdict_without_finding(&summary, &settings),
-    };
+    let searched = searched(system, &settings, progress);
+    let verdict = searched.verdict(&settings);
+    let Searched { summary, found, warnings, skipped, .. } = searched;
     let mut report = Report::new(&options.command, scenario.name(), verdict, stats(&summary, &settings));
     report.properties = property_results(scenario, &report.verdict, found.as_ref(), &skipped);
     report.warnings = warnings.into_iter().collect();
@@ -80,13 +75,72 @@ pub fn replay_schedule(scenario: &Scenario, schedule: &str, options: &Options) -
     Ok(report)
 }
 
+/// What a search has seen of a scenario, before any of it is replayed or explained.
+pub(crate) struct Searched {
+    pub(crate) summary: Summary,
+    pub(crate) found: Option<Finding>,
+    pub(crate) warnings: BTreeSet<String>,
+    /// Names of properties that could not be decided somewhere.
+    pub(crate) skipped: BTreeSet<String>,
+    /// A thread that computes without end, in a sentence.
+    pub(crate) endless: Option<String>,
+    pub(crate) effort: Effort,
+}
+
+impl Searched {
+    /// What follows for the scenario.
+    pub(crate) fn verdict(&self, settings: &FileOptions) -> Verdict {
+        match (&self.found, &self.endless) {
+            (Some(_), _) => Verdict::Violated,
+            (None, Some(endless)) => Verdict::Inconclusive(endless.clone()),
+            (None, None) => verdict_without_finding(&self.summary, settings),
+        }
+    }
+}
+
+/// Searches for a violation of any property.
+pub(crate) fn searched(system: ScenarioSystem<'_>, settings: &FileOptions, progress: OnProgress<'_>) -> Searched {
+    let mut checker = Checker::new(system, progress);
+    let summary = search(settings).run(&system, &mut checker);
+    let Checker { found, warnings, skipped, endless, effort, .. } = checker;
+    Searched { summary, found, warnings, skipped, endless, effort }
+}
+
+/// What the threads go through on the explored ways: the price of locks and of stronger isolation.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Effort {
+    /// Steps that met a lock and had to wait.
+    pub(crate) waits: u64,
+    /// Steps that ended in a serialization failure or a deadlock.
+    pub(crate) aborts: u64,
+    /// Ends at which some thread was aborted and had no retry left.
+    pub(crate) ends_aborted: u64,
+    /// Threads that succeed at some end.
+    pub(crate) succeed: BTreeSet<usize>,
+}
+
+impl Effort {
+    fn step(&mut self, event: &Event) {
+        let waits = event.steps.iter().any(|s| matches!(s.outcome, Outcome::Blocked(_)));
+        let aborts = event.steps.iter().any(|s| matches!(&s.reply, Some(Err(error)) if error.is_abort()));
+        self.waits += u64::from(waits);
+        self.aborts += u64::from(aborts);
+    }
+
+    fn end(&mut self, state: &State) {
+        let statuses = || state.clients.iter().map(|client| &client.status);
+        self.ends_aborted += u64::from(statuses().any(|status| matches!(status, Status::Aborted(_))));
+        self.succeed.extend(statuses().enumerate().filter(|(_, s)| **s == Status::Done).map(|(thread, _)| thread));
+    }
+}
+
 /// A violation, how it was found, and where.
-struct Finding {
-    property: &'static dyn Property,
-    violation: Violation,
-    schedule: Schedule<Choice>,
+pub(crate) struct Finding {
+    pub(crate) property: &'static dyn Property,
+    pub(crate) violation: Violation,
+    pub(crate) schedule: Schedule<Choice>,
     /// Only the end of a run breaks it.
-    at_end: bool,
+    pub(crate) at_end: bool,
 }
 
 /// Looks at every place of a search and asks all properties about it.
@@ -100,6 +154,7 @@ struct Checker<'a, 'p> {
     warnings: BTreeSet<String>,
     /// Names of properties that could not be decided somewhere.
     skipped: BTreeSet<String>,
+    effort: Effort,
 }
 
 impl<'a, 'p> Checker<'a, 'p> {
@@ -112,6 +167,7 @@ impl<'a, 'p> Checker<'a, 'p> {
             endless: None,
             warnings: BTreeSet::new(),
             skipped: BTreeSet::new(),
+            effort: Effort::default(),
         }
     }
 
@@ -168,6 +224,7 @@ impl<'a> Visitor<ScenarioSystem<'a>> for Checker<'a, '_> {
     }
 
     fn leaf(&mut self, at: &Visit<'_, ScenarioSystem<'a>>) -> ControlFlow<()> {
+        self.effort.end(at.state);
         self.warn_of_aborts(at.state);
         self.note_endless(at.state);
         let here = At { system: self.system, state: at.state, event: at.last_event() };
@@ -184,6 +241,7 @@ impl<'a> Visitor<ScenarioSystem<'a>> for Checker<'a, '_> {
     }
 
     fn step(&mut self, _: &Visit<'_, ScenarioSystem<'a>>, event: &Event) -> ControlFlow<()> {
+        self.effort.step(event);
         if event.reactions.contains(&Reaction::LeftOpen) {
             let name = &self.system.scenario.threads[event.thread].name;
             let warning = format!("{name} ends inside a transaction, which is rolled back; a COMMIT may be missing");
@@ -283,11 +341,12 @@ fn counterexample(system: ScenarioSystem<'_>, finding: Finding, options: &Option
         schedule,
         trace: run.trace(),
         explanation: explained.paragraphs.into_iter().chain(remarks).filter(|p| !p.is_empty()).collect(),
+        fixes: Vec::new(),
     }
 }
 
 /// Follows a schedule that is known to be possible.
-fn follow<'a>(system: ScenarioSystem<'a>, schedule: &Schedule<Choice>) -> Run<'a> {
+pub(crate) fn follow<'a>(system: ScenarioSystem<'a>, schedule: &Schedule<Choice>) -> Run<'a> {
     let mut run = Run { system, events: Vec::new(), end: system.initial() };
     let replayed = replay(&system, schedule, &mut Recorder { run: &mut run });
     assert!(replayed.is_ok(), "a schedule that was followed once can be followed again");
