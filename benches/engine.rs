@@ -114,7 +114,7 @@ fn snapshots(bench: &Bench, large: usize) {
 fn exploration(bench: &Bench) {
     let text = include_str!("../examples/withdraw/withdraw.sql");
     let scenario = Scenario::parse("withdraw.sql", text, &mut file::no_includes).expect("the example parses");
-    let system = ScenarioSystem { scenario: &scenario, atomic: false };
+    let system = ScenarioSystem::new(&scenario, scenario.options());
     for (name, strategy, matching) in [
         ("naive exploration of withdraw, one step", Strategy::Depth, Matching::Off),
         ("stateful exploration of withdraw, one step", Strategy::Breadth, Matching::Digest),
@@ -149,7 +149,7 @@ fn isolation(bench: &Bench) {
     for level in ["repeatable read", "serializable"] {
         let text = text.replace("repeatable read", level);
         let scenario = Scenario::parse("doctors.sql", &text, &mut file::no_includes).expect("the example parses");
-        let system = ScenarioSystem { scenario: &scenario, atomic: false };
+        let system = ScenarioSystem::new(&scenario, scenario.options());
         let search = Search { strategy: Strategy::Depth, matching: Matching::Off, ..Search::default() };
         let mut steps = 0;
         let ns = bench.measure(|_| {

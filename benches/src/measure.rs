@@ -1,0 +1,68 @@
+//! A search, measured: how many runs, states and steps, and how long it took.
+
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use isolde_explore::{Limit, Progress, Search, Summary, System, Visit, Visitor};
+use rustc_hash::FxHashSet;
+
+use crate::table::number;
+
+/// What a search did, and in which time.
+#[derive(Clone, Debug)]
+pub struct Measured {
+    /// What it saw.
+    pub summary: Summary,
+    /// Digests of the ends of runs. Two runs with the same one cannot be told apart by anybody.
+    pub ends: FxHashSet<u128>,
+    /// How long it took.
+    pub elapsed: Duration,
+}
+
+impl Measured {
+    /// A count as it was seen; behind `>` if the time was up before the search had ended.
+    pub fn count(&self, n: u64) -> String {
+        if self.summary.is_complete() { number(n) } else { format!(">{}", number(n)) }
+    }
+
+    /// Milliseconds; behind `>` if the time was up.
+    pub fn time(&self) -> String {
+        let ms = self.elapsed.as_secs_f64() * 1e3;
+        let more = if self.summary.is_complete() { "" } else { ">" };
+        if ms < 10.0 { format!("{more}{ms:.1} ms") } else { format!("{more}{} ms", number(ms.round() as u64)) }
+    }
+
+    /// Steps per second.
+    pub fn rate(&self) -> f64 {
+        self.summary.transitions as f64 / self.elapsed.as_secs_f64()
+    }
+}
+
+/// Searches `system` until it is done or the time is up.
+pub fn measure<S: System>(system: &S, search: &Search, time_max: Duration) -> Measured {
+    let start = Instant::now();
+    let mut look = Look { start, time_max, ends: FxHashSet::default() };
+    let summary = search.run(system, &mut look);
+    Measured { summary, ends: look.ends, elapsed: start.elapsed() }
+}
+
+/// Remembers the ends of runs, and looks at the clock.
+struct Look {
+    start: Instant,
+    time_max: Duration,
+    ends: FxHashSet<u128>,
+}
+
+impl<S: System> Visitor<S> for Look {
+    fn leaf(&mut self, at: &Visit<'_, S>) -> ControlFlow<()> {
+        self.ends.extend(at.system.digest(at.state));
+        ControlFlow::Continue(())
+    }
+
+    fn progress(&mut self, _: &Progress) -> ControlFlow<Limit> {
+        match self.start.elapsed() < self.time_max {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(Limit::Time),
+        }
+    }
+}

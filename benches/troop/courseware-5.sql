@@ -1,0 +1,17 @@
+-- TrOOP's client courseware-5, written by benches/src/troop.
+\ir courseware.sql
+
+--@ thread s1
+CALL delete_course(3);
+CALL enroll(0, 3);
+CALL get_enrollments();
+
+--@ thread s2
+CALL open_course(3);
+CALL enroll(2, 3);
+CALL get_enrollments();
+
+--@ thread s3
+CALL open_course(3);
+CALL enroll(2, 3);
+CALL delete_course(3);
