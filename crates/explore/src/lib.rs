@@ -69,20 +69,22 @@
 //! There is one loop, in `search.rs`: take a step from the frontier, execute it, show the result to the [`Visitor`],
 //! ask for the steps that are enabled next, and give them to the frontier. What varies is data:
 //!
-//! * the *frontier* decides which step comes next ([`Strategy`]: depth first, breadth first, random walks; [`replay`]
-//!   is one more, which reads its choices from a [`Schedule`]);
+//! * the *frontier* decides which step comes next ([`Strategy`]: depth first, breadth first, one run of each class of
+//!   equivalent ones, random walks; [`replay`] is one more, which reads its choices from a [`Schedule`]);
 //! * *matching* decides whether a state that was seen before is explored again ([`Matching`]);
 //! * *limits* decide when to give up ([`Limits`]), and a search that gave up says so ([`Completeness`]).
 //!
 //! Absent on purpose: this crate knows no database, starts no thread, reads no clock and prints nothing. A caller
 //! that wants a time limit or a progress bar answers [`Visitor::progress`].
 
+mod dpor;
 mod frontier;
 mod schedule;
 mod search;
 mod system;
 mod visit;
 
+pub use dpor::Reduction;
 pub use isolde_digest::{Digester, digest_of};
 pub use schedule::{NotEnabled, ParseError, ParseProblem, Schedule, replay};
 pub use search::{Completeness, Limit, Limits, Matching, Search, Strategy, Summary};

@@ -1,6 +1,7 @@
 //! The search loop, and the options that turn it into one search or another.
 
-use crate::frontier::{Breadth, Depth, Frontier, Random};
+use crate::dpor::{Dpor, Reduction};
+use crate::frontier::{Breadth, Depth, Frontier, Random, Tally};
 use crate::{Progress, System, Visit, Visitor};
 use rustc_hash::FxHashSet;
 use std::fmt;
@@ -33,6 +34,9 @@ pub enum Strategy {
     /// shortest paths to a state, the first one found has the fewest switches. With matching, a state counts once for
     /// each thread that can have acted last.
     Shortest,
+    /// Depth first, one run of each class of equivalent ones, by [`System::dependent`]. Does not match states. Keeps what is
+    /// found at the ends of runs, and whether some step does something in some run; not every state on the way.
+    Dpor(Reduction),
     /// Runs drawn by chance, the same ones for the same seed. Does not match states.
     Random {
         /// Decides all choices.
@@ -71,6 +75,10 @@ pub struct Summary {
     pub transitions: u64,
     /// Ends of runs seen: distinct ones if states are matched.
     pub leaves: u64,
+    /// Races found by a reduction: pairs of events that could have come the other way round.
+    pub races: u64,
+    /// Runs that a reduction began in vain: all that could follow was explored elsewhere.
+    pub sleep_blocked: u64,
     /// Length of the longest path.
     pub depth_seen: usize,
     /// Whether this was everything.
@@ -144,6 +152,10 @@ impl Search {
             Strategy::Depth => self.drive(system, &mut Depth::default(), visitor),
             Strategy::Breadth => self.drive(system, &mut Breadth::default(), visitor),
             Strategy::Shortest => self.drive(system, &mut Breadth::by_switches(system), visitor),
+            Strategy::Dpor(reduction) => {
+                let stateless = Search { matching: Matching::Off, ..*self };
+                stateless.drive(system, &mut Dpor::new(system, reduction), visitor)
+            }
             Strategy::Random { seed, runs } => {
                 let stateless = Search { matching: Matching::Off, ..*self };
                 stateless.drive(system, &mut Random::new(seed, runs), visitor)
@@ -167,7 +179,8 @@ impl Search {
             Continue(()) => Completeness::Complete,
         };
         let Progress { states_seen, transitions, leaves, .. } = run.count;
-        Summary { states_seen, transitions, leaves, depth_seen: run.depth_seen, completeness }
+        let Tally { races, sleep_blocked } = run.frontier.tally();
+        Summary { states_seen, transitions, leaves, races, sleep_blocked, depth_seen: run.depth_seen, completeness }
     }
 }
 

@@ -46,18 +46,12 @@ pub trait System {
         None
     }
 
-    /// The thread that takes `step`. Steps of one thread never commute; a thread has one next step at a time, or several
-    /// that [exclude each other](System::instead).
+    /// The thread that takes `step`. Steps of one thread never commute. What a thread can do next is up to its own past,
+    /// except that others may make it wait, or choose for it, as by killing it.
     ///
     /// Provided: every step is a thread of its own, which is right for a system whose steps are its threads.
     fn thread(&self, step: &Self::Step) -> u64 {
         digest_of(step) as u64
-    }
-
-    /// Appends the other steps of `state` that `step` takes the chance from, although no event of theirs would tell: of
-    /// several victims of a deadlock, only one is killed. A reduction tries all of them.
-    fn instead(&self, state: &Self::State, step: &Self::Step, others: &mut Vec<Self::Step>) {
-        let _ = (state, step, others);
     }
 
     /// Whether the order of two neighbouring events of different threads may matter. It must be symmetric.

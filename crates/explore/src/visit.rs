@@ -62,8 +62,8 @@ impl<S: System> Visit<'_, S> {
         self.path.last().map(|(_, event)| event)
     }
 
-    /// What each step of the path did. Breadth-first search does not keep events (there `None`): [`replay`] the
-    /// schedule to see them.
+    /// What each step of the path did, where the search keeps that at hand: otherwise `None`; [`replay`] the schedule to
+    /// see it.
     ///
     /// [`replay`]: crate::replay
     pub fn events(&self) -> Option<&[S::Event]> {

@@ -23,7 +23,15 @@ fn count<S: System>(search: Search, system: &S) -> Summary {
 }
 
 fn complete(states_seen: u64, transitions: u64, leaves: u64, depth_seen: usize) -> Summary {
-    Summary { states_seen, transitions, leaves, depth_seen, completeness: Completeness::Complete }
+    Summary {
+        states_seen,
+        transitions,
+        leaves,
+        races: 0,
+        sleep_blocked: 0,
+        depth_seen,
+        completeness: Completeness::Complete,
+    }
 }
 
 /// n! / (a! b! ...) for parts a, b, ... that sum to n.

@@ -172,12 +172,6 @@ impl System for ScenarioSystem<'_> {
         }
     }
 
-    fn instead(&self, state: &State, choice: &Choice, others: &mut Vec<Choice>) {
-        if let Choice::Victim(_) = choice {
-            others.extend(self.deadlocked(state).into_iter().map(Choice::Victim).filter(|other| other != choice));
-        }
-    }
-
     fn dependent(&self, first: &Event, second: &Event) -> bool {
         self.dependence.dependent(first, second)
     }

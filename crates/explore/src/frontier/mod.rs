@@ -9,9 +9,8 @@
 //!   expand  <- the state and its steps, none if it is a leaf      not called if the state was seen or is too deep
 //! ```
 //!
-//! A reduction such as Optimal-DPOR fits the same calls: depth first, but `expand` keeps a snapshot for each depth and
-//! picks one step, and at a leaf looks for races in the events of the path and plants further steps at the depths
-//! where they are to be reversed.
+//! The [reduction](crate::dpor) is a frontier too: depth first, but `expand` picks one step, and at a leaf looks for
+//! races in the events of the path and plants further steps at the depths where they are to be reversed.
 
 mod breadth;
 mod depth;
@@ -49,12 +48,28 @@ pub(crate) trait Frontier<S: System> {
 
     /// How many states wait to be explored further.
     fn pending(&self) -> usize;
+
+    /// What a reduction has to tell besides.
+    fn tally(&self) -> Tally {
+        Tally::default()
+    }
+}
+
+/// What a reduction has counted.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Tally {
+    /// Races found in runs.
+    pub(crate) races: u64,
+    /// Runs that were given up because all that could follow was explored elsewhere.
+    pub(crate) sleep_blocked: u64,
 }
 
 /// The steps that lead to a state, borrowed from a frontier.
 pub(crate) enum Path<'a, S: System> {
     /// A path kept in full.
     Trail(&'a Trail<S>),
+    /// A path whose events are shared.
+    Moves { steps: &'a [S::Step], last: Option<&'a S::Event> },
     /// A path that shares its beginnings with others.
     Branch {
         tree: &'a [Branch<S::Step>],
@@ -80,6 +95,7 @@ impl<S: System> Path<'_, S> {
     pub(crate) fn depth(&self) -> usize {
         match self {
             Path::Trail(trail) => trail.steps.len(),
+            Path::Moves { steps, .. } => steps.len(),
             Path::Branch { depth, .. } => *depth,
         }
     }
@@ -87,6 +103,7 @@ impl<S: System> Path<'_, S> {
     pub(crate) fn last(&self) -> Option<(&S::Step, &S::Event)> {
         match self {
             Path::Trail(trail) => trail.steps.last().zip(trail.events.last()),
+            Path::Moves { steps, last } => steps.last().zip(*last),
             Path::Branch { last, .. } => *last,
         }
     }
@@ -94,13 +111,14 @@ impl<S: System> Path<'_, S> {
     pub(crate) fn events(&self) -> Option<&[S::Event]> {
         match self {
             Path::Trail(trail) => Some(&trail.events),
-            Path::Branch { .. } => None,
+            Path::Moves { .. } | Path::Branch { .. } => None,
         }
     }
 
     pub(crate) fn steps(&self) -> Vec<S::Step> {
         match self {
             Path::Trail(trail) => trail.steps.clone(),
+            Path::Moves { steps, .. } => steps.to_vec(),
             Path::Branch { tree, parent, depth, last } => {
                 let mut steps = Vec::with_capacity(*depth);
                 steps.extend(last.map(|(step, _)| step.clone()));

@@ -2,6 +2,8 @@
 
 #![allow(dead_code)] // Each test file uses some of them.
 
+pub(crate) mod program;
+
 use isolde_explore::{System, digest_of};
 
 /// Threads that each take a number of steps and never meet.

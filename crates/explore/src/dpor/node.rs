@@ -1,0 +1,48 @@
+//! A place of a reduced search: its state, what sleeps there, what was tried and what is still to try.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::wakeup::Tree;
+use crate::System;
+
+/// A place with steps to take. The path to it belongs to whoever is there.
+pub(super) struct Node<S: System> {
+    pub(super) state: S::State,
+    /// The steps that are possible here.
+    pub(super) enabled: Vec<S::Step>,
+    /// Steps that need not be taken: the runs that begin with them are explored elsewhere.
+    pub(super) sleep: Vec<Asleep<S>>,
+    open: Mutex<Open<S>>,
+}
+
+/// What changes while the place is explored.
+pub(super) struct Open<S: System> {
+    /// What was tried here or is being tried, first to last.
+    pub(super) taken: Vec<Asleep<S>>,
+    /// What is still to try.
+    pub(super) todo: Tree<S>,
+}
+
+/// A step that was explored, and what it did. That stays true until something happens that depends on it.
+pub(super) struct Asleep<S: System> {
+    pub(super) step: S::Step,
+    pub(super) thread: usize,
+    pub(super) event: Arc<S::Event>,
+}
+
+impl<S: System> Clone for Asleep<S> {
+    fn clone(&self) -> Self {
+        Asleep { step: self.step.clone(), thread: self.thread, event: self.event.clone() }
+    }
+}
+
+impl<S: System> Node<S> {
+    pub(super) fn new(state: S::State, enabled: Vec<S::Step>, sleep: Vec<Asleep<S>>, todo: Tree<S>) -> Self {
+        Node { state, enabled, sleep, open: Mutex::new(Open { taken: Vec::new(), todo }) }
+    }
+
+    /// What changes. A worker that panicked while it looked has left it whole: every change is one push or one take.
+    pub(super) fn open(&self) -> MutexGuard<'_, Open<S>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
