@@ -387,7 +387,7 @@ impl Database {
         let s = &*self.sessions[session.0];
         if s.committing.is_some() && s.frames.is_empty() {
             let kind = PendingKind::ImplicitCommit;
-            return Some(Pending { text: commit_text(), span: Span::default(), kind });
+            return Some(Pending { text: commit_text(), span: Span::default(), kind, statement: None });
         }
         let Some(Frame::Statement(frame)) = s.frames.last() else { return None };
         // A subquery that locks is part of the statement below it.
@@ -399,7 +399,8 @@ impl Database {
         let ends = matches!(statement.kind, isolde_sql::typed::StatementKind::Transaction(_));
         let kind = if ends { PendingKind::End } else { PendingKind::Statement };
         debug_assert!(frame.running.is_some() || is_step(s, &frame.prepared), "a session rests only before a step");
-        Some(Pending { text: statement.text.clone(), span: statement.span, kind })
+        let text = statement.text.clone();
+        Some(Pending { text, span: statement.span, kind, statement: Some(statement.clone()) })
     }
 
     pub(crate) fn all_sessions(&self) -> impl Iterator<Item = (SessionId, &Session)> + Clone {

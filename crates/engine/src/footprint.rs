@@ -224,6 +224,11 @@ impl Read {
         before != after || (before != Membership::No && write.changed().meets(self.columns))
     }
 
+    /// Whether a row of the table is among those looked for, or asking about it fails.
+    pub fn wants(&self, row: &[Value]) -> bool {
+        self.membership(Some(row)) != Membership::No
+    }
+
     fn membership(&self, row: Option<&[Value]>) -> Membership {
         let Some(row) = row else { return Membership::No };
         if !self.key.iter().all(|(column, value)| !value.is_null() && row.get(*column) == Some(value)) {

@@ -78,6 +78,8 @@ pub struct Pending {
     pub span: Span,
     /// What kind of step it is.
     pub kind: PendingKind,
+    /// The statement, bound; `None` for the commit that nobody wrote.
+    pub statement: Option<Arc<isolde_sql::typed::Statement>>,
 }
 
 /// Kinds of steps.
