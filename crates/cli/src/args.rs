@@ -8,8 +8,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::styling::{AnsiColor, Styles};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use isolde_scenario::dependence::Dependence;
+use isolde_scenario::file::{Choice, Hashing, SearchKind};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -204,8 +207,28 @@ pub(crate) struct Explore {
     pub(crate) files: Vec<PathBuf>,
 
     /// Kind of search
-    #[arg(long, value_name = "KIND", help_heading = "Search")]
-    pub(crate) search: Option<Search>,
+    #[arg(long, value_name = "KIND", value_parser = choices::<SearchKind>(), help_heading = "Search")]
+    pub(crate) search: Option<SearchKind>,
+
+    /// Which steps a reduction takes to commute
+    ///
+    /// The finer the level, the fewer orders are tried.
+    #[arg(long, value_name = "LEVEL", value_parser = choices::<Dependence>(), help_heading = "Search")]
+    pub(crate) dependence: Option<Dependence>,
+
+    /// How many workers search at once
+    #[arg(long, value_name = "N", help_heading = "Search", hide = true)]
+    pub(crate) jobs: Option<u64>,
+
+    /// Where an interrupted search is kept, to go on later
+    #[arg(long, value_name = "FILE", help_heading = "Search", hide = true)]
+    pub(crate) checkpoint: Option<PathBuf>,
+
+    /// How states are recognised
+    ///
+    /// The answers are the same, the times are not.
+    #[arg(long, value_name = "HOW", value_parser = choices::<Hashing>(), help_heading = "Search")]
+    pub(crate) hash: Option<Hashing>,
 
     /// Make every transaction a single step
     ///
@@ -288,19 +311,6 @@ pub(crate) struct Output {
     pub(crate) output: Option<PathBuf>,
 }
 
-/// How to search.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Search {
-    /// Breadth first, every state once: the shortest counterexample
-    #[value(alias = "bfs")]
-    Stateful,
-    /// Depth first, every interleaving: slow, but remembers nothing
-    #[value(alias = "dfs")]
-    Stateless,
-    /// Interleavings by chance: never says "holds"
-    Random,
-}
-
 /// How an answer is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
@@ -334,6 +344,13 @@ fn shell_word(word: &str) -> String {
         true => word.to_string(),
         false => format!("'{}'", word.replace('\'', r"'\''")),
     }
+}
+
+/// The names that scenario files know too.
+fn choices<T: Choice>() -> impl TypedValueParser<Value = T> {
+    let known = T::all().iter().map(|choice| PossibleValue::new(choice.word()).help(choice.about()));
+    PossibleValuesParser::new(known)
+        .map(|name| T::by_name(&name).expect("the parser lets through only names that are known"))
 }
 
 /// `500ms`, `30s`, `5m`, `1h`, `1.5h`; a bare number is seconds.

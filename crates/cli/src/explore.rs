@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use isolde_report::{Report, Verdict};
-use isolde_scenario::file::{FileOptions, SearchKind};
+use isolde_scenario::file::FileOptions;
 use isolde_scenario::{Options, Scenario};
 
-use crate::args::{self, Color, Explore, Search};
+use crate::args::{self, Color, Explore};
 use crate::complain::Mistake;
 use crate::page::{self, Page};
 use crate::watch::{self, Watch};
@@ -56,23 +56,16 @@ fn check(explore: &Explore, path: &Path) -> Result<Report, Mistake> {
 /// What the flags say; where they say nothing, the file may.
 fn settings(explore: &Explore) -> FileOptions {
     FileOptions {
-        search: explore.search.map(SearchKind::from),
+        search: explore.search,
+        dependence: explore.dependence,
+        hash: explore.hash,
+        jobs: explore.jobs,
         atomic: explore.atomic.then_some(true),
         seed: explore.seed,
         runs: explore.runs,
         states_max: explore.states_max,
         depth_max: explore.depth_max,
         ..FileOptions::default()
-    }
-}
-
-impl From<Search> for SearchKind {
-    fn from(search: Search) -> SearchKind {
-        match search {
-            Search::Stateful => SearchKind::Stateful,
-            Search::Stateless => SearchKind::Stateless,
-            Search::Random => SearchKind::Random,
-        }
     }
 }
 
@@ -122,21 +115,6 @@ impl Tally {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::ValueEnum;
-
-    #[test]
-    fn files_and_flags_know_the_same_searches() {
-        let flags: Vec<String> = Search::value_variants()
-            .iter()
-            .filter_map(|s| Some(s.to_possible_value()?.get_name().to_string()))
-            .collect();
-        let kinds: Vec<&str> = SearchKind::ALL.iter().map(|kind| kind.name()).collect();
-        assert_eq!(flags, kinds);
-        for search in Search::value_variants() {
-            let name = search.to_possible_value().map(|v| v.get_name().to_string());
-            assert_eq!(name.as_deref(), Some(SearchKind::from(*search).name()));
-        }
-    }
 
     #[test]
     fn the_most_pressing_exit_code_wins() {

@@ -79,6 +79,7 @@
 
 mod dpor;
 mod frontier;
+mod graph;
 mod schedule;
 mod search;
 mod system;

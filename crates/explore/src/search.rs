@@ -2,6 +2,7 @@
 
 use crate::dpor::{Dpor, Reduction};
 use crate::frontier::{Breadth, Depth, Frontier, Random, Tally};
+use crate::graph::Graph;
 use crate::{Progress, System, Visit, Visitor};
 use rustc_hash::FxHashSet;
 use std::fmt;
@@ -37,6 +38,9 @@ pub enum Strategy {
     /// Depth first, one run of each class of equivalent ones, by [`System::dependent`]. Does not match states. Keeps what is
     /// found at the ends of runs, and whether some step does something in some run; not every state on the way.
     Dpor(Reduction),
+    /// Depth first, states matched, and from each state only as many steps as [`System::dependent`] makes necessary. Every
+    /// leaf is found, also where runs come back to where they were; not every state on the way is.
+    Reduced,
     /// Runs drawn by chance, the same ones for the same seed. Does not match states.
     Random {
         /// Decides all choices.
@@ -156,6 +160,10 @@ impl Search {
                 let stateless = Search { matching: Matching::Off, ..*self };
                 stateless.drive(system, &mut Dpor::new(system, reduction), visitor)
             }
+            Strategy::Reduced => {
+                let stateful = Search { matching: Matching::Digest, ..*self };
+                stateful.drive(system, &mut Graph::new(system), visitor)
+            }
             Strategy::Random { seed, runs } => {
                 let stateless = Search { matching: Matching::Off, ..*self };
                 stateless.drive(system, &mut Random::new(seed, runs), visitor)
@@ -264,13 +272,9 @@ impl<'a, S: System, F: Frontier<S>, V: Visitor<S>> Loop<'a, S, F, V> {
     }
 
     fn is_new(&mut self, state: &S::State) -> bool {
-        match &mut self.seen {
-            None => true,
-            Some(seen) => {
-                let digest = self.system.digest(state).map(|digest| self.frontier.matched(digest));
-                digest.is_none_or(|digest| seen.insert(digest))
-            }
-        }
+        let Some(seen) = &mut self.seen else { return true };
+        let digest = self.system.digest(state).map(|digest| self.frontier.matched(digest));
+        self.frontier.recognise(digest).unwrap_or_else(|| digest.is_none_or(|digest| seen.insert(digest)))
     }
 
     fn show(

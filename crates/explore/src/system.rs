@@ -63,6 +63,15 @@ pub trait System {
         true
     }
 
+    /// A digest that two events of a thread share only if they [depend](System::dependent) on the same events.
+    ///
+    /// Provided: `None`, which is shared with no other event. A stateful search with reduction remembers what happens below
+    /// each state; the fewer classes there are, the less.
+    fn class(&self, event: &Self::Event) -> Option<u128> {
+        let _ = event;
+        None
+    }
+
     /// The token that stands for `step` in a printed schedule: no white space, and no `*` before a number at its end.
     fn name(&self, step: &Self::Step) -> String {
         format!("{step:?}").split_whitespace().collect()

@@ -11,7 +11,7 @@ use isolde_explore::{Digester, System};
 
 use crate::client::{AtWork, Client, Reaction, Status};
 use crate::dependence::Dependence;
-use crate::file::FileOptions;
+use crate::file::{FileOptions, Hashing};
 use crate::scenario::Scenario;
 
 /// A scenario to be explored.
@@ -23,6 +23,8 @@ pub struct ScenarioSystem<'a> {
     pub atomic: bool,
     /// Which steps are taken to commute.
     pub dependence: Dependence,
+    /// How states are recognised.
+    pub hash: Hashing,
 }
 
 /// The database and how far each thread has come.
@@ -68,7 +70,8 @@ impl Event {
 impl<'a> ScenarioSystem<'a> {
     /// The scenario, with steps as `settings` say.
     pub fn new(scenario: &'a Scenario, settings: &FileOptions) -> ScenarioSystem<'a> {
-        ScenarioSystem { scenario, atomic: settings.atomic.unwrap_or(false), dependence: Dependence::default() }
+        let (atomic, dependence) = (settings.atomic.unwrap_or_default(), settings.dependence.unwrap_or_default());
+        ScenarioSystem { scenario, atomic, dependence, hash: settings.hash.unwrap_or_default() }
     }
 
     /// The thread that a session belongs to.
@@ -161,7 +164,11 @@ impl System for ScenarioSystem<'_> {
 
     fn digest(&self, state: &State) -> Option<u128> {
         let mut digester = Digester::default();
-        state.database.digest().hash(&mut digester);
+        match self.hash {
+            Hashing::Incremental => state.database.digest().hash(&mut digester),
+            Hashing::Full => state.database.digest_from_scratch().hash(&mut digester),
+            Hashing::Off => return None,
+        }
         state.clients.iter().for_each(|client| client.digest(&mut digester));
         Some(digester.digest())
     }

@@ -202,7 +202,8 @@ fn what_a_search_misses_that_trusts_a_paper() {
         phantom                             3              3              3              3              3              1
         same key                            2              2              2              2              2              1
         delete and update                   2              2              2              2              2              1
-    "#]].assert_eq(&table);
+    "#]]
+    .assert_eq(&table);
     for relation in relations {
         assert!(missed.contains(&relation), "{} is called unsound, but nothing was missed", relation.name());
     }

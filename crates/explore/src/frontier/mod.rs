@@ -53,6 +53,13 @@ pub(crate) trait Frontier<S: System> {
     fn tally(&self) -> Tally {
         Tally::default()
     }
+
+    /// Whether the state at the end of the path is new, if the frontier itself remembers those it has seen; called before
+    /// anything is shown of it, if states are matched.
+    fn recognise(&mut self, digest: Option<u128>) -> Option<bool> {
+        let _ = digest;
+        None
+    }
 }
 
 /// What a reduction has counted.

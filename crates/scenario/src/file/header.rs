@@ -6,7 +6,8 @@
 use isolde_sql::ast::Isolation;
 use isolde_sql::{Diagnostic, Span, SqlState};
 
-use super::{FileOptions, SearchKind, SerialCheck};
+use super::{Choice, FileOptions, Hashing, SearchKind, SerialCheck};
+use crate::dependence::Dependence;
 
 /// The sections, each with how it is written.
 pub const SECTIONS: &[(&str, &str)] = &[
@@ -24,10 +25,13 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ("serial", "on | outcome | off"),
     ("deadlock", "on | off"),
     ("search", "stateful | stateless | random"),
+    ("dependence", "database | ..."),
+    ("hash", "incremental | full | off"),
     ("states_max", "a number"),
     ("depth_max", "a number"),
     ("seed", "a number"),
     ("runs", "a number"),
+    ("jobs", "a number"),
 ];
 
 /// A header, understood.
@@ -57,10 +61,13 @@ pub(super) enum OptionSetting {
     Serial(SerialCheck),
     Deadlock(bool),
     Search(SearchKind),
+    Dependence(Dependence),
+    Hash(Hashing),
     StatesMax(u64),
     DepthMax(u64),
     Seed(u64),
     Runs(u64),
+    Jobs(u64),
 }
 
 impl OptionSetting {
@@ -71,10 +78,13 @@ impl OptionSetting {
             OptionSetting::Serial(kind) => options.serial = Some(kind),
             OptionSetting::Deadlock(on) => options.deadlock = Some(on),
             OptionSetting::Search(kind) => options.search = Some(kind),
+            OptionSetting::Dependence(level) => options.dependence = Some(level),
+            OptionSetting::Hash(kind) => options.hash = Some(kind),
             OptionSetting::StatesMax(n) => options.states_max = Some(n),
             OptionSetting::DepthMax(n) => options.depth_max = Some(n),
             OptionSetting::Seed(n) => options.seed = Some(n),
             OptionSetting::Runs(n) => options.runs = Some(n),
+            OptionSetting::Jobs(n) => options.jobs = Some(n),
         }
     }
 }
@@ -166,32 +176,21 @@ fn option(words: &mut Words<'_>) -> Result<OptionSetting, Diagnostic> {
     Ok(match key.text {
         "isolation" => OptionSetting::Isolation(words.isolation()?),
         "atomic" => OptionSetting::Atomic(words.switch("atomic")?),
-        "serial" => OptionSetting::Serial(serial(words)?),
+        "serial" => OptionSetting::Serial(words.choice("serial")?),
         "deadlock" => OptionSetting::Deadlock(words.switch("deadlock")?),
-        "search" => OptionSetting::Search(search(words)?),
+        "search" => OptionSetting::Search(words.choice("search")?),
+        "dependence" => OptionSetting::Dependence(words.choice("dependence")?),
+        "hash" => OptionSetting::Hash(words.choice("hash")?),
         "states_max" => OptionSetting::StatesMax(words.number("option states_max N")?),
         "depth_max" => OptionSetting::DepthMax(words.number("option depth_max N")?),
         "seed" => OptionSetting::Seed(words.number("option seed N")?),
         "runs" => OptionSetting::Runs(words.number("option runs N")?),
+        "jobs" => OptionSetting::Jobs(words.number("option jobs N")?),
         other => {
             let error = Diagnostic::syntax(key.span, format!("unknown option \"{other}\""));
             return Err(error.hint(did_you_mean(other, keys, &all)));
         }
     })
-}
-
-fn serial(words: &mut Words<'_>) -> Result<SerialCheck, Diagnostic> {
-    let usage = "write: --@ option serial on, outcome or off";
-    let word = words.next().ok_or_else(|| words.missing("on, outcome or off", usage))?;
-    SerialCheck::by_name(word.text)
-        .ok_or_else(|| Diagnostic::syntax(word.span, format!("unknown setting \"{}\"", word.text)).hint(usage))
-}
-
-fn search(words: &mut Words<'_>) -> Result<SearchKind, Diagnostic> {
-    let usage = "write: --@ option search stateful, stateless or random";
-    let word = words.next().ok_or_else(|| words.missing("a search", usage))?;
-    SearchKind::by_name(word.text)
-        .ok_or_else(|| Diagnostic::syntax(word.span, format!("unknown search \"{}\"", word.text)).hint(usage))
 }
 
 /// A word of a header, with its place.
@@ -260,6 +259,15 @@ impl<'a> Words<'a> {
         }
     }
 
+    /// One of a list of names.
+    fn choice<T: Choice>(&mut self, option: &str) -> Result<T, Diagnostic> {
+        let listed = listed(T::all().iter().map(|choice| choice.word()));
+        let usage = format!("write: --@ option {option} {listed}");
+        let word = self.next().ok_or_else(|| self.missing(&listed, &usage))?;
+        T::by_name(word.text)
+            .ok_or_else(|| Diagnostic::syntax(word.span, format!("unknown {} \"{}\"", T::KIND, word.text)).hint(usage))
+    }
+
     /// `read committed`, `repeatable_read`, `SERIALIZABLE`.
     fn isolation(&mut self) -> Result<Isolation, Diagnostic> {
         let usage = "levels are: read committed, repeatable read, serializable";
@@ -278,6 +286,15 @@ impl<'a> Words<'a> {
             "serializable" => Ok(Isolation::Serializable),
             other => Err(Diagnostic::syntax(span, format!("unknown isolation level \"{other}\"")).hint(usage)),
         }
+    }
+}
+
+/// `on, outcome or off`
+fn listed(words: impl Iterator<Item = &'static str>) -> String {
+    let words: Vec<&str> = words.collect();
+    match words.split_last() {
+        Some((last, others)) if !others.is_empty() => format!("{} or {last}", others.join(", ")),
+        _ => words.concat(),
     }
 }
 

@@ -22,6 +22,7 @@
 //! Nothing here looks at a catalog: names are resolved later, by [`crate::Scenario`].
 
 mod header;
+mod options;
 mod scan;
 mod sources;
 
@@ -37,6 +38,7 @@ use crate::ScenarioError;
 
 pub(crate) use header::did_you_mean;
 pub use header::{OPTIONS, SECTIONS};
+pub use options::{Choice, FileOptions, Hashing, SearchKind, SerialCheck};
 pub use sources::Sources;
 
 /// A scenario file with everything it includes, parsed.
@@ -95,109 +97,6 @@ pub struct ClientStatement {
     pub variables: Vec<(Arc<str>, Span)>,
     /// `\gset`: the prefix of the variables that its columns are stored in.
     pub gset: Option<Arc<str>>,
-}
-
-/// What `option` lines say.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct FileOptions {
-    /// The level of transactions where the thread names none.
-    pub isolation: Option<Isolation>,
-    /// Transactions are single steps.
-    pub atomic: Option<bool>,
-    /// How runs are compared with serial ones.
-    pub serial: Option<SerialCheck>,
-    /// Whether a deadlock is a violation.
-    pub deadlock: Option<bool>,
-    /// How to search.
-    pub search: Option<SearchKind>,
-    /// States to look at.
-    pub states_max: Option<u64>,
-    /// Length of a run.
-    pub depth_max: Option<u64>,
-    /// Decides random choices.
-    pub seed: Option<u64>,
-    /// Random runs to draw.
-    pub runs: Option<u64>,
-}
-
-impl FileOptions {
-    /// These, and the others where these say nothing.
-    pub fn or(self, others: &FileOptions) -> FileOptions {
-        FileOptions {
-            isolation: self.isolation.or(others.isolation),
-            atomic: self.atomic.or(others.atomic),
-            serial: self.serial.or(others.serial),
-            deadlock: self.deadlock.or(others.deadlock),
-            search: self.search.or(others.search),
-            states_max: self.states_max.or(others.states_max),
-            depth_max: self.depth_max.or(others.depth_max),
-            seed: self.seed.or(others.seed),
-            runs: self.runs.or(others.runs),
-        }
-    }
-}
-
-/// How runs are compared with serial ones.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SerialCheck {
-    /// Everything a thread has seen counts, also what the statements inside its routines returned.
-    #[default]
-    On,
-    /// Only the answers to its own statements and the final tables count. For code that looks twice on purpose, such as an
-    /// optimistic loop.
-    Outcome,
-    /// They are not compared.
-    Off,
-}
-
-impl SerialCheck {
-    /// Every kind.
-    pub const ALL: [SerialCheck; 3] = [SerialCheck::On, SerialCheck::Outcome, SerialCheck::Off];
-
-    /// Its name on the command line and in files.
-    pub fn name(self) -> &'static str {
-        match self {
-            SerialCheck::On => "on",
-            SerialCheck::Outcome => "outcome",
-            SerialCheck::Off => "off",
-        }
-    }
-
-    /// The kind of this name.
-    pub fn by_name(name: &str) -> Option<SerialCheck> {
-        SerialCheck::ALL.into_iter().find(|k| k.name() == name)
-    }
-}
-
-/// How to search.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SearchKind {
-    /// Breadth first, states matched: the shortest counterexample.
-    #[default]
-    Stateful,
-    /// Depth first, every interleaving.
-    Stateless,
-    /// Interleavings by chance.
-    Random,
-}
-
-impl SearchKind {
-    /// Every kind.
-    pub const ALL: [SearchKind; 3] = [SearchKind::Stateful, SearchKind::Stateless, SearchKind::Random];
-
-    /// Its name on the command line and in files.
-    pub fn name(self) -> &'static str {
-        match self {
-            SearchKind::Stateful => "stateful",
-            SearchKind::Stateless => "stateless",
-            SearchKind::Random => "random",
-        }
-    }
-
-    /// The kind of this name.
-    pub fn by_name(name: &str) -> Option<SearchKind> {
-        SearchKind::ALL.into_iter().find(|k| k.name() == name)
-    }
 }
 
 /// A file that another one asks for.

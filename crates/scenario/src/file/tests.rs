@@ -259,9 +259,9 @@ fn mistakes() {
         (
             "--@ option",
             expect![[r#"
-            test.sql:1:1: an option is missing
-              hint: options are isolation, atomic, serial, deadlock, search, states_max, depth_max, seed, runs
-        "#]],
+                test.sql:1:1: an option is missing
+                  hint: options are isolation, atomic, serial, deadlock, search, dependence, hash, states_max, depth_max, seed, runs, jobs
+            "#]],
         ),
         (
             "--@ option state_max 3",

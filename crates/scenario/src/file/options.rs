@@ -1,0 +1,195 @@
+//! What `option` lines and flags say, in the same words.
+//!
+//! Nothing has a value until somebody gives one: flags go before the file, and the defaults stand where they are used.
+//! What can be chosen from a list has its names here; the command line offers the same list.
+
+use isolde_sql::ast::Isolation;
+
+use crate::dependence::Dependence;
+
+/// What `option` lines say.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FileOptions {
+    /// The level of transactions where the thread names none.
+    pub isolation: Option<Isolation>,
+    /// Transactions are single steps.
+    pub atomic: Option<bool>,
+    /// How runs are compared with serial ones.
+    pub serial: Option<SerialCheck>,
+    /// Whether a deadlock is a violation.
+    pub deadlock: Option<bool>,
+    /// How to search.
+    pub search: Option<SearchKind>,
+    /// Which steps a reduction takes to commute.
+    pub dependence: Option<Dependence>,
+    /// How states are recognised.
+    pub hash: Option<Hashing>,
+    /// States to look at.
+    pub states_max: Option<u64>,
+    /// Length of a run.
+    pub depth_max: Option<u64>,
+    /// Decides random choices.
+    pub seed: Option<u64>,
+    /// Random runs to draw.
+    pub runs: Option<u64>,
+    /// How many workers search at once.
+    pub jobs: Option<u64>,
+}
+
+impl FileOptions {
+    /// These, and the others where these say nothing.
+    pub fn or(self, others: &FileOptions) -> FileOptions {
+        FileOptions {
+            isolation: self.isolation.or(others.isolation),
+            atomic: self.atomic.or(others.atomic),
+            serial: self.serial.or(others.serial),
+            deadlock: self.deadlock.or(others.deadlock),
+            search: self.search.or(others.search),
+            dependence: self.dependence.or(others.dependence),
+            hash: self.hash.or(others.hash),
+            states_max: self.states_max.or(others.states_max),
+            depth_max: self.depth_max.or(others.depth_max),
+            seed: self.seed.or(others.seed),
+            runs: self.runs.or(others.runs),
+            jobs: self.jobs.or(others.jobs),
+        }
+    }
+}
+
+/// A choice from a list: what files and flags offer, and what a word stands for.
+pub trait Choice: Copy + Send + Sync + 'static {
+    /// What it is a choice of.
+    const KIND: &'static str;
+
+    /// Every one there is.
+    fn all() -> &'static [Self];
+
+    /// Its name in files and flags.
+    fn word(self) -> &'static str;
+
+    /// What it means, in a few words.
+    fn about(self) -> &'static str;
+
+    /// The one of this name.
+    fn by_name(name: &str) -> Option<Self> {
+        Self::all().iter().copied().find(|choice| choice.word() == name)
+    }
+}
+
+/// A type with `ALL`, `name()` and the texts given here as a list of choices.
+macro_rules! choice {
+    ($type:ident, $kind:literal, |$value:pat_param| $about:expr) => {
+        impl Choice for $type {
+            const KIND: &'static str = $kind;
+
+            fn all() -> &'static [$type] {
+                &$type::ALL
+            }
+
+            fn word(self) -> &'static str {
+                self.name()
+            }
+
+            fn about(self) -> &'static str {
+                let $value = self;
+                $about
+            }
+        }
+    };
+}
+
+choice!(SearchKind, "search", |kind| match kind {
+    SearchKind::Stateful => "Breadth first, every state once: the shortest counterexample",
+    SearchKind::Stateless => "Depth first, every interleaving: slow, but remembers nothing",
+    SearchKind::Random => "Interleavings by chance: never says \"holds\"",
+});
+choice!(SerialCheck, "setting", |kind| match kind {
+    SerialCheck::On => "Everything a thread has seen counts",
+    SerialCheck::Outcome => "Answers to its own statements and the final tables count",
+    SerialCheck::Off => "Runs are not compared with serial ones",
+});
+choice!(Hashing, "hashing", |kind| match kind {
+    Hashing::Incremental => "A digest that is kept up to date row by row (default)",
+    Hashing::Full => "The same digest computed from all rows each time, as a database without it must",
+    Hashing::Off => "No state is recognised",
+});
+choice!(Dependence, "dependence", |_| "");
+
+/// How runs are compared with serial ones.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SerialCheck {
+    /// Everything a thread has seen counts, also what the statements inside its routines returned.
+    #[default]
+    On,
+    /// Only the answers to its own statements and the final tables count. For code that looks twice on purpose, such as an
+    /// optimistic loop.
+    Outcome,
+    /// They are not compared.
+    Off,
+}
+
+impl SerialCheck {
+    /// Every kind.
+    pub const ALL: [SerialCheck; 3] = [SerialCheck::On, SerialCheck::Outcome, SerialCheck::Off];
+
+    /// Its name on the command line and in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            SerialCheck::On => "on",
+            SerialCheck::Outcome => "outcome",
+            SerialCheck::Off => "off",
+        }
+    }
+}
+
+/// How to search.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SearchKind {
+    /// Breadth first, states matched: the shortest counterexample.
+    #[default]
+    Stateful,
+    /// Depth first, every interleaving.
+    Stateless,
+    /// Interleavings by chance.
+    Random,
+}
+
+impl SearchKind {
+    /// Every kind.
+    pub const ALL: [SearchKind; 3] = [SearchKind::Stateful, SearchKind::Stateless, SearchKind::Random];
+
+    /// Its name on the command line and in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            SearchKind::Stateful => "stateful",
+            SearchKind::Stateless => "stateless",
+            SearchKind::Random => "random",
+        }
+    }
+}
+
+/// How states are recognised.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Hashing {
+    /// By a digest that is kept up to date row by row.
+    #[default]
+    Incremental,
+    /// By a digest computed from all rows, each time.
+    Full,
+    /// Not at all.
+    Off,
+}
+
+impl Hashing {
+    /// Every kind.
+    pub const ALL: [Hashing; 3] = [Hashing::Incremental, Hashing::Full, Hashing::Off];
+
+    /// Its name on the command line and in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Hashing::Incremental => "incremental",
+            Hashing::Full => "full",
+            Hashing::Off => "off",
+        }
+    }
+}
