@@ -13,7 +13,7 @@ use super::expr::exprs;
 use super::facts::{self, Facts, RelSet, Used, facts};
 use super::path::{self, Path};
 use super::siread::{self, Siread};
-use super::{Access, Expr, Item, Nest, RelStep, Source, Step, Subquery, expr};
+use super::{Access, Expr, Item, Nest, RelStep, Source, Step, Subquery, expr, simplify};
 
 /// A condition that must hold, with what it depends on.
 #[derive(Clone)]
@@ -31,6 +31,8 @@ enum Operand<'e> {
 
 /// Plans FROM and WHERE: the nest, and how many hash tables it uses.
 pub(super) fn nest(catalog: &Catalog, select: &Select, also_used: &[&typed::Expr]) -> (Nest, usize) {
+    let simplified = simplify::select(select);
+    let select = simplified.as_ref().unwrap_or(select);
     let mut planner =
         Planner { catalog, select, used: Used::of_select(select, also_used), hashes: 0, single: RelSet::new() };
     let (mut operands, mut conditions) = (Vec::new(), Vec::new());

@@ -20,6 +20,7 @@ mod heap;
 mod join;
 mod order;
 mod path;
+mod simplify;
 pub(crate) mod siread;
 mod stages;
 mod with;
