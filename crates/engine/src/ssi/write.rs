@@ -85,6 +85,9 @@ impl Machine<'_> {
         self.db.next_ticket += 1;
         let t = self.transaction();
         let begin = Begin { id, session: self.me, read_only: t.read_only, xmin: self.db.xmin(t.xid) };
+        if self.db.ssi.is_none() {
+            self.note_open_versions();
+        }
         let watched = self.db.with_ssi(|ssi| ssi.begin(begin));
         self.transaction_mut().serial = watched.then_some(id);
         self.footprint.serializable |= watched;
@@ -92,6 +95,19 @@ impl Machine<'_> {
         let (db, schema) = (&*self.db, self.schema().clone());
         if let Some(t) = &mut self.session.transaction {
             t.begin_statement(&schema.catalog, &db.committed, db.committed_digest, db.epoch);
+        }
+    }
+
+    /// The watch begins: versions that others have written and not committed are in the way of searches already.
+    fn note_open_versions(&mut self) {
+        let schema = self.schema().clone();
+        let open = self.db.sessions.iter().filter_map(|s| s.transaction.as_ref()).flat_map(|t| &t.writes);
+        let versions = open.filter_map(|(row, change)| Some((*row, change.after.as_ref()?.values.clone())));
+        let remains: imbl::Vector<Remains> = versions
+            .map(|(row, values)| Remains { row, values, entered: schema.catalog.table(row.0).indexes.len() })
+            .collect();
+        if !remains.is_empty() {
+            self.db.ssi = Some(Arc::new(Ssi { remains, ..Ssi::default() }));
         }
     }
 
