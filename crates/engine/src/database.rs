@@ -7,6 +7,7 @@ use isolde_sql::catalog::{Catalog, RoutineId, TableId};
 use isolde_sql::{Diagnostic, Row, Span, SqlError, SqlState, Type, Value, bind};
 use smallvec::SmallVec;
 
+use crate::enter::LOCK_OUTSIDE;
 use crate::exec::Produced;
 use crate::host::Sequences;
 use crate::kept::Notification;
@@ -198,6 +199,9 @@ impl Database {
         let own = self.sessions[session.0].transaction.as_ref().and_then(|t| t.definitions.schema.as_ref());
         let catalog = &self.sessions[session.0].names(&own.unwrap_or(&self.schema).catalog);
         Prepared::new(catalog, statement, source, params).map(Arc::new).or_else(|error| {
+            if matches!(statement.kind, ast::StatementKind::LockTable(_)) && !self.sessions[session.0].is_in_block() {
+                return Err(Diagnostic::new(error.span, SqlState::NO_ACTIVE_TRANSACTION, LOCK_OUTSIDE));
+            }
             let changing = self.sessions_except(session).any(|(_, s)| s.is_redefining());
             let late = changing.then(|| Prepared::late(catalog, statement, source, params));
             late.filter(|late| !late.locks.is_empty()).map(Arc::new).ok_or(error)

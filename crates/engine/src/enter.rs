@@ -14,7 +14,17 @@ use crate::footprint::SnapshotTaken;
 use crate::machine::{Machine, Ran, read_only};
 use crate::prepare::{Plan, Prepared};
 use crate::routine::Instruction;
-use crate::session::Frame;
+use crate::session::{Frame, Session};
+
+/// What LOCK TABLE says where its lock would be gone at once.
+pub(crate) const LOCK_OUTSIDE: &str = "LOCK TABLE can only be used in transaction blocks";
+
+impl Session {
+    /// Whether what runs is part of a transaction that outlives it.
+    pub(crate) fn is_in_block(&self) -> bool {
+        self.frames.len() > 1 || self.transaction.as_ref().is_some_and(|t| t.explicit)
+    }
+}
 
 impl Machine<'_> {
     /// Before a statement begins, it has its tables: it waits for them if need be.
@@ -25,6 +35,10 @@ impl Machine<'_> {
         }
         let reads = !matches!(frame.prepared.plan, Plan::Call(_) | Plan::Do(_) | Plan::Other)
             || matches!(frame.prepared.statement.kind, StatementKind::Truncate(_) | StatementKind::Define(_));
+        if frame.prepared.is_lock_table() && !self.session.is_in_block() {
+            // Before anybody asks whether there is such a table.
+            return Err(self.fail(SqlError::new(SqlState::NO_ACTIVE_TRANSACTION, LOCK_OUTSIDE)));
+        }
         match frame.prepared.statement.kind {
             StatementKind::Define(_) => self.reserve_numbers(),
             StatementKind::Truncate(_) if self.is_read_only() => {
@@ -98,14 +112,7 @@ impl Machine<'_> {
     /// Takes the table locks of a statement, or waits.
     fn lock_tables_of(&mut self, prepared: &Prepared) -> Result<(), Ran> {
         let nowait = match prepared.statement.kind {
-            StatementKind::LockTable { nowait, .. } => {
-                let inside = self.session.frames.len() > 1;
-                if !inside && !self.session.transaction.as_ref().is_some_and(|t| t.explicit) {
-                    let message = "LOCK TABLE can only be used in transaction blocks";
-                    return Err(self.fail(SqlError::new(SqlState::NO_ACTIVE_TRANSACTION, message)));
-                }
-                nowait
-            }
+            StatementKind::LockTable { nowait, .. } => nowait,
             _ => {
                 self.take_kept_snapshot();
                 false

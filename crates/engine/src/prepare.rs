@@ -218,6 +218,13 @@ impl Prepared {
         Prepared { origin: Some(Arc::new(origin)), locks, late: true, visible: true, ..plan }
     }
 
+    /// Whether it is LOCK TABLE, bound or not.
+    pub(crate) fn is_lock_table(&self) -> bool {
+        let unbound =
+            || self.origin.as_ref().is_some_and(|o| matches!(o.statement.kind, ast::StatementKind::LockTable(_)));
+        matches!(self.statement.kind, StatementKind::LockTable { .. }) || self.late && unbound()
+    }
+
     /// The same statement, bound to other definitions; `None` if it is part of a routine.
     pub(crate) fn again(&self, catalog: &Catalog) -> Option<Result<Self, Diagnostic>> {
         let origin = self.origin.as_ref()?;
