@@ -171,6 +171,11 @@ impl ColumnSet {
         self.0 & other.0 != 0
     }
 
+    /// Its columns, as far as they are told apart.
+    pub fn iter(self) -> impl Iterator<Item = usize> {
+        (0..128).filter(move |&column| self.contains(column))
+    }
+
     /// No column.
     pub fn is_empty(self) -> bool {
         self.0 == 0

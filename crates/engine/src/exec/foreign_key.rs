@@ -85,16 +85,24 @@ impl ParentCheck {
 }
 
 impl Machine<'_> {
-    /// Queues a check for each foreign key of a row just written; those that are as in `old` need none.
-    pub(super) fn queue_child_checks(&mut self, run: &mut Running, row: RowRef, old: Option<&Row>, new: &Row) {
+    /// Queues a check for each foreign key of a row just inserted.
+    pub(super) fn queue_child_checks(&mut self, run: &mut Running, row: RowRef, new: &Row) {
+        // A NULL refers to nobody, but the parent's table is locked all the same.
+        let locks = self.db.tracks_table_locks;
+        self.queue_child_checks_if(run, row, |fk| locks || looked_for(fk, new));
+    }
+
+    /// Queues a check for each foreign key of a row just updated; those that are as in `old` need none.
+    pub(super) fn queue_moved_child_checks(&mut self, run: &mut Running, row: RowRef, old: Option<&Row>, new: &Row) {
+        let moved = |fk: &ForeignKey| old.is_none_or(|old| fk.columns.iter().any(|&c| old[c] != new[c]));
+        self.queue_child_checks_if(run, row, |fk| moved(fk) && looked_for(fk, new));
+    }
+
+    fn queue_child_checks_if(&mut self, run: &mut Running, row: RowRef, wanted: impl Fn(&ForeignKey) -> bool) {
         let schema = self.schema().clone();
         let table = schema.catalog.table(row.0);
         for (key, fk) in table.foreign_keys.iter().enumerate() {
-            let moved = old.is_none_or(|old| fk.columns.iter().any(|&c| old[c] != new[c]));
-            let nulls = fk.columns.iter().filter(|&&c| new[c].is_null()).count();
-            let looked_for = nulls == 0 || fk.match_full && nulls < fk.columns.len();
-            // A NULL refers to nobody, but the parent's table is locked all the same.
-            if moved && (looked_for || self.db.tracks_table_locks) {
+            if wanted(fk) {
                 self.queue_check(run, After::Child { row, key, parent: None }, row.0, &fk.name, fk.deferral);
             }
         }
@@ -461,4 +469,10 @@ fn still_referenced(parent: &Table, child: &Table, fk: &ForeignKey, key: &[Value
 fn defaults(child: &Table, fk: &ForeignKey) -> Result<Vec<Value>, SqlError> {
     let default = |c: &usize| child.columns[*c].default.as_ref().map_or(Ok(Value::Null), |d| eval::local(d, &[], &[]));
     fk.columns.iter().map(default).collect()
+}
+
+/// Whether a row refers to a parent: NULL refers to nobody, unless MATCH FULL minds that only some are.
+fn looked_for(fk: &ForeignKey, row: &Row) -> bool {
+    let nulls = fk.columns.iter().filter(|&&c| row[c].is_null()).count();
+    nulls == 0 || fk.match_full && nulls < fk.columns.len()
 }

@@ -5,6 +5,8 @@
 //! gone through again from its start; does it not, or is the row gone, the source row counts as not matched. There is
 //! no second look when a row is inserted: a key that somebody else has is an error.
 
+use std::sync::Arc;
+
 use isolde_sql::{SqlError, SqlState, Value};
 
 use super::version::{Lock, Version};
@@ -13,23 +15,25 @@ use crate::footprint::ColumnSet;
 use crate::machine::Machine;
 use crate::prepare::{MergeActionPlan, MergePlan, MergeWhenPlan};
 use crate::query::{self, Candidate};
-use crate::storage::RowId;
+use crate::trigger::{Event, RowStage, TableTriggers};
 
 impl Machine<'_> {
     /// MERGE.
     pub(super) fn merge(&mut self, plan: &MergePlan, params: &[Value], run: &mut Running) -> Result<(), Stop> {
-        if self.triggers_of(plan.table).is_some() {
-            let message = "MERGE into a table with triggers is not supported by the embedded engine";
-            let error = SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message);
-            return Err(error.hint("run it on a real server: --on postgres://...").into());
+        let triggers = self.triggers_of(plan.table);
+        if let Some(triggers) = &triggers {
+            self.before_merge(triggers, plan, run)?;
         }
         let candidates = self.scan(&plan.select, params, run)?;
         while run.goes_on(candidates.len()) {
             run.calls.rewind();
-            self.merge_row(plan, params, run, &candidates[run.next])?;
+            self.merge_row(plan, params, run, &candidates[run.next], triggers.as_ref())?;
             run.row_done();
         }
-        Ok(())
+        match &triggers {
+            Some(triggers) => self.after_merge(triggers, plan, run),
+            None => Ok(()),
+        }
     }
 
     fn merge_row(
@@ -38,13 +42,17 @@ impl Machine<'_> {
         params: &[Value],
         run: &mut Running,
         seen: &Candidate,
+        triggers: Option<&Arc<TableTriggers>>,
     ) -> Result<(), Stop> {
         if run.probing.is_some() {
-            return self.finish_merge(run, ColumnSet::ALL);
+            return self.finish_merge(plan, run, ColumnSet::ALL, triggers);
+        }
+        if let Some(triggers) = triggers.filter(|_| run.staged().is_some()) {
+            return self.go_on_staged(triggers, plan, run);
         }
         let mut candidate = seen.clone();
         while candidate.rows[0].id.is_some() && !candidate.rows[0].missing {
-            match self.merge_matched(plan, params, run, &candidate)? {
+            match self.merge_matched(plan, params, run, &candidate, triggers)? {
                 Matched::Done => return Ok(()),
                 Matched::Again(newest) => candidate = newest,
                 Matched::Lost => {
@@ -53,7 +61,15 @@ impl Machine<'_> {
                 }
             }
         }
-        self.merge_unmatched(plan, params, run, &candidate)
+        self.merge_unmatched(plan, params, run, &candidate, triggers)
+    }
+
+    /// The row at hand is in the hands of its BEFORE triggers.
+    fn go_on_staged(&mut self, triggers: &Arc<TableTriggers>, plan: &MergePlan, run: &mut Running) -> Result<(), Stop> {
+        match self.merge_staged(triggers, plan, run)? {
+            true => self.finish_merge(plan, run, ColumnSet::ALL, Some(triggers)),
+            false => Ok(()),
+        }
     }
 
     /// The first WHEN of a kind whose condition holds.
@@ -83,21 +99,30 @@ impl Machine<'_> {
         params: &[Value],
         run: &mut Running,
         candidate: &Candidate,
+        triggers: Option<&Arc<TableTriggers>>,
     ) -> Result<Matched, Stop> {
         let Some(when) = self.fitting(plan, true, params, run, candidate)? else { return Ok(Matched::Done) };
         let target = &candidate.rows[0];
         let Some(id) = target.id else { return Ok(Matched::Lost) };
         let row = (plan.table, id);
-        let (lock, wanted) = match &when.action {
+        let fires = |event| triggers.filter(|t| t.fires_before_row(event, plan.set_columns()));
+        let (lock, wanted, before) = match &when.action {
             MergeActionPlan::Nothing | MergeActionPlan::Insert(_) => return Ok(Matched::Done),
-            MergeActionPlan::Delete => (Lock::delete(), None),
+            MergeActionPlan::Delete => (Lock::delete(), None, fires(Event::Delete)),
             MergeActionPlan::Update(set, _) => {
                 let mut wanted = self.apply_set(set, &target.values, &candidate.rows, params, run)?;
-                self.check_row(plan.table, &mut wanted, &plan.row, run)?;
+                let before = fires(Event::Update);
+                if before.is_none() {
+                    self.check_row(plan.table, &mut wanted, &plan.row, run)?;
+                }
+                // It is not known yet what triggers will do, so the columns that are set decide how the row is locked.
                 let table = self.catalog().table(plan.table);
-                let sets_key = set.iter().any(|(column, _)| table.is_key_column(*column));
-                let changes_key = !self.same_keys(plan.table, &target.values, &wanted);
-                (Lock::update(changes_key, sets_key), Some(wanted))
+                let sets_key = plan.set_columns().iter().any(|column| table.is_key_column(column));
+                let changes_key = match before {
+                    Some(_) => sets_key,
+                    None => !self.same_keys(plan.table, &target.values, &wanted),
+                };
+                (Lock::update(changes_key, sets_key), Some(wanted), before)
             }
         };
         let version = self.lock_version(row, target.position, run.start, lock)?;
@@ -105,7 +130,12 @@ impl Machine<'_> {
         match version {
             Version::Same | Version::SameKey => {}
             Version::Gone | Version::Skipped => return Ok(Matched::Lost),
-            Version::OwnCommand => return Err(second_time().into()),
+            Version::OwnCommand => {
+                // To find a row for a trigger is, to PostgreSQL, the same as to update it.
+                let done = if before.is_some() { "updated" } else { "updated or deleted" };
+                self.refuse_triggered_change(run, row, done)?;
+                return Err(second_time().into());
+            }
             Version::Newer(tuple) => {
                 let mut newest = candidate.clone();
                 newest.rows[0].position = tuple.position;
@@ -118,12 +148,22 @@ impl Machine<'_> {
             }
         }
         let old = target.values.clone();
-        match (&when.action, wanted) {
-            (MergeActionPlan::Update(_, columns), Some(new)) => {
+        if let Some(triggers) = before {
+            let stage = RowStage { row: Some(row), old: Some(old), new: wanted, ..RowStage::default() };
+            run.set_stage(stage, false);
+            self.go_on_staged(triggers, plan, run)?;
+            return Ok(Matched::Done);
+        }
+        match (&when.action, wanted, triggers) {
+            (MergeActionPlan::Update(_, columns), Some(new), _) => {
+                if triggers.is_some() {
+                    run.triggered().written = Some((Event::Update, Some(old.clone())));
+                }
                 self.update_version(run, row, old, new)?;
                 run.written(row);
-                self.finish_merge(run, *columns)?;
+                self.finish_merge(plan, run, *columns, triggers)?;
             }
+            (.., Some(triggers)) => self.delete_merged(triggers, row, &old, run)?,
             _ => {
                 self.delete_version(run, row, &old)?;
                 run.count += 1;
@@ -138,21 +178,34 @@ impl Machine<'_> {
         params: &[Value],
         run: &mut Running,
         candidate: &Candidate,
+        triggers: Option<&Arc<TableTriggers>>,
     ) -> Result<(), Stop> {
         let Some(when) = self.fitting(plan, false, params, run, candidate)? else { return Ok(()) };
         let MergeActionPlan::Insert(values) = &when.action else { return Ok(()) };
         let mut values: isolde_sql::Row = self.eval_all(values, &candidate.rows, params, run)?.into();
+        if let Some(triggers) = triggers {
+            run.set_stage(RowStage { new: Some(values), ..RowStage::default() }, false);
+            return self.go_on_staged(triggers, plan, run);
+        }
         self.check_row(plan.table, &mut values, &plan.row, run)?;
-        let row = (plan.table, RowId(self.db.next_position));
-        self.write_row(row, None, Some(values.clone()))?;
-        self.queue_child_checks(run, row, None, &values);
-        run.written(row);
-        self.finish_merge(run, ColumnSet::ALL)
+        self.insert_version(plan.table, values, run)?;
+        self.finish_merge(plan, run, ColumnSet::ALL, None)
     }
 
-    /// The row at hand is written: its unique keys.
-    fn finish_merge(&mut self, run: &mut Running, columns: ColumnSet) -> Result<(), Stop> {
+    /// The row at hand is written: its unique keys, and its AFTER triggers.
+    fn finish_merge(
+        &mut self,
+        plan: &MergePlan,
+        run: &mut Running,
+        columns: ColumnSet,
+        triggers: Option<&Arc<TableTriggers>>,
+    ) -> Result<(), Stop> {
         self.probe_unique(run, columns)?;
+        if let (Some((row, _)), Some(triggers)) = (run.probing, triggers)
+            && let Some(written) = self.written_triggers(triggers, plan.set_columns(), row, run)?
+        {
+            self.queue_written(written, run);
+        }
         run.count += 1;
         Ok(())
     }

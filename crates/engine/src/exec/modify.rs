@@ -8,6 +8,7 @@
 use std::sync::Arc;
 
 use isolde_sql::ast::LockStrength;
+use isolde_sql::catalog::TableId;
 use isolde_sql::{Row, SqlError, SqlState, Value};
 
 use super::version::{Lock, Version};
@@ -74,10 +75,7 @@ impl Machine<'_> {
             {
                 return Ok(());
             }
-            let row = (plan.table, RowId(self.db.next_position));
-            self.write_row(row, None, Some(values.clone()))?;
-            self.queue_child_checks(run, row, None, &values);
-            run.written(row);
+            self.insert_version(plan.table, values, run)?;
             if triggers.is_some() {
                 run.triggered().written = Some((Event::Insert, None));
             }
@@ -393,6 +391,15 @@ impl Machine<'_> {
         }
     }
 
+    /// Writes a row that is new, and queues what its foreign keys ask for.
+    pub(crate) fn insert_version(&mut self, table: TableId, values: Row, run: &mut Running) -> Result<(), SqlError> {
+        let row = (table, RowId(self.db.next_position));
+        self.write_row(row, None, Some(values.clone()))?;
+        self.queue_child_checks(run, row, &values);
+        run.written(row);
+        Ok(())
+    }
+
     /// Writes a new version of a row that we have locked, and queues what its keys ask for.
     pub(crate) fn update_version(
         &mut self,
@@ -405,7 +412,7 @@ impl Machine<'_> {
         self.write_row(row, Some(&old), Some(new.clone()))?;
         self.queue_parent_checks(run, row.0, &old, Some(new.clone()));
         // The check of what we wrote before counts for that version only, so ours is checked whatever has changed.
-        self.queue_child_checks(run, row, Some(&old).filter(|_| !own), &new);
+        self.queue_moved_child_checks(run, row, Some(&old).filter(|_| !own), &new);
         Ok(())
     }
 

@@ -15,6 +15,7 @@
 mod after;
 mod before;
 mod instead;
+mod merge;
 mod row;
 mod truncate;
 
