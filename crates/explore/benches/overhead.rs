@@ -44,7 +44,7 @@ fn measure(bencher: Bencher, search: Search) {
 
 #[divan::bench]
 fn depth_first_stateless(bencher: Bencher) {
-    let limits = Limits { states_max: Some(1_000_000), depth_max: None };
+    let limits = Limits { states_max: Some(1_000_000), ..Limits::default() };
     measure(bencher, Search { limits, ..Search::default() });
 }
 

@@ -86,8 +86,9 @@ mod system;
 mod visit;
 
 pub use dpor::Reduction;
+pub use frontier::Restore;
 pub use isolde_digest::{Digester, digest_of};
 pub use schedule::{NotEnabled, ParseError, ParseProblem, Schedule, replay};
-pub use search::{Completeness, Limit, Limits, Matching, Search, Strategy, Summary};
-pub use system::System;
+pub use search::{Completeness, Limit, Limits, Matching, Search, Strategy, Summary, Times};
+pub use system::{System, Undo};
 pub use visit::{Progress, Visit, Visitor, on_leaf, on_state};

@@ -1,7 +1,7 @@
 //! The search loop, and the options that turn it into one search or another.
 
 use crate::dpor::{Dpor, Reduction};
-use crate::frontier::{Breadth, Depth, Frontier, Random, Tally};
+use crate::frontier::{Breadth, Depth, Frontier, Live, Pct, Random, Restore, Tally};
 use crate::graph::Graph;
 use crate::{Progress, System, Visit, Visitor};
 use rustc_hash::FxHashSet;
@@ -17,6 +17,8 @@ pub struct Search {
     pub strategy: Strategy,
     /// Whether states seen before are explored again.
     pub matching: Matching,
+    /// How a depth-first search comes back to a state that it has left; the others keep clones.
+    pub restore: Restore,
     /// When to give up.
     pub limits: Limits,
     /// Steps between two calls of [`Visitor::progress`].
@@ -48,6 +50,16 @@ pub enum Strategy {
         /// How many runs to draw.
         runs: u64,
     },
+    /// Runs by random priorities that change at a few points: better than plain chance at what needs few switches in
+    /// the right places. Does not match states.
+    Pct {
+        /// Decides all choices.
+        seed: u64,
+        /// How many runs to draw.
+        runs: u64,
+        /// How many events must come in a certain order for the mistake looked for: the number of changes, plus one.
+        bug_depth: u64,
+    },
 }
 
 /// Whether a state seen before is explored again.
@@ -68,10 +80,12 @@ pub struct Limits {
     /// Length of a path. Depth first with matching, a state first met at the limit is not explored further even if a
     /// shorter path leads to it too; breadth first sees every state within the limit.
     pub depth_max: Option<usize>,
+    /// Switches on a path away from a thread that could go on; for [`Strategy::Depth`].
+    pub preemptions_max: Option<usize>,
 }
 
 /// What a search has seen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
     /// States seen: distinct ones if they are matched, otherwise one for each path.
     pub states_seen: u64,
@@ -83,6 +97,10 @@ pub struct Summary {
     pub races: u64,
     /// Runs that a reduction began in vain: all that could follow was explored elsewhere.
     pub sleep_blocked: u64,
+    /// Steps taken again to come back to a state; they are not among the transitions.
+    pub replayed: u64,
+    /// What time went into what, if the visitor has a clock.
+    pub times: Times,
     /// Length of the longest path.
     pub depth_seen: usize,
     /// Whether this was everything.
@@ -96,10 +114,20 @@ impl Summary {
     }
 }
 
+/// Nanoseconds that a search has spent, by the visitor's [clock](Visitor::now).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Times {
+    /// Digests of states.
+    pub hashing: u64,
+    /// Choosing the next step, and coming back to the state in which to take it.
+    pub restoring: u64,
+}
+
 /// Whether a search has seen everything.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Completeness {
     /// Nothing is left to explore.
+    #[default]
     Complete,
     /// Something was left out, for this reason.
     Stopped(Limit),
@@ -114,6 +142,8 @@ pub enum Limit {
     States,
     /// Paths were cut off at [`Limits::depth_max`].
     Depth,
+    /// Steps were left out because of [`Limits::preemptions_max`].
+    Preemptions,
     /// The runs were chosen, by chance or from a list, among others.
     Sample,
     /// The caller's time was up.
@@ -130,6 +160,7 @@ impl fmt::Display for Limit {
             Limit::Visitor => "stopped at a finding",
             Limit::States => "limit on states reached",
             Limit::Depth => "paths cut off at the depth limit",
+            Limit::Preemptions => "runs with more preemptions left out",
             Limit::Sample => "a sample of the runs",
             Limit::Time => "time limit reached",
             Limit::Memory => "memory limit reached",
@@ -143,6 +174,7 @@ impl Default for Search {
         Search {
             strategy: Strategy::default(),
             matching: Matching::default(),
+            restore: Restore::default(),
             limits: Limits::default(),
             progress_every: 256,
         }
@@ -153,7 +185,10 @@ impl Search {
     /// Searches `system` and shows `visitor` what it sees.
     pub fn run<S: System>(&self, system: &S, visitor: &mut impl Visitor<S>) -> Summary {
         match self.strategy {
-            Strategy::Depth => self.drive(system, &mut Depth::default(), visitor),
+            Strategy::Depth => {
+                let depth = Depth::new(Live::new(system, self.restore));
+                self.drive(system, &mut depth.bounded(system, self.limits.preemptions_max), visitor)
+            }
             Strategy::Breadth => self.drive(system, &mut Breadth::default(), visitor),
             Strategy::Shortest => self.drive(system, &mut Breadth::by_switches(system), visitor),
             Strategy::Dpor(reduction) => {
@@ -162,11 +197,15 @@ impl Search {
             }
             Strategy::Reduced => {
                 let stateful = Search { matching: Matching::Digest, ..*self };
-                stateful.drive(system, &mut Graph::new(system), visitor)
+                stateful.drive(system, &mut Graph::new(system, Live::new(system, self.restore)), visitor)
             }
             Strategy::Random { seed, runs } => {
                 let stateless = Search { matching: Matching::Off, ..*self };
                 stateless.drive(system, &mut Random::new(seed, runs), visitor)
+            }
+            Strategy::Pct { seed, runs, bug_depth } => {
+                let stateless = Search { matching: Matching::Off, ..*self };
+                stateless.drive(system, &mut Pct::new(system, seed, runs, bug_depth), visitor)
             }
         }
     }
@@ -180,15 +219,18 @@ impl Search {
     ) -> Summary {
         let mut run = Loop::new(self, system, frontier, visitor);
         let end = run.go();
+        let Tally { races, sleep_blocked, replayed, preemptions_reached } = run.frontier.tally();
         let completeness = match end {
             Break(limit) => Completeness::Stopped(limit),
             Continue(()) if run.cut_off => Completeness::Stopped(Limit::Depth),
+            Continue(()) if preemptions_reached => Completeness::Stopped(Limit::Preemptions),
             Continue(()) if !F::EXHAUSTIVE => Completeness::Stopped(Limit::Sample),
             Continue(()) => Completeness::Complete,
         };
         let Progress { states_seen, transitions, leaves, .. } = run.count;
-        let Tally { races, sleep_blocked } = run.frontier.tally();
-        Summary { states_seen, transitions, leaves, races, sleep_blocked, depth_seen: run.depth_seen, completeness }
+        let Loop { depth_seen, times, .. } = run;
+        let races = Summary { races, sleep_blocked, replayed, ..Summary::default() };
+        Summary { states_seen, transitions, leaves, times, depth_seen, completeness, ..races }
     }
 }
 
@@ -204,6 +246,7 @@ struct Loop<'a, S: System, F, V> {
     progress_every: u64,
     count: Progress,
     depth_seen: usize,
+    times: Times,
     /// Whether some state was not explored further because of its depth.
     cut_off: bool,
     /// The steps enabled in the state looked at: one buffer for the whole search.
@@ -222,6 +265,7 @@ impl<'a, S: System, F: Frontier<S>, V: Visitor<S>> Loop<'a, S, F, V> {
             progress_every: search.progress_every.max(1),
             count: Progress::default(),
             depth_seen: 0,
+            times: Times::default(),
             cut_off: false,
             steps: Vec::new(),
         }
@@ -230,7 +274,7 @@ impl<'a, S: System, F: Frontier<S>, V: Visitor<S>> Loop<'a, S, F, V> {
     /// The loop: until the frontier is empty or something says stop.
     fn go(&mut self) -> ControlFlow<Limit> {
         self.arrive(self.system.initial())?;
-        while let Some((mut state, step)) = self.frontier.next() {
+        while let Some((mut state, step)) = self.timed(|times| &mut times.restoring, |run| run.frontier.next()) {
             let event = self.system.execute(&mut state, &step);
             self.frontier.enter(step, event);
             self.count.transitions += 1;
@@ -249,6 +293,7 @@ impl<'a, S: System, F: Frontier<S>, V: Visitor<S>> Loop<'a, S, F, V> {
     /// Looks at a state that was just reached, and hands its steps to the frontier.
     fn arrive(&mut self, state: S::State) -> ControlFlow<Limit> {
         if !self.is_new(&state) {
+            self.frontier.leave(state);
             return Continue(());
         }
         if self.count.states_seen == self.states_max {
@@ -265,6 +310,7 @@ impl<'a, S: System, F: Frontier<S>, V: Visitor<S>> Loop<'a, S, F, V> {
             self.show(&state, V::leaf)?;
         } else if depth >= self.depth_max {
             self.cut_off = true;
+            self.frontier.leave(state);
             return Continue(());
         }
         self.frontier.expand(state, &mut self.steps);
@@ -272,9 +318,22 @@ impl<'a, S: System, F: Frontier<S>, V: Visitor<S>> Loop<'a, S, F, V> {
     }
 
     fn is_new(&mut self, state: &S::State) -> bool {
+        if self.seen.is_none() {
+            return true;
+        }
+        let digest = self.timed(|times| &mut times.hashing, |run| run.system.digest(state));
+        let digest = digest.map(|digest| self.frontier.matched(digest));
         let Some(seen) = &mut self.seen else { return true };
-        let digest = self.system.digest(state).map(|digest| self.frontier.matched(digest));
         self.frontier.recognise(digest).unwrap_or_else(|| digest.is_none_or(|digest| seen.insert(digest)))
+    }
+
+    /// Does something, and adds the time it took to one of the times, if there is a clock.
+    fn timed<T>(&mut self, what: fn(&mut Times) -> &mut u64, work: impl FnOnce(&mut Self) -> T) -> T {
+        let Some(start) = self.visitor.now() else { return work(self) };
+        let done = work(self);
+        let end = self.visitor.now().unwrap_or(start);
+        *what(&mut self.times) += end.saturating_sub(start);
+        done
     }
 
     fn show(

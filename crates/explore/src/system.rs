@@ -5,6 +5,9 @@ use std::hash::Hash;
 
 use isolde_digest::digest_of;
 
+/// Takes a step back.
+pub type Undo<T> = Box<dyn FnOnce(&mut T)>;
+
 /// A transition system: a place to start, steps to choose from, and what a step does.
 ///
 /// It must be *deterministic*: a state and a step determine the next state and the event. Whatever is left to chance in
@@ -14,7 +17,7 @@ use isolde_digest::digest_of;
 /// Three methods are required. The provided ones are conservative: a search without them is slower, never wrong.
 pub trait System {
     /// Everything that later steps depend on. Cloned wherever a search branches, so cloning should be cheap.
-    type State: Clone;
+    type State: Clone + 'static;
 
     /// A choice, such as the thread that acts.
     type Step: Clone + Eq + Ord + Hash + Debug;
@@ -70,6 +73,16 @@ pub trait System {
     fn class(&self, event: &Self::Event) -> Option<u128> {
         let _ = event;
         None
+    }
+
+    /// What turns `after` into `before` again, where one step led from one to the other, for [`Restore::Rollback`].
+    ///
+    /// Provided: the state before, kept. A system whose states are large keeps what the step has changed.
+    ///
+    /// [`Restore::Rollback`]: crate::Restore::Rollback
+    fn undo(&self, before: &Self::State, after: &Self::State) -> Undo<Self::State> {
+        let (before, _) = (before.clone(), after);
+        Box::new(move |state| *state = before)
     }
 
     /// The token that stands for `step` in a printed schedule: no white space, and no `*` before a number at its end.

@@ -30,6 +30,12 @@ pub trait Visitor<S: System> {
         let _ = progress;
         Continue(())
     }
+
+    /// A clock in nanoseconds, for a caller who wants to know what time went into what; none by default, and then nothing
+    /// is measured.
+    fn now(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// A place in a search: a state and the path that led to it.

@@ -4,7 +4,7 @@
 
 mod toys;
 
-use isolde_explore::{Completeness, Limit, Limits, Matching, Search, Strategy, Summary, System, Visit};
+use isolde_explore::{Completeness, Limit, Limits, Matching, Restore, Search, Strategy, Summary, System, Visit};
 use isolde_explore::{Visitor, on_leaf, on_state};
 use std::ops::ControlFlow::{self, Break, Continue};
 use toys::*;
@@ -12,7 +12,8 @@ use toys::*;
 const STATELESS: Search = Search {
     strategy: Strategy::Depth,
     matching: Matching::Off,
-    limits: Limits { states_max: None, depth_max: None },
+    restore: Restore::Snapshot,
+    limits: Limits { states_max: None, depth_max: None, preemptions_max: None },
     progress_every: 256,
 };
 const STATEFUL: Search = Search { matching: Matching::Digest, ..STATELESS };
@@ -23,15 +24,7 @@ fn count<S: System>(search: Search, system: &S) -> Summary {
 }
 
 fn complete(states_seen: u64, transitions: u64, leaves: u64, depth_seen: usize) -> Summary {
-    Summary {
-        states_seen,
-        transitions,
-        leaves,
-        races: 0,
-        sleep_blocked: 0,
-        depth_seen,
-        completeness: Completeness::Complete,
-    }
+    Summary { states_seen, transitions, leaves, depth_seen, ..Summary::default() }
 }
 
 /// n! / (a! b! ...) for parts a, b, ... that sum to n.

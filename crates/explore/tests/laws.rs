@@ -229,7 +229,7 @@ impl Visitor<Graph> for PathsAreTrue {
 fn every_strategy_shows_true_paths() {
     arbtest(|u| {
         let graph = Graph::any(u)?;
-        let limits = Limits { depth_max: Some(5), states_max: Some(2000) };
+        let limits = Limits { depth_max: Some(5), states_max: Some(2000), ..Limits::default() };
         let random = Strategy::Random { seed: u.arbitrary()?, runs: 5 };
         for strategy in [Strategy::Depth, Strategy::Breadth, Strategy::Shortest, random] {
             for matching in [Matching::Off, Matching::Digest] {
@@ -246,7 +246,11 @@ fn a_limited_search_claims_completeness_only_if_it_saw_all() {
     arbtest(|u| {
         let graph = Graph::acyclic(u)?;
         let all = leaves(&graph, Search::default());
-        let limits = Limits { depth_max: Some(u.int_in_range(0..=9)?), states_max: Some(u.int_in_range(0..=20)?) };
+        let limits = Limits {
+            depth_max: Some(u.int_in_range(0..=9)?),
+            states_max: Some(u.int_in_range(0..=20)?),
+            ..Limits::default()
+        };
         for strategy in [Strategy::Depth, Strategy::Breadth, Strategy::Shortest] {
             for matching in [Matching::Off, Matching::Digest] {
                 let mut found = BTreeSet::new();
@@ -284,7 +288,7 @@ fn end_of(graph: &Graph, schedule: &Schedule<usize>) -> usize {
 fn schedules_survive_printing_parsing_and_replay() {
     arbtest(|u| {
         let graph = Graph::any(u)?;
-        let limits = Limits { depth_max: Some(40), states_max: None };
+        let limits = Limits { depth_max: Some(40), ..Limits::default() };
         let walks = Search { limits, ..search(Strategy::Random { seed: u.arbitrary()?, runs: 3 }, Matching::Off) };
         walks.run(
             &graph,

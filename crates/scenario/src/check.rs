@@ -267,6 +267,7 @@ fn search(settings: &FileOptions) -> Search {
     let limits = Limits {
         states_max: Some(settings.states_max.unwrap_or(STATES_MAX)),
         depth_max: settings.depth_max.map(|n| n as usize),
+        preemptions_max: None,
     };
     Search { strategy, matching, limits, ..Search::default() }
 }

@@ -14,11 +14,16 @@
 
 mod breadth;
 mod depth;
+mod live;
+mod pct;
 mod random;
 mod replay;
 
 pub(crate) use breadth::Breadth;
 pub(crate) use depth::Depth;
+pub(crate) use live::Live;
+pub use live::Restore;
+pub(crate) use pct::Pct;
 pub(crate) use random::Random;
 pub(crate) use replay::Replay;
 
@@ -41,6 +46,11 @@ pub(crate) trait Frontier<S: System> {
     /// Takes in the state at the end of the path, with its enabled steps. The buffer `steps` may be emptied.
     fn expand(&mut self, state: S::State, steps: &mut Vec<S::Step>);
 
+    /// Takes back the state at the end of the path, which is not explored further: it was seen before, or is too deep.
+    fn leave(&mut self, state: S::State) {
+        drop(state);
+    }
+
     /// By what the state at the end of the path is recognised, if this is its digest.
     fn matched(&self, digest: u128) -> u128 {
         digest
@@ -49,7 +59,7 @@ pub(crate) trait Frontier<S: System> {
     /// How many states wait to be explored further.
     fn pending(&self) -> usize;
 
-    /// What a reduction has to tell besides.
+    /// What it has to tell besides.
     fn tally(&self) -> Tally {
         Tally::default()
     }
@@ -62,13 +72,17 @@ pub(crate) trait Frontier<S: System> {
     }
 }
 
-/// What a reduction has counted.
+/// What a frontier has counted.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Tally {
     /// Races found in runs.
     pub(crate) races: u64,
     /// Runs that were given up because all that could follow was explored elsewhere.
     pub(crate) sleep_blocked: u64,
+    /// Steps taken again to come back to a state.
+    pub(crate) replayed: u64,
+    /// Steps were left out for their preemptions.
+    pub(crate) preemptions_reached: bool,
 }
 
 /// The steps that lead to a state, borrowed from a frontier.
@@ -96,6 +110,18 @@ pub(crate) struct Trail<S: System> {
 pub(crate) struct Branch<T> {
     pub(crate) parent: Option<usize>,
     pub(crate) step: T,
+}
+
+/// The steps that end with `last`.
+pub(crate) fn path_to<T: Clone>(tree: &[Branch<T>], last: Option<usize>) -> Vec<T> {
+    let mut steps = Vec::new();
+    let mut next = last;
+    while let Some(branch) = next.and_then(|index| tree.get(index)) {
+        steps.push(branch.step.clone());
+        next = branch.parent;
+    }
+    steps.reverse();
+    steps
 }
 
 impl<S: System> Path<'_, S> {
@@ -127,14 +153,9 @@ impl<S: System> Path<'_, S> {
             Path::Trail(trail) => trail.steps.clone(),
             Path::Moves { steps, .. } => steps.to_vec(),
             Path::Branch { tree, parent, depth, last } => {
-                let mut steps = Vec::with_capacity(*depth);
+                let mut steps = path_to(tree, *parent);
+                debug_assert!(steps.len() <= *depth, "a path is as long as it is deep");
                 steps.extend(last.map(|(step, _)| step.clone()));
-                let mut next = *parent;
-                while let Some(branch) = next.and_then(|index| tree.get(index)) {
-                    steps.push(branch.step.clone());
-                    next = branch.parent;
-                }
-                steps.reverse();
                 steps
             }
         }

@@ -25,7 +25,7 @@ impl<S: System> Random<S> {
             seed,
             runs_max,
             runs_started: 0,
-            chance: Chance(0),
+            chance: Chance::default(),
             start: None,
             chosen: None,
             trail: Trail::default(),
@@ -37,7 +37,7 @@ impl<S: System> Random<S> {
         if self.runs_started == self.runs_max {
             return None;
         }
-        self.chance = Chance(mix(self.seed).wrapping_add(mix(self.runs_started ^ 0x5851_f42d_4c95_7f2d)));
+        self.chance = Chance::of_run(self.seed, self.runs_started);
         self.runs_started += 1;
         self.trail.truncate(0);
         Some((state.clone(), steps[self.chance.below(steps.len())].clone()))
@@ -77,11 +77,17 @@ impl<S: System> Frontier<S> for Random<S> {
 }
 
 /// Random numbers: splitmix64, a counter whose values are mixed.
-struct Chance(u64);
+#[derive(Default)]
+pub(super) struct Chance(u64);
 
 impl Chance {
+    /// The numbers of one run.
+    pub(super) fn of_run(seed: u64, run: u64) -> Chance {
+        Chance(mix(seed).wrapping_add(mix(run ^ 0x5851_f42d_4c95_7f2d)))
+    }
+
     /// A number below `bound`, which is not zero.
-    fn below(&mut self, bound: usize) -> usize {
+    pub(super) fn below(&mut self, bound: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         // The high half of the product is uniform up to bound / 2^64.
         ((u128::from(mix(self.0)) * bound as u128) >> 64) as usize

@@ -40,7 +40,7 @@ mod classes;
 mod ignored;
 
 use crate::System;
-use crate::frontier::{Branch, Frontier, Path, Tally};
+use crate::frontier::{Branch, Frontier, Live, Path, Tally, path_to};
 use classes::{Classes, Set};
 use rustc_hash::FxHashMap;
 
@@ -63,11 +63,13 @@ pub(crate) struct Graph<'a, S: System> {
     /// Classes that have become known below a node, to be passed on.
     news: Vec<(usize, usize)>,
     races: u64,
+    /// The one state there is, if none are kept.
+    live: Option<Live<'a, S>>,
 }
 
 /// A state that was seen.
 struct Node<S: System> {
-    /// Kept while some step was not taken.
+    /// Kept while some step was not taken, unless there is a live one.
     state: Option<S::State>,
     /// What is possible here.
     moves: Vec<Move<S::Step>>,
@@ -93,7 +95,8 @@ struct Move<T> {
 }
 
 impl<'a, S: System> Graph<'a, S> {
-    pub(crate) fn new(system: &'a S) -> Self {
+    /// Keeps states unless there is a `live` one.
+    pub(crate) fn new(system: &'a S, live: Option<Live<'a, S>>) -> Self {
         Graph {
             system,
             nodes: Vec::new(),
@@ -106,6 +109,7 @@ impl<'a, S: System> Graph<'a, S> {
             reached: None,
             news: Vec::new(),
             races: 0,
+            live,
         }
     }
 
@@ -214,9 +218,15 @@ impl<S: System> Frontier<S> for Graph<'_, S> {
         let (index, at) = self.agenda.pop()?;
         let node = &mut self.nodes[index];
         node.untaken -= 1;
-        let state = if node.untaken == 0 { node.state.take() } else { node.state.clone() };
+        let kept = if node.untaken == 0 { node.state.take() } else { node.state.clone() };
+        let step = node.moves[at].step.clone();
+        let path = self.live.is_some().then(|| path_to(&self.tree, self.nodes[index].branch));
+        let state = match (&mut self.live, path) {
+            (Some(live), Some(path)) => live.go(&path),
+            _ => kept.expect("a state is kept as long as a step is left"),
+        };
         self.taken = Some((index, at));
-        Some((state.expect("a state is kept as long as a step is left"), node.moves[at].step.clone()))
+        Some((state, step))
     }
 
     fn enter(&mut self, step: S::Step, event: S::Event) {
@@ -255,11 +265,20 @@ impl<S: System> Frontier<S> for Graph<'_, S> {
         node.moves = moves.collect();
         node.untaken = node.moves.len();
         node.expanded = true;
-        node.state = (node.untaken > 0).then_some(state);
+        match &mut self.live {
+            Some(live) => live.arrive(self.last.as_ref().map(|(step, _)| step.clone()), state),
+            None => node.state = (node.untaken > 0).then_some(state),
+        }
         let first = node.moves.first().map(|m| m.thread);
         self.settle();
         if let Some(thread) = first {
             self.plan(index, thread);
+        }
+    }
+
+    fn leave(&mut self, state: S::State) {
+        if let Some(live) = &mut self.live {
+            live.arrive(self.last.as_ref().map(|(step, _)| step.clone()), state);
         }
     }
 
@@ -268,6 +287,7 @@ impl<S: System> Frontier<S> for Graph<'_, S> {
     }
 
     fn tally(&self) -> Tally {
-        Tally { races: self.races, ..Tally::default() }
+        let replayed = self.live.as_ref().map_or(0, |live| live.replayed);
+        Tally { races: self.races, replayed, ..Tally::default() }
     }
 }

@@ -2,6 +2,7 @@
 
 #![allow(dead_code)] // Each test file uses some of them.
 
+pub(crate) mod looping;
 pub(crate) mod program;
 
 use isolde_explore::{System, digest_of};
