@@ -1,5 +1,6 @@
 //! The search loop, and the options that turn it into one search or another.
 
+use crate::dpor::crew::{Crew, StopOnDrop};
 use crate::dpor::{Dpor, Reduction};
 use crate::frontier::{Breadth, Depth, Frontier, Live, Pct, Random, Restore, Tally};
 use crate::graph::Graph;
@@ -7,6 +8,8 @@ use crate::{Progress, System, Visit, Visitor};
 use rustc_hash::FxHashSet;
 use std::fmt;
 use std::ops::ControlFlow::{self, Break, Continue};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// How to search: a value, so that every configuration is a combination of these fields.
 ///
@@ -23,6 +26,8 @@ pub struct Search {
     pub limits: Limits,
     /// Steps between two calls of [`Visitor::progress`].
     pub progress_every: u64,
+    /// Steps that one thread takes before others [join](Search::run_jobs): below that it is not worth while.
+    pub steps_alone: u64,
 }
 
 /// Which step comes next.
@@ -112,6 +117,30 @@ impl Summary {
     pub fn is_complete(&self) -> bool {
         self.completeness == Completeness::Complete
     }
+
+    /// What two threads of one search have seen.
+    fn and(&self, other: &Summary) -> Summary {
+        let completeness = match (self.completeness, other.completeness) {
+            (Completeness::Complete, theirs) => theirs,
+            // Of several reasons to stop, a finding says most.
+            (_, stopped @ Completeness::Stopped(Limit::Visitor)) => stopped,
+            (ours, _) => ours,
+        };
+        Summary {
+            states_seen: self.states_seen + other.states_seen,
+            transitions: self.transitions + other.transitions,
+            leaves: self.leaves + other.leaves,
+            races: self.races + other.races,
+            sleep_blocked: self.sleep_blocked + other.sleep_blocked,
+            replayed: self.replayed + other.replayed,
+            times: Times {
+                hashing: self.times.hashing + other.times.hashing,
+                restoring: self.times.restoring + other.times.restoring,
+            },
+            depth_seen: self.depth_seen.max(other.depth_seen),
+            completeness,
+        }
+    }
 }
 
 /// Nanoseconds that a search has spent, by the visitor's [clock](Visitor::now).
@@ -177,6 +206,7 @@ impl Default for Search {
             restore: Restore::default(),
             limits: Limits::default(),
             progress_every: 256,
+            steps_alone: 4_096,
         }
     }
 }
@@ -210,6 +240,49 @@ impl Search {
         }
     }
 
+    /// Searches `system` with up to `jobs` threads at once, and shows what they see to as many visitors, made by `visitor`.
+    ///
+    /// A search that is short, or whose strategy is not [`Strategy::Dpor`] with [`Reduction::Optimal`], uses one. How many
+    /// there are decides neither which ends are seen nor how many; only who sees them, and how many steps that takes.
+    pub fn run_jobs<S, V>(&self, system: &S, jobs: usize, visitor: impl Fn() -> V + Sync) -> (Summary, Vec<V>)
+    where
+        S: System<State: Send + Sync, Step: Send + Sync, Event: Send + Sync> + Sync,
+        V: Visitor<S> + Send,
+    {
+        if jobs < 2 || self.strategy != Strategy::Dpor(Reduction::Optimal) {
+            let mut visitor = visitor();
+            return (self.run(system, &mut visitor), vec![visitor]);
+        }
+        let stateless = Search { matching: Matching::Off, ..*self };
+        let (crew, counts) = (Crew::new(jobs), Counts::default());
+        let mut frontier = Dpor::in_crew(system, &crew, self.steps_alone.max(1));
+        let mut first_visitor = visitor();
+        let mut first = Loop::new(&stateless, system, &mut frontier, &mut first_visitor, &counts);
+        let end = first.start();
+        if end.is_break() || !first.frontier.is_paused() {
+            return (first.summary(end), vec![first_visitor]);
+        }
+        let work = || {
+            let mut frontier = Dpor::in_crew(system, &crew, 0);
+            let mut visitor = visitor();
+            let mut run = Loop::new(&stateless, system, &mut frontier, &mut visitor, &counts);
+            let summary = run.work_with(&crew);
+            (summary, visitor)
+        };
+        let (summary, others) = std::thread::scope(|scope| {
+            let others: Vec<_> = (1..jobs).map(|_| scope.spawn(work)).collect();
+            let mut summary = first.work_with(&crew);
+            let mut visitors = Vec::new();
+            for other in others {
+                let (theirs, visitor) = other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+                summary = summary.and(&theirs);
+                visitors.push(visitor);
+            }
+            (summary, visitors)
+        });
+        (summary, std::iter::once(first_visitor).chain(others).collect())
+    }
+
     /// The search with any frontier.
     pub(crate) fn drive<S: System, F: Frontier<S>>(
         &self,
@@ -217,21 +290,19 @@ impl Search {
         frontier: &mut F,
         visitor: &mut impl Visitor<S>,
     ) -> Summary {
-        let mut run = Loop::new(self, system, frontier, visitor);
-        let end = run.go();
-        let Tally { races, sleep_blocked, replayed, preemptions_reached } = run.frontier.tally();
-        let completeness = match end {
-            Break(limit) => Completeness::Stopped(limit),
-            Continue(()) if run.cut_off => Completeness::Stopped(Limit::Depth),
-            Continue(()) if preemptions_reached => Completeness::Stopped(Limit::Preemptions),
-            Continue(()) if !F::EXHAUSTIVE => Completeness::Stopped(Limit::Sample),
-            Continue(()) => Completeness::Complete,
-        };
-        let Progress { states_seen, transitions, leaves, .. } = run.count;
-        let Loop { depth_seen, times, .. } = run;
-        let races = Summary { races, sleep_blocked, replayed, ..Summary::default() };
-        Summary { states_seen, transitions, leaves, times, depth_seen, completeness, ..races }
+        let counts = Counts::default();
+        let mut run = Loop::new(self, system, frontier, visitor, &counts);
+        let end = run.start();
+        run.summary(end)
     }
+}
+
+/// What all threads of a search have counted, up to what each has counted since it last said so.
+#[derive(Default)]
+struct Counts {
+    states_seen: AtomicU64,
+    transitions: AtomicU64,
+    leaves: AtomicU64,
 }
 
 /// A search under way.
@@ -245,6 +316,9 @@ struct Loop<'a, S: System, F, V> {
     depth_max: usize,
     progress_every: u64,
     count: Progress,
+    /// What was counted by all, and how much of it is ours.
+    counts: &'a Counts,
+    told: Progress,
     depth_seen: usize,
     times: Times,
     /// Whether some state was not explored further because of its depth.
@@ -254,7 +328,7 @@ struct Loop<'a, S: System, F, V> {
 }
 
 impl<'a, S: System, F: Frontier<S>, V: Visitor<S>> Loop<'a, S, F, V> {
-    fn new(search: &Search, system: &'a S, frontier: &'a mut F, visitor: &'a mut V) -> Self {
+    fn new(search: &Search, system: &'a S, frontier: &'a mut F, visitor: &'a mut V, counts: &'a Counts) -> Self {
         Loop {
             system,
             frontier,
@@ -264,6 +338,8 @@ impl<'a, S: System, F: Frontier<S>, V: Visitor<S>> Loop<'a, S, F, V> {
             depth_max: search.limits.depth_max.unwrap_or(usize::MAX),
             progress_every: search.progress_every.max(1),
             count: Progress::default(),
+            counts,
+            told: Progress::default(),
             depth_seen: 0,
             times: Times::default(),
             cut_off: false,
@@ -271,9 +347,14 @@ impl<'a, S: System, F: Frontier<S>, V: Visitor<S>> Loop<'a, S, F, V> {
         }
     }
 
-    /// The loop: until the frontier is empty or something says stop.
-    fn go(&mut self) -> ControlFlow<Limit> {
+    /// Starts at the initial state.
+    fn start(&mut self) -> ControlFlow<Limit> {
         self.arrive(self.system.initial())?;
+        self.work()
+    }
+
+    /// The loop: until the frontier is empty or something says stop.
+    fn work(&mut self) -> ControlFlow<Limit> {
         while let Some((mut state, step)) = self.timed(|times| &mut times.restoring, |run| run.frontier.next()) {
             let event = self.system.execute(&mut state, &step);
             self.frontier.enter(step, event);
@@ -296,7 +377,7 @@ impl<'a, S: System, F: Frontier<S>, V: Visitor<S>> Loop<'a, S, F, V> {
             self.frontier.leave(state);
             return Continue(());
         }
-        if self.count.states_seen == self.states_max {
+        if self.count.states_seen + self.others_states() >= self.states_max {
             return Break(Limit::States);
         }
         self.count.states_seen += 1;
@@ -349,8 +430,53 @@ impl<'a, S: System, F: Frontier<S>, V: Visitor<S>> Loop<'a, S, F, V> {
     }
 
     fn report_progress(&mut self) -> ControlFlow<Limit> {
-        self.count.depth = self.frontier.path().depth();
-        self.count.pending = self.frontier.pending();
-        self.visitor.progress(&self.count)
+        self.tell();
+        self.visitor.progress(&Progress {
+            states_seen: self.counts.states_seen.load(Relaxed),
+            transitions: self.counts.transitions.load(Relaxed),
+            leaves: self.counts.leaves.load(Relaxed),
+            depth: self.frontier.path().depth(),
+            pending: self.frontier.pending(),
+        })
+    }
+
+    /// Adds what was counted here to what all have counted.
+    fn tell(&mut self) {
+        let (count, told) = (&self.count, &self.told);
+        self.counts.states_seen.fetch_add(count.states_seen - told.states_seen, Relaxed);
+        self.counts.transitions.fetch_add(count.transitions - told.transitions, Relaxed);
+        self.counts.leaves.fetch_add(count.leaves - told.leaves, Relaxed);
+        self.told = self.count;
+    }
+
+    /// States that other threads say they have seen.
+    fn others_states(&self) -> u64 {
+        self.counts.states_seen.load(Relaxed) - self.told.states_seen
+    }
+
+    /// What was seen, when the loop has ended like this.
+    fn summary(&self, end: ControlFlow<Limit>) -> Summary {
+        let Tally { races, sleep_blocked, replayed, preemptions_reached } = self.frontier.tally();
+        let completeness = match end {
+            Break(limit) => Completeness::Stopped(limit),
+            Continue(()) if self.cut_off => Completeness::Stopped(Limit::Depth),
+            Continue(()) if preemptions_reached => Completeness::Stopped(Limit::Preemptions),
+            Continue(()) if !F::EXHAUSTIVE => Completeness::Stopped(Limit::Sample),
+            Continue(()) => Completeness::Complete,
+        };
+        let Progress { states_seen, transitions, leaves, .. } = self.count;
+        let races = Summary { races, sleep_blocked, replayed, ..Summary::default() };
+        let Loop { depth_seen, times, .. } = *self;
+        Summary { states_seen, transitions, leaves, times, depth_seen, completeness, ..races }
+    }
+
+    /// The loop as one of several; when it ends before its time, so do the others.
+    fn work_with(&mut self, crew: &Crew<S>) -> Summary {
+        let stop = StopOnDrop(crew);
+        let end = self.work();
+        if end.is_continue() {
+            std::mem::forget(stop);
+        }
+        self.summary(end)
     }
 }

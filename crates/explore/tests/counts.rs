@@ -15,6 +15,7 @@ const STATELESS: Search = Search {
     restore: Restore::Snapshot,
     limits: Limits { states_max: None, depth_max: None, preemptions_max: None },
     progress_every: 256,
+    steps_alone: 0,
 };
 const STATEFUL: Search = Search { matching: Matching::Digest, ..STATELESS };
 const SHORTEST: Search = Search { strategy: Strategy::Breadth, ..STATEFUL };

@@ -5,9 +5,9 @@
 mod toys;
 
 use arbtest::arbtest;
-use isolde_explore::{Reduction, Search, Strategy, System, Visit, on_leaf};
+use isolde_explore::{Completeness, Limit, Limits, Reduction, Search, Strategy, System, Visit, Visitor, on_leaf};
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::ControlFlow::Continue;
+use std::ops::ControlFlow::{self, Continue};
 use toys::Counters;
 use toys::program::{Act, Program, Touched, World};
 
@@ -63,6 +63,11 @@ fn same_as_naive(program: &Program) {
     assert_eq!(summary.sleep_blocked, 0, "begun in vain: {program:?}");
     assert!(classes.values().all(|&runs| runs == 1), "a class was explored twice: {program:?}");
     assert_eq!(classes.len(), naive_classes.len(), "a class is missing: {program:?}");
+    let crew = Search { steps_alone: 1, ..strategy(Reduction::Optimal) };
+    let (summary, seen) = crew.run_jobs(program, 2, Ends::default);
+    assert_eq!(summary.leaves as usize, classes.len(), "two workers: {program:?}");
+    let together: BTreeSet<Class> = seen.into_iter().flat_map(|ends| ends.classes).collect();
+    assert!(together.iter().eq(classes.keys()), "two workers: {program:?}");
     let (source, classes, _) = ends(&strategy(Reduction::Source), program);
     assert_eq!(source, naive, "{program:?}");
     assert!(classes.values().all(|&runs| runs == 1), "source sets, a class was explored twice: {program:?}");
@@ -105,4 +110,49 @@ fn every_victim_is_tried() {
     let (ends, ..) = ends(&strategy(Reduction::Optimal), &program);
     let killed: BTreeSet<Vec<bool>> = ends.iter().map(|w| w.threads.iter().map(|t| t.killed).collect()).collect();
     assert_eq!(killed.len(), 3);
+}
+
+/// Who finds a run does not matter, nor how many look: each class is seen once.
+#[test]
+fn more_workers_see_the_same_runs() {
+    use toys::program::Op::{Add, Lock, Read, Write};
+    let program = Program {
+        threads: vec![
+            vec![Read(0), Write(0), Add(2), Write(1)],
+            vec![Read(0), Lock(0), Write(0), Read(2)],
+            vec![Lock(0), Read(1), Write(2), Write(0)],
+            vec![Read(2), Write(0), Read(1)],
+        ],
+    };
+    let search = strategy(Reduction::Optimal);
+    let (alone, classes, summary) = ends(&search, &program);
+    assert!(summary.transitions > 12_000, "{}: enough for several", summary.transitions);
+    for jobs in [1, 2, 3, 8] {
+        let (together, seen) = search.run_jobs(&program, jobs, Ends::default);
+        assert_eq!(together.leaves, summary.leaves, "{jobs} workers");
+        assert!(together.is_complete());
+        let all: Vec<Class> = seen.iter().flat_map(|ends| ends.classes.iter().cloned()).collect();
+        assert_eq!(all.len(), classes.len(), "{jobs} workers");
+        assert_eq!(all.into_iter().collect::<BTreeSet<_>>(), classes.keys().cloned().collect(), "{jobs} workers");
+        let worlds: BTreeSet<World> = seen.into_iter().flat_map(|ends| ends.worlds).collect();
+        assert_eq!(worlds, alone);
+    }
+    // Stopping one stops all.
+    let few = Search { limits: Limits { states_max: Some(8_000), ..Limits::default() }, ..search };
+    let (summary, _) = few.run_jobs(&program, 4, Ends::default);
+    assert_eq!(summary.completeness, Completeness::Stopped(Limit::States));
+}
+
+#[derive(Default)]
+struct Ends {
+    worlds: Vec<World>,
+    classes: Vec<Class>,
+}
+
+impl Visitor<Program> for Ends {
+    fn leaf(&mut self, at: &Visit<'_, Program>) -> ControlFlow<()> {
+        self.worlds.push(at.state.clone());
+        self.classes.push(class(at.system, &at.schedule().steps));
+        Continue(())
+    }
 }

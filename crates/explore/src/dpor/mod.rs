@@ -28,6 +28,7 @@
 //!
 //! What a place keeps is its state, a clone; so planting costs the steps that are planted, and not the way to them.
 
+pub(crate) mod crew;
 mod node;
 mod order;
 mod plan;
@@ -35,6 +36,7 @@ mod wakeup;
 
 use std::sync::Arc;
 
+use crew::{Crew, Offer};
 use node::{Asleep, Node};
 use order::{Move, Threads};
 use wakeup::{Branch, Tree};
@@ -59,12 +61,16 @@ pub(crate) struct Dpor<'a, S: System> {
     threads: Threads,
     /// Places on the path: `nodes[d]` is where `moves[d]` was taken; the last may have none yet.
     nodes: Vec<Arc<Node<S>>>,
-    moves: Vec<Move<S>>,
-    /// The steps and events of the moves, for visitors.
+    moves: Vec<Arc<Move<S>>>,
+    /// The steps of the moves, for visitors.
     steps: Vec<S::Step>,
     /// The branch whose step is being executed.
     taking: Option<Taking<S>>,
     tally: Tally,
+    /// Others who work on the same search.
+    crew: Option<&'a Crew<S>>,
+    /// Moves to make before others are asked to join.
+    alone: u64,
 }
 
 /// A branch on its way from a wakeup tree to the path.
@@ -88,31 +94,62 @@ impl<'a, S: System> Dpor<'a, S> {
             steps: Vec::new(),
             taking: None,
             tally: Tally::default(),
+            crew: None,
+            alone: 0,
         }
+    }
+
+    /// A worker of a crew, which pauses after `alone` moves for the others to join. Up to then it uses wakeup trees.
+    pub(crate) fn in_crew(system: &'a S, crew: &'a Crew<S>, alone: u64) -> Self {
+        Dpor { crew: Some(crew), alone, threads: crew.threads.clone(), ..Dpor::new(system, Reduction::Optimal) }
+    }
+
+    /// Whether there is more to do.
+    pub(crate) fn is_paused(&self) -> bool {
+        !self.nodes.is_empty()
     }
 
     /// The next branch to take: at the deepest place that has one.
     fn take(&mut self) -> Option<(S::State, S::Step)> {
         while let Some(node) = self.nodes.last() {
             let mut open = node.open();
-            if let Some(Branch { step, event, below, .. }) = open.todo.take_first() {
-                let taking = Taking { below, before: open.taken.len(), noted: event.is_some() };
-                if let Some(event) = event {
-                    let thread = self.threads.of(self.system, &step);
-                    open.taken.push(Asleep { step: step.clone(), thread, event });
-                }
+            if let Some((branch, before)) = open.take() {
                 drop(open);
-                let depth = self.nodes.len() - 1;
-                let state = node.state.clone();
-                self.taking = Some(taking);
-                self.moves.truncate(depth);
-                self.steps.truncate(depth);
-                return Some((state, step));
+                return Some(self.follow(branch, before));
             }
             drop(open);
             self.nodes.pop();
         }
         None
+    }
+
+    /// Sets out on a branch of the deepest place.
+    fn follow(&mut self, branch: Branch<S>, before: usize) -> (S::State, S::Step) {
+        let depth = self.nodes.len() - 1;
+        self.moves.truncate(depth);
+        self.steps.truncate(depth);
+        self.taking = Some(Taking { below: branch.below, before, noted: branch.event.is_some() });
+        (self.nodes[depth].state.clone(), branch.step)
+    }
+
+    /// Gives a branch away: the shallowest, below which most is to be expected.
+    fn share(&self, crew: &Crew<S>) {
+        for (depth, node) in self.nodes.iter().enumerate() {
+            let mut open = node.open();
+            if let Some((branch, before)) = open.take() {
+                drop(open);
+                let (nodes, moves) = (self.nodes[..=depth].to_vec(), self.moves[..depth].to_vec());
+                return crew.offer(Offer { nodes, moves, branch, before });
+            }
+        }
+    }
+
+    /// Takes over a path and a branch at its end.
+    fn accept(&mut self, offer: Offer<S>) -> (S::State, S::Step) {
+        let Offer { nodes, moves, branch, before } = offer;
+        self.steps = moves.iter().map(|m| m.step.clone()).collect();
+        (self.nodes, self.moves) = (nodes, moves);
+        self.follow(branch, before)
     }
 
     /// What sleeps after the last move: what slept before it or was tried before it, unless it depends on the move.
@@ -135,7 +172,22 @@ impl<S: System> Frontier<S> for Dpor<'_, S> {
     const EXHAUSTIVE: bool = true;
 
     fn next(&mut self) -> Option<(S::State, S::Step)> {
-        self.take()
+        let Some(crew) = self.crew else { return self.take() };
+        if self.alone > 0 {
+            self.alone -= 1;
+            return if self.alone > 0 { self.take() } else { None };
+        }
+        self.reduction = Reduction::Source;
+        if crew.is_stopped() {
+            return None;
+        }
+        if let Some(next) = self.take() {
+            if crew.wants_work() {
+                self.share(crew);
+            }
+            return Some(next);
+        }
+        crew.wait().map(|offer| self.accept(offer))
     }
 
     fn enter(&mut self, step: S::Step, event: S::Event) {
@@ -147,7 +199,7 @@ impl<S: System> Frontier<S> for Dpor<'_, S> {
             node.open().taken.push(Asleep { step: step.clone(), thread, event: event.clone() });
         }
         let (clock, races) = self.order(&step, thread, &event);
-        self.moves.push(Move { step: step.clone(), thread, event, clock, races, disabled: Vec::new() });
+        self.moves.push(Arc::new(Move { step: step.clone(), thread, event, clock, races, disabled: Vec::new() }));
         self.steps.push(step);
     }
 

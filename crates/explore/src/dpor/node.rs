@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::wakeup::Tree;
+use super::wakeup::{Branch, Tree};
 use crate::System;
 
 /// A place with steps to take. The path to it belongs to whoever is there.
@@ -33,6 +33,19 @@ pub(super) struct Asleep<S: System> {
 impl<S: System> Clone for Asleep<S> {
     fn clone(&self) -> Self {
         Asleep { step: self.step.clone(), thread: self.thread, event: self.event.clone() }
+    }
+}
+
+impl<S: System> Open<S> {
+    /// Takes what is to be tried next, with how much was taken before it. It counts as tried from now on, if it is known
+    /// what it does; otherwise whoever takes it says so once it is.
+    pub(super) fn take(&mut self) -> Option<(Branch<S>, usize)> {
+        let branch = self.todo.take_first()?;
+        let before = self.taken.len();
+        if let Some(event) = &branch.event {
+            self.taken.push(Asleep { step: branch.step.clone(), thread: branch.thread, event: event.clone() });
+        }
+        Some((branch, before))
     }
 }
 

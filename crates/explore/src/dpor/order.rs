@@ -1,6 +1,6 @@
 //! What happens before what, and which events race.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use smallvec::SmallVec;
 
@@ -23,17 +23,28 @@ pub(super) struct Move<S: System> {
     pub(super) disabled: Vec<S::Step>,
 }
 
-/// The threads seen so far: small numbers for whatever the system calls them.
-#[derive(Default)]
-pub(super) struct Threads(Vec<u64>);
+/// The threads seen so far: small numbers for whatever the system calls them, the same ones for all who work on a search.
+#[derive(Clone, Default)]
+pub(super) struct Threads {
+    /// Those that we have met.
+    known: Vec<u64>,
+    all: Arc<Mutex<Vec<u64>>>,
+}
 
 impl Threads {
     pub(super) fn of<S: System>(&mut self, system: &S, step: &S::Step) -> usize {
         let thread = system.thread(step);
-        self.0.iter().position(|&t| t == thread).unwrap_or_else(|| {
-            self.0.push(thread);
-            self.0.len() - 1
-        })
+        self.known.iter().position(|&t| t == thread).unwrap_or_else(|| self.meet(thread))
+    }
+
+    fn meet(&mut self, thread: u64) -> usize {
+        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let number = all.iter().position(|&t| t == thread).unwrap_or_else(|| {
+            all.push(thread);
+            all.len() - 1
+        });
+        self.known.clone_from(&all);
+        number
     }
 }
 
@@ -96,6 +107,8 @@ impl<S: System> Dpor<'_, S> {
         let gone = self.nodes[depth].enabled.iter().filter(|step| !enabled.contains(step)).cloned();
         let mut disabled: Vec<S::Step> = gone.collect();
         disabled.retain(|step| self.threads.of(self.system, step) != thread);
-        self.moves[depth].disabled = disabled;
+        if let Some(last) = Arc::get_mut(&mut self.moves[depth]) {
+            last.disabled = disabled;
+        }
     }
 }

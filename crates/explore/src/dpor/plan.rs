@@ -47,6 +47,10 @@ impl<S: System> Dpor<'_, S> {
         } {
             return;
         }
+        // An earlier run with this beginning may have planted it.
+        if open.todo.has(sequence.iter().map(|planned| &planned.step).chain([&step])) {
+            return;
+        }
         let Some(event) = self.execute_apart(&node.state, &mut sequence, &step) else { return };
         sequence.push(Planned { step, thread, event });
         if asleep.any(|q| q.covers(self.system, &sequence)) {
@@ -131,7 +135,9 @@ impl<S: System> Dpor<'_, S> {
         };
         for step in planted {
             let thread = self.threads.of(self.system, &step);
-            open.todo.push(Branch { step, thread, event: None, below: Tree::default() });
+            // Who else works here must know what a branch does before somebody has taken it.
+            let event = self.crew.map(|_| Arc::new(self.system.execute(&mut node.state.clone(), &step)));
+            open.todo.push(Branch { step, thread, event, below: Tree::default() });
         }
     }
 }

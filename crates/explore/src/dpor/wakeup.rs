@@ -61,9 +61,22 @@ impl<S: System> Tree<S> {
         (!self.branches.is_empty()).then(|| self.branches.remove(0))
     }
 
-    /// Takes the branch that would be tried last: the one to give to somebody else.
+    /// Adds a branch, to be tried after all others.
     pub(super) fn push(&mut self, branch: Branch<S>) {
         self.branches.push(branch);
+    }
+
+    /// Whether a sequence of just these steps is planted.
+    pub(super) fn has<'s>(&self, steps: impl IntoIterator<Item = &'s S::Step>) -> bool
+    where
+        S::Step: 's,
+    {
+        let mut tree = self;
+        for step in steps {
+            let Some(branch) = tree.branches.iter().find(|branch| branch.step == *step) else { return false };
+            tree = &branch.below;
+        }
+        true
     }
 
     /// Plants a sequence, unless what is there leads to all that it leads to. Says whether it did.
