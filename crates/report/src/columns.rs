@@ -27,12 +27,24 @@ const ROWS_SHOWN: usize = 6;
 
 /// Writes the trace, one column per thread or as a list.
 pub(crate) fn write(out: &mut dyn Write, trace: &Trace, style: Style) -> fmt::Result {
+    let trace = &without_idle(trace);
     let blocks: Vec<Vec<Piece>> = trace.steps.iter().map(pieces).collect();
     let gutter = Gutter::new(trace);
     match column_widths(trace, &blocks, style.width.saturating_sub(gutter.width())) {
         Some(widths) => write_columns(out, trace, &blocks, &gutter, &widths, style),
         None => write_list(out, trace, &blocks, &gutter, style),
     }
+}
+
+/// The trace without threads that take no step.
+fn without_idle(trace: &Trace) -> Trace {
+    let acts = |thread: usize| trace.steps.iter().any(|step| step.thread == thread);
+    let threads = trace.threads.iter().enumerate().filter(|(thread, _)| acts(*thread));
+    let steps = trace.steps.iter().map(|step| {
+        let thread = (0..step.thread).filter(|&before| acts(before)).count();
+        TraceStep { thread, ..step.clone() }
+    });
+    Trace { threads: threads.map(|(_, name)| name.clone()).collect(), steps: steps.collect(), tables: Vec::new() }
 }
 
 /// A paragraph of a step: the statement, its result, a change.

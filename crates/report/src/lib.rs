@@ -158,11 +158,23 @@ pub struct Counterexample {
     pub trace: Trace,
     /// Why, in paragraphs.
     pub explanation: Vec<String>,
+    /// What it could do without.
+    #[serde(default)]
+    pub not_needed: NotNeeded,
     /// Changes that were tried, those that help first, the cheapest of them first.
     #[serde(default)]
     pub fixes: Vec<Fix>,
     /// The command that shows it again.
     pub replay: String,
+}
+
+/// What a counterexample could do without: the same would happen if it were not in the file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotNeeded {
+    /// Threads, which take no step in it.
+    pub threads: Vec<String>,
+    /// Statements of the threads that do act.
+    pub statements: Vec<Place>,
 }
 
 /// What happens along one schedule.

@@ -6,7 +6,7 @@ use crate::columns;
 use crate::fix;
 use crate::paint::{Paint, Style};
 use crate::wrap::{pad, width, wrap};
-use crate::{Counterexample, FinalTable, PropertyStatus, Report, Trace, Verdict};
+use crate::{Counterexample, FinalTable, NotNeeded, Place, PropertyStatus, Report, Trace, Verdict};
 
 /// Rows of a final table that are shown.
 const ROWS_SHOWN: usize = 12;
@@ -66,7 +66,26 @@ fn write_counterexample(out: &mut dyn Write, counterexample: &Counterexample, st
             write_wrapped(out, paragraph, style)?;
         }
     }
+    if let Some(text) = not_needed(&counterexample.not_needed) {
+        write_paragraph(out, "not needed", &text, style)?;
+    }
     fix::write(out, &counterexample.fixes, style)
+}
+
+/// `carol; the statements in lines 9 and 12`
+fn not_needed(what: &NotNeeded) -> Option<String> {
+    let place = |place: &Place| match &place.file {
+        None => place.line.to_string(),
+        Some(file) => format!("{} of {file}", place.line),
+    };
+    let lines: Vec<String> = what.statements.iter().map(place).collect();
+    let statements = match &lines[..] {
+        [] => None,
+        [line] => Some(format!("the statement in line {line}")),
+        [lines @ .., last] => Some(format!("the statements in lines {} and {last}", lines.join(", "))),
+    };
+    let parts: Vec<String> = what.threads.iter().cloned().chain(statements).collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
 }
 
 fn write_trace(out: &mut dyn Write, trace: &Trace, style: Style) -> fmt::Result {

@@ -8,14 +8,16 @@ use isolde_explore::{
     Completeness, Limit, Limits, Matching, Progress, Schedule, Search, Strategy, Summary, System, Visit, Visitor,
     replay,
 };
-use isolde_report::{Counterexample, PropertyResult, PropertyStatus, Report, Stats, Verdict};
+use isolde_report::{Counterexample, NotNeeded, Place, PropertyResult, PropertyStatus, Report, Stats, Verdict};
 
 use crate::client::{Reaction, Status};
 use crate::file::{FileOptions, SearchKind};
+use crate::minimise::{self, absent, minimise};
 use crate::oracle::Oracle;
 use crate::property::{At, PROPERTIES, Property, Violation};
 use crate::scenario::Scenario;
 use crate::system::{Choice, Event, ScenarioSystem, State};
+use crate::threads::ThreadSet;
 use crate::trace::Run;
 
 /// States looked at unless the user says otherwise.
@@ -43,10 +45,15 @@ pub fn check(scenario: &Scenario, options: &Options, progress: OnProgress<'_>) -
     let searched = searched(system, &settings, progress);
     let verdict = searched.verdict(&settings);
     let Searched { summary, found, warnings, skipped, .. } = searched;
+    let found = found.map(|finding| minimise(system, finding));
     let mut report = Report::new(&options.command, scenario.name(), verdict, stats(&summary, &settings));
     report.properties = property_results(scenario, &report.verdict, found.as_ref(), &skipped);
     report.warnings = warnings.into_iter().collect();
-    report.counterexample = found.map(|finding| counterexample(system, finding, options));
+    report.counterexample = found.map(|finding| {
+        let mut shown = counterexample(system, finding.clone(), options);
+        shown.not_needed.statements = statements_not_needed(system, &finding);
+        shown
+    });
     report
 }
 
@@ -59,6 +66,13 @@ pub fn replay_schedule(scenario: &Scenario, schedule: &str, options: &Options) -
     let mut no_progress = |_: &Progress| ControlFlow::Continue(());
     let mut checker = Checker::new(system, &mut no_progress);
     let summary = replay(&system, &schedule, &mut checker).map_err(|e| e.describe(&system))?;
+    let schedule = checker.found.map_or(schedule, |finding| finding.schedule);
+    // Threads that take no step are not there. So the others may have come to their end, and that can be judged.
+    let end = follow(system, &schedule).end;
+    let system = ScenarioSystem { absent: absent(&schedule, &end), ..system };
+    let mut checker = Checker::new(system, &mut no_progress);
+    let replayed = replay(&system, &schedule, &mut checker);
+    assert!(replayed.is_ok(), "threads that do not act are in nobody's way");
     let Checker { found, warnings, skipped, .. } = checker;
     let verdict = match found {
         Some(_) => Verdict::Violated,
@@ -135,20 +149,25 @@ impl Effort {
 }
 
 /// A violation, how it was found, and where.
+#[derive(Clone)]
 pub(crate) struct Finding {
     pub(crate) property: &'static dyn Property,
     pub(crate) violation: Violation,
     pub(crate) schedule: Schedule<Choice>,
     /// Only the end of a run breaks it.
     pub(crate) at_end: bool,
+    /// Threads that take no step although they could.
+    pub(crate) absent: ThreadSet,
 }
 
 /// Looks at every place of a search and asks all properties about it.
-struct Checker<'a, 'p> {
+pub(crate) struct Checker<'a, 'p> {
     system: ScenarioSystem<'a>,
     oracle: Oracle<'a>,
     progress: OnProgress<'p>,
-    found: Option<Finding>,
+    /// The name of the only property to look at; all of them if there is none.
+    pub(crate) wanted: Option<String>,
+    pub(crate) found: Option<Finding>,
     /// A thread that computes without end, in a sentence.
     endless: Option<String>,
     warnings: BTreeSet<String>,
@@ -158,11 +177,12 @@ struct Checker<'a, 'p> {
 }
 
 impl<'a, 'p> Checker<'a, 'p> {
-    fn new(system: ScenarioSystem<'a>, progress: OnProgress<'p>) -> Checker<'a, 'p> {
+    pub(crate) fn new(system: ScenarioSystem<'a>, progress: OnProgress<'p>) -> Checker<'a, 'p> {
         Checker {
             system,
             oracle: Oracle::new(system),
             progress,
+            wanted: None,
             found: None,
             endless: None,
             warnings: BTreeSet::new(),
@@ -179,10 +199,12 @@ impl<'a, 'p> Checker<'a, 'p> {
         at: &Visit<'_, ScenarioSystem<'a>>,
         at_end: bool,
     ) -> ControlFlow<()> {
-        match violation {
+        match violation.filter(|v| self.wanted.as_ref().is_none_or(|wanted| *wanted == v.name)) {
             None => ControlFlow::Continue(()),
             Some(violation) => {
-                self.found = Some(Finding { property, violation, schedule: at.schedule(), at_end });
+                let schedule = at.schedule();
+                let absent = absent(&schedule, at.state);
+                self.found = Some(Finding { property, violation, schedule, at_end, absent });
                 ControlFlow::Break(())
             }
         }
@@ -324,6 +346,7 @@ fn property_results(
 /// # Panics
 /// If the violation is not seen again: then the engine or the search is wrong, and nothing it says can be trusted.
 fn counterexample(system: ScenarioSystem<'_>, finding: Finding, options: &Options) -> Counterexample {
+    let system = ScenarioSystem { absent: finding.absent, ..system };
     let run = follow(system, &finding.schedule);
     let at = At { system, state: &run.end, event: run.events.last() };
     let again = match finding.at_end {
@@ -342,8 +365,22 @@ fn counterexample(system: ScenarioSystem<'_>, finding: Finding, options: &Option
         schedule,
         trace: run.trace(),
         explanation: explained.paragraphs.into_iter().chain(remarks).filter(|p| !p.is_empty()).collect(),
+        not_needed: NotNeeded { threads: threads_not_needed(system), statements: Vec::new() },
         fixes: Vec::new(),
     }
+}
+
+/// The names of the threads that take no step.
+fn threads_not_needed(system: ScenarioSystem<'_>) -> Vec<String> {
+    let threads = system.scenario.threads.iter().enumerate();
+    threads.filter(|(t, _)| system.absent.contains(*t)).map(|(_, thread)| thread.name.to_string()).collect()
+}
+
+/// The places of statements that could be left out of the file, and the same would happen.
+fn statements_not_needed(system: ScenarioSystem<'_>, shown: &Finding) -> Vec<Place> {
+    let spans = minimise::statements_not_needed(system, shown).into_iter();
+    let places = spans.map(|span| system.scenario.sources.place(span));
+    places.map(|(file, line)| Place { file: file.map(String::from), line }).collect()
 }
 
 /// Follows a schedule that is known to be possible.

@@ -20,7 +20,7 @@
 //! let report = check(&scenario, &Options::default(), &mut |_| ControlFlow::Continue(()));
 //! let counterexample = report.counterexample.expect("60 is lost");
 //! assert_eq!(counterexample.anomaly.as_deref(), Some("lost update"));
-//! assert_eq!(counterexample.schedule, "alice bob alice bob");
+//! assert_eq!(counterexample.schedule, "alice bob bob alice");
 //! ```
 //!
 //! # The way of a scenario
@@ -43,6 +43,7 @@ pub mod dependence;
 mod error;
 pub mod file;
 mod log;
+mod minimise;
 mod names;
 mod oracle;
 mod outcome;
@@ -50,6 +51,7 @@ mod property;
 mod scenario;
 pub mod spec;
 mod system;
+mod threads;
 mod trace;
 
 pub use check::{OnProgress, Options, RUNS, STATES_MAX, check, replay_schedule};
@@ -59,3 +61,4 @@ pub use isolde_explore::{Limit, Progress};
 pub use oracle::SERIAL_THREADS_MAX;
 pub use scenario::{Scenario, Thread};
 pub use system::{Choice, Event, ScenarioSystem, State};
+pub use threads::ThreadSet;

@@ -66,7 +66,8 @@ impl<'a> Oracle<'a> {
         if let Some(thread) = partly {
             return Judgement::PartlyAborted(thread);
         }
-        let limits: Vec<usize> = state.clients.iter().zip(threads).map(|(c, t)| c.completed(t)).collect();
+        let mut limits = vec![0; threads.len()];
+        self.system.present().for_each(|t| limits[t] = state.clients[t].completed(&threads[t]));
         let observed = outcome(self.system.scenario, &self.generated, state, &limits);
         if !self.known.contains_key(&limits) {
             let serial = self.serial_outcomes(&limits);

@@ -13,6 +13,7 @@ use crate::client::{AtWork, Client, Reaction, Status};
 use crate::dependence::Dependence;
 use crate::file::{FileOptions, Hashing};
 use crate::scenario::Scenario;
+use crate::threads::ThreadSet;
 
 /// A scenario to be explored.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +26,8 @@ pub struct ScenarioSystem<'a> {
     pub dependence: Dependence,
     /// How states are recognised.
     pub hash: Hashing,
+    /// Threads that do not act, as if they were not in the file.
+    pub absent: ThreadSet,
 }
 
 /// The database and how far each thread has come.
@@ -43,6 +46,15 @@ pub enum Choice {
     Step(usize),
     /// The thread is the victim of a deadlock.
     Victim(usize),
+}
+
+impl Choice {
+    /// Who acts.
+    pub fn thread(self) -> usize {
+        match self {
+            Choice::Step(thread) | Choice::Victim(thread) => thread,
+        }
+    }
 }
 
 /// What a choice did.
@@ -71,7 +83,8 @@ impl<'a> ScenarioSystem<'a> {
     /// The scenario, with steps as `settings` say.
     pub fn new(scenario: &'a Scenario, settings: &FileOptions) -> ScenarioSystem<'a> {
         let (atomic, dependence) = (settings.atomic.unwrap_or_default(), settings.dependence.unwrap_or_default());
-        ScenarioSystem { scenario, atomic, dependence, hash: settings.hash.unwrap_or_default() }
+        let hash = settings.hash.unwrap_or_default();
+        ScenarioSystem { scenario, atomic, dependence, hash, absent: ThreadSet::default() }
     }
 
     /// The thread that a session belongs to.
@@ -94,7 +107,14 @@ impl<'a> ScenarioSystem<'a> {
     /// Whether a thread can take a step.
     fn can_step(&self, state: &State, thread: usize) -> bool {
         state.clients[thread].status == Status::Running
+            && !self.absent.contains(thread)
             && state.database.can_step(self.scenario.threads[thread].session)
+    }
+
+    /// The threads that take part, by position in the file.
+    pub fn present(&self) -> impl Iterator<Item = usize> + use<> {
+        let absent = self.absent;
+        (0..self.scenario.threads.len()).filter(move |&thread| !absent.contains(thread))
     }
 
     /// The threads that wait for each other in a circle, in the order of the file.
@@ -139,10 +159,7 @@ impl System for ScenarioSystem<'_> {
     }
 
     fn execute(&self, state: &mut State, choice: &Choice) -> Event {
-        let (&thread, victim) = match choice {
-            Choice::Step(thread) => (thread, false),
-            Choice::Victim(thread) => (thread, true),
-        };
+        let (thread, victim) = (choice.thread(), matches!(choice, Choice::Victim(_)));
         let session = self.scenario.threads[thread].session;
         let resumed = !victim && matches!(state.database.activity(session), Activity::Resumable(_));
         let mut event = Event { thread, victim, resumed, steps: Vec::new(), reactions: Vec::new() };
@@ -174,9 +191,7 @@ impl System for ScenarioSystem<'_> {
     }
 
     fn thread(&self, choice: &Choice) -> u64 {
-        match *choice {
-            Choice::Step(thread) | Choice::Victim(thread) => thread as u64,
-        }
+        choice.thread() as u64
     }
 
     fn dependent(&self, first: &Event, second: &Event) -> bool {

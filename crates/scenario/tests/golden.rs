@@ -107,7 +107,9 @@ fn every_counterexample_replays() {
     for path in scenarios() {
         let Ok(scenario) = load(&path) else { continue };
         let report = run(&scenario, FileOptions::default());
-        let Some(counterexample) = report.counterexample else { continue };
+        let Some(mut counterexample) = report.counterexample else { continue };
+        // What it could do without is found by searching, not by replaying.
+        counterexample.not_needed.statements.clear();
         let again = replay_schedule(&scenario, &counterexample.schedule, &Options::default()).unwrap();
         assert_eq!(again.counterexample, Some(counterexample), "{}", path.display());
     }

@@ -32,8 +32,10 @@ impl Property for UncaughtError {
         if explained.anomaly.is_some() {
             return explained;
         }
-        let serial = serial_order(run)
-            .map(|order| format!("No overlap is needed: it also happens serially, {}.", order.join(" then ")));
+        let serial = serial_order(run).map(|order| match &order[..] {
+            [alone] => format!("No overlap is needed: {alone} fails alone."),
+            order => format!("No overlap is needed: it also happens serially, {}.", order.join(" then ")),
+        });
         Explained { paragraphs: serial.into_iter().collect(), ..explained }
     }
 }
@@ -41,7 +43,7 @@ impl Property for UncaughtError {
 /// A serial order in which some thread fails with the error that one has failed with in this run.
 fn serial_order<'a>(run: &Run<'a>) -> Option<Vec<&'a str>> {
     let scenario = run.system.scenario;
-    if scenario.threads.len() > SERIAL_THREADS_MAX {
+    if run.system.present().count() > SERIAL_THREADS_MAX {
         return None;
     }
     let fails = |client: &Client| match &client.status {
@@ -49,7 +51,8 @@ fn serial_order<'a>(run: &Run<'a>) -> Option<Vec<&'a str>> {
         _ => None,
     };
     let failures: Vec<_> = run.end.clients.iter().map(|c| fails(c)).collect();
-    let limits: Vec<usize> = scenario.threads.iter().map(|t| t.statements.len()).collect();
+    let mut limits = vec![0; scenario.threads.len()];
+    run.system.present().for_each(|t| limits[t] = scenario.threads[t].statements.len());
     let serial = Oracle::new(run.system).serial_outcomes(&limits);
     let same = |outcome: &Outcome| {
         outcome.threads.iter().zip(&failures).any(|(seen, failed)| failed.is_some() && seen.failed == *failed)

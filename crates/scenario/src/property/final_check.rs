@@ -11,7 +11,14 @@ impl Property for Finals {
         scenario.finals.iter().map(|check| format!("final {}", check.name)).collect()
     }
 
+    fn needs_all_threads(&self) -> bool {
+        true
+    }
+
     fn at_end(&self, at: &At<'_>, _: &mut Oracle<'_>) -> Result<Option<Violation>, Doubt> {
+        if !at.system.absent.is_empty() {
+            return Ok(None);
+        }
         let finals = at.system.scenario.finals.iter();
         Ok(finals.filter_map(|check| Some((check, refuted(check, at.state)?))).next().map(|(check, how)| {
             let headline = format!("{} {how} when all threads have ended.", check.name);

@@ -32,6 +32,11 @@ pub(crate) trait Property: Sync {
     /// The names it has in a report: one, or one per check in the file.
     fn names(&self, scenario: &Scenario) -> Vec<String>;
 
+    /// Whether it is about what all threads together come to, so that none can be left out of a counterexample.
+    fn needs_all_threads(&self) -> bool {
+        false
+    }
+
     /// Whether it has happened in this state.
     fn at_state(&self, at: &At<'_>) -> Option<Violation> {
         let _ = at;

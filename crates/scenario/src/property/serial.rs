@@ -11,6 +11,7 @@ use crate::names;
 use crate::oracle::{Judgement, Oracle, SERIAL_THREADS_MAX, Serial};
 use crate::outcome::{Answer, Difference, Outcome};
 use crate::scenario::Scenario;
+use crate::system::ScenarioSystem;
 
 pub(super) struct SerialOutcome;
 
@@ -32,15 +33,15 @@ impl Property for SerialOutcome {
         if scenario.options.serial == Some(SerialCheck::Off) {
             return Ok(None);
         }
-        if scenario.threads.len() > SERIAL_THREADS_MAX {
-            let count = scenario.threads.len();
+        let count = at.system.present().count();
+        if count > SERIAL_THREADS_MAX {
             return Err(format!(
                 "the serial outcome is not checked: {count} threads have too many orders (at most {SERIAL_THREADS_MAX} threads)"
             ));
         }
         match oracle.judge(at.state) {
             Judgement::Serial => Ok(None),
-            Judgement::NotSerial(observed, serial) => Ok(Some(violation(scenario, &observed, serial))),
+            Judgement::NotSerial(observed, serial) => Ok(Some(violation(at.system, &observed, serial))),
             Judgement::Endless => {
                 Err("the serial outcome is not checked where a thread does not end when it runs alone".into())
             }
@@ -52,8 +53,9 @@ impl Property for SerialOutcome {
     }
 }
 
-fn violation(scenario: &Scenario, observed: &Outcome, serial: &Serial) -> Violation {
-    let threads: Vec<&str> = scenario.threads.iter().map(|t| &*t.name).collect();
+fn violation(system: ScenarioSystem<'_>, observed: &Outcome, serial: &Serial) -> Violation {
+    let scenario = system.scenario;
+    let threads: Vec<&str> = system.present().map(|t| &*scenario.threads[t].name).collect();
     let headline = format!("No serial order of {} ends like this run.", names::listed(&threads));
     let mut violation = Violation::new(NAME, headline);
     for (outcome, order) in serial.outcomes.iter().take(ORDERS_SHOWN) {
