@@ -87,9 +87,10 @@ mod system;
 mod visit;
 
 pub use dpor::Reduction;
+pub use dpor::checkpoint::{Checkpoint, Mismatch};
 pub use frontier::Restore;
 pub use isolde_digest::{Digester, digest_of};
 pub use schedule::{NotEnabled, ParseError, ParseProblem, Schedule, replay};
-pub use search::{Completeness, Limit, Limits, Matching, Search, Strategy, Summary, Times};
+pub use search::{Completeness, Done, Limit, Limits, Matching, Search, Strategy, Summary, Times};
 pub use system::{System, Undo};
 pub use visit::{Progress, Visit, Visitor, on_leaf, on_state};

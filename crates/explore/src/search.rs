@@ -1,5 +1,6 @@
 //! The search loop, and the options that turn it into one search or another.
 
+use crate::dpor::checkpoint::{Checkpoint, Counted, Mismatch};
 use crate::dpor::crew::{Crew, StopOnDrop};
 use crate::dpor::{Dpor, Reduction};
 use crate::frontier::{Breadth, Depth, Frontier, Live, Pct, Random, Restore, Tally};
@@ -8,6 +9,7 @@ use crate::{Progress, System, Visit, Visitor};
 use rustc_hash::FxHashSet;
 use std::fmt;
 use std::ops::ControlFlow::{self, Break, Continue};
+use std::panic::resume_unwind;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -152,6 +154,24 @@ pub struct Times {
     pub restoring: u64,
 }
 
+/// What a search by several has come to.
+pub struct Done<V> {
+    /// What was seen by all together, and before it was gone on with.
+    pub summary: Summary,
+    /// Who has seen it.
+    pub visitors: Vec<V>,
+    /// Where to go on, if it was stopped before it had seen everything, and not by a visitor.
+    pub checkpoint: Option<Checkpoint>,
+}
+
+impl From<&Summary> for Counted {
+    fn from(summary: &Summary) -> Counted {
+        let Summary { states_seen, transitions, leaves, races, sleep_blocked, depth_seen, completeness, .. } = *summary;
+        let cut_off = completeness == Completeness::Stopped(Limit::Depth);
+        Counted { states_seen, transitions, leaves, races, sleep_blocked, depth_seen, cut_off }
+    }
+}
+
 /// Whether a search has seen everything.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Completeness {
@@ -241,46 +261,69 @@ impl Search {
     }
 
     /// Searches `system` with up to `jobs` threads at once, and shows what they see to as many visitors, made by `visitor`.
+    /// Goes on where the search `from` was stopped, which must have been of the same system.
     ///
     /// A search that is short, or whose strategy is not [`Strategy::Dpor`] with [`Reduction::Optimal`], uses one. How many
-    /// there are decides neither which ends are seen nor how many; only who sees them, and how many steps that takes.
-    pub fn run_jobs<S, V>(&self, system: &S, jobs: usize, visitor: impl Fn() -> V + Sync) -> (Summary, Vec<V>)
+    /// there are decides neither which ends are seen nor how many; only who sees them, and how many steps that takes. Only
+    /// [`Strategy::Dpor`] can be gone on with.
+    pub fn run_jobs<S, V>(
+        &self,
+        system: &S,
+        jobs: usize,
+        from: Option<&Checkpoint>,
+        visitor: impl Fn() -> V + Sync,
+    ) -> Result<Done<V>, Mismatch>
     where
         S: System<State: Send + Sync, Step: Send + Sync, Event: Send + Sync> + Sync,
         V: Visitor<S> + Send,
     {
-        if jobs < 2 || self.strategy != Strategy::Dpor(Reduction::Optimal) {
+        let Strategy::Dpor(reduction) = self.strategy else {
             let mut visitor = visitor();
-            return (self.run(system, &mut visitor), vec![visitor]);
-        }
+            return Ok(Done { summary: self.run(system, &mut visitor), visitors: vec![visitor], checkpoint: None });
+        };
+        let alone = jobs < 2 || reduction == Reduction::Source;
         let stateless = Search { matching: Matching::Off, ..*self };
         let (crew, counts) = (Crew::new(jobs), Counts::default());
-        let mut frontier = Dpor::in_crew(system, &crew, self.steps_alone.max(1));
-        let mut first_visitor = visitor();
-        let mut first = Loop::new(&stateless, system, &mut frontier, &mut first_visitor, &counts);
-        let end = first.start();
-        if end.is_break() || !first.frontier.is_paused() {
-            return (first.summary(end), vec![first_visitor]);
-        }
-        let work = || {
-            let mut frontier = Dpor::in_crew(system, &crew, 0);
-            let mut visitor = visitor();
-            let mut run = Loop::new(&stateless, system, &mut frontier, &mut visitor, &counts);
-            let summary = run.work_with(&crew);
-            (summary, visitor)
+        let mut frontier = match alone {
+            true => Dpor::new(system, reduction),
+            false => Dpor::in_crew(system, &crew, self.steps_alone.max(1)),
         };
-        let (summary, others) = std::thread::scope(|scope| {
-            let others: Vec<_> = (1..jobs).map(|_| scope.spawn(work)).collect();
-            let mut summary = first.work_with(&crew);
-            let mut visitors = Vec::new();
-            for other in others {
-                let (theirs, visitor) = other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-                summary = summary.and(&theirs);
-                visitors.push(visitor);
-            }
-            (summary, visitors)
-        });
-        (summary, std::iter::once(first_visitor).chain(others).collect())
+        let mut first_visitor = visitor();
+        if let Some(from) = from {
+            frontier.take_up(from)?;
+        }
+        let mut first = Loop::new(&stateless, system, &mut frontier, &mut first_visitor, &counts);
+        let end = match from {
+            None => first.start(),
+            Some(from) => first.go_on(&from.counted),
+        };
+        let (mut summary, mut left, mut others, mut shared) = (first.summary(end), Vec::new(), Vec::new(), false);
+        if end.is_continue() && first.frontier.is_paused() {
+            shared = true;
+            let work = || {
+                let mut frontier = Dpor::in_crew(system, &crew, 0);
+                let mut visitor = visitor();
+                let mut run = Loop::new(&stateless, system, &mut frontier, &mut visitor, &counts);
+                let summary = run.work_with(&crew);
+                (summary, visitor, frontier.leave_off())
+            };
+            std::thread::scope(|scope| {
+                let workers: Vec<_> = (1..jobs).map(|_| scope.spawn(work)).collect();
+                summary = first.work_with(&crew);
+                for worker in workers {
+                    let (theirs, visitor, paths) = worker.join().unwrap_or_else(|panic| resume_unwind(panic));
+                    summary = summary.and(&theirs);
+                    others.push(visitor);
+                    left.extend(paths);
+                }
+            });
+        }
+        left.extend(frontier.leave_off());
+        let resumable = !matches!(summary.completeness, Completeness::Complete | Completeness::Stopped(Limit::Visitor));
+        let shared = shared || from.is_some_and(Checkpoint::is_shared);
+        let checkpoint = resumable.then(|| Checkpoint::of(system, shared, &left, Counted::from(&summary)));
+        let visitors = std::iter::once(first_visitor).chain(others).collect();
+        Ok(Done { summary, visitors, checkpoint })
     }
 
     /// The search with any frontier.
@@ -350,6 +393,14 @@ impl<'a, S: System, F: Frontier<S>, V: Visitor<S>> Loop<'a, S, F, V> {
     /// Starts at the initial state.
     fn start(&mut self) -> ControlFlow<Limit> {
         self.arrive(self.system.initial())?;
+        self.work()
+    }
+
+    /// Goes on with what the frontier has taken up.
+    fn go_on(&mut self, counted: &Counted) -> ControlFlow<Limit> {
+        let Counted { states_seen, transitions, leaves, depth_seen, cut_off, .. } = *counted;
+        self.count = Progress { states_seen, transitions, leaves, ..Progress::default() };
+        (self.depth_seen, self.cut_off) = (depth_seen, cut_off);
         self.work()
     }
 

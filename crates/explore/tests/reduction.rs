@@ -5,7 +5,10 @@
 mod toys;
 
 use arbtest::arbtest;
-use isolde_explore::{Completeness, Limit, Limits, Reduction, Search, Strategy, System, Visit, Visitor, on_leaf};
+use isolde_explore::{
+    Checkpoint, Completeness, Done, Limit, Limits, Reduction, Search, Strategy, Summary, System, Visit, Visitor,
+    on_leaf,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow::{self, Continue};
 use toys::Counters;
@@ -16,7 +19,7 @@ fn strategy(reduction: Reduction) -> Search {
 }
 
 /// The ends of all runs that a search looks at, and how many runs there are of each class.
-fn ends(search: &Search, program: &Program) -> (BTreeSet<World>, BTreeMap<Class, usize>, isolde_explore::Summary) {
+fn ends(search: &Search, program: &Program) -> (BTreeSet<World>, BTreeMap<Class, usize>, Summary) {
     let mut ends = BTreeSet::new();
     let mut classes = BTreeMap::new();
     let summary = search.run(
@@ -64,7 +67,7 @@ fn same_as_naive(program: &Program) {
     assert!(classes.values().all(|&runs| runs == 1), "a class was explored twice: {program:?}");
     assert_eq!(classes.len(), naive_classes.len(), "a class is missing: {program:?}");
     let crew = Search { steps_alone: 1, ..strategy(Reduction::Optimal) };
-    let (summary, seen) = crew.run_jobs(program, 2, Ends::default);
+    let Done { summary, visitors: seen, .. } = crew.run_jobs(program, 2, None, Ends::default).unwrap();
     assert_eq!(summary.leaves as usize, classes.len(), "two workers: {program:?}");
     let together: BTreeSet<Class> = seen.into_iter().flat_map(|ends| ends.classes).collect();
     assert!(together.iter().eq(classes.keys()), "two workers: {program:?}");
@@ -128,7 +131,8 @@ fn more_workers_see_the_same_runs() {
     let (alone, classes, summary) = ends(&search, &program);
     assert!(summary.transitions > 12_000, "{}: enough for several", summary.transitions);
     for jobs in [1, 2, 3, 8] {
-        let (together, seen) = search.run_jobs(&program, jobs, Ends::default);
+        let Done { summary: together, visitors: seen, .. } =
+            search.run_jobs(&program, jobs, None, Ends::default).unwrap();
         assert_eq!(together.leaves, summary.leaves, "{jobs} workers");
         assert!(together.is_complete());
         let all: Vec<Class> = seen.iter().flat_map(|ends| ends.classes.iter().cloned()).collect();
@@ -139,7 +143,7 @@ fn more_workers_see_the_same_runs() {
     }
     // Stopping one stops all.
     let few = Search { limits: Limits { states_max: Some(8_000), ..Limits::default() }, ..search };
-    let (summary, _) = few.run_jobs(&program, 4, Ends::default);
+    let Done { summary, .. } = few.run_jobs(&program, 4, None, Ends::default).unwrap();
     assert_eq!(summary.completeness, Completeness::Stopped(Limit::States));
 }
 
@@ -155,4 +159,68 @@ impl Visitor<Program> for Ends {
         self.classes.push(class(at.system, &at.schedule().steps));
         Continue(())
     }
+}
+
+/// Stopped again and again, and gone on with, by one or by several, a search sees what it would have seen at once.
+fn in_pieces(program: &Program, jobs: usize) -> (Summary, Vec<Class>) {
+    let mut from: Option<Checkpoint> = None;
+    let mut classes = Vec::new();
+    loop {
+        let states_max = from.as_ref().map_or(3, |_| u64::MAX);
+        let piece = Search {
+            limits: Limits { states_max: Some(states_max), ..Limits::default() },
+            progress_every: 3,
+            steps_alone: 2,
+            ..strategy(Reduction::Optimal)
+        };
+        let done = piece.run_jobs(program, jobs, from.as_ref(), Piece::default).unwrap();
+        classes.extend(done.visitors.into_iter().flat_map(|piece| piece.0.classes));
+        match done.checkpoint {
+            None => return (done.summary, classes),
+            checkpoint => from = checkpoint,
+        }
+    }
+}
+
+/// Stops a while after it has begun.
+#[derive(Default)]
+struct Piece(Ends, u64);
+
+impl Visitor<Program> for Piece {
+    fn leaf(&mut self, at: &Visit<'_, Program>) -> ControlFlow<()> {
+        self.0.leaf(at)
+    }
+
+    fn progress(&mut self, _: &isolde_explore::Progress) -> ControlFlow<Limit> {
+        self.1 += 1;
+        if self.1 > 3 { ControlFlow::Break(Limit::Interrupt) } else { Continue(()) }
+    }
+}
+
+#[test]
+fn a_search_that_was_stopped_goes_on() {
+    arbtest(|u| {
+        let program = Program::random(u)?;
+        let (_, classes, summary) = ends(&strategy(Reduction::Optimal), &program);
+        for jobs in [1, 2] {
+            let (pieces, seen) = in_pieces(&program, jobs);
+            assert!(pieces.is_complete());
+            assert_eq!(seen.len(), classes.len(), "{jobs} workers: {program:?}");
+            assert!(seen.into_iter().collect::<BTreeSet<_>>().iter().eq(classes.keys()), "{jobs}: {program:?}");
+            assert_eq!(pieces.leaves, summary.leaves, "{jobs} workers: {program:?}");
+        }
+        Ok(())
+    })
+    .budget_ms(2_000);
+}
+
+#[test]
+fn a_checkpoint_of_another_system_is_refused() {
+    use toys::program::Op::{Read, Write};
+    let big = Program { threads: vec![vec![Write(0), Read(0)], vec![Write(0), Read(0)], vec![Read(0)]] };
+    let small = Program { threads: vec![vec![Write(0)], vec![Write(0)]] };
+    let stop = Search { limits: Limits { states_max: Some(9), ..Limits::default() }, ..strategy(Reduction::Optimal) };
+    let checkpoint = stop.run_jobs(&big, 1, None, Ends::default).unwrap().checkpoint.unwrap();
+    let error = stop.run_jobs(&small, 1, Some(&checkpoint), Ends::default).err().unwrap();
+    assert!(error.to_string().contains("is of another search"), "{error}");
 }

@@ -36,13 +36,12 @@ struct Desk<S: System> {
     idle: usize,
 }
 
-/// A branch, the place where it is to be taken, and the path there.
+/// A path to take over.
 pub(super) struct Offer<S: System> {
     pub(super) nodes: Vec<Arc<Node<S>>>,
     pub(super) moves: Vec<Arc<Move<S>>>,
-    pub(super) branch: Branch<S>,
-    /// How many branches were taken at the place before it.
-    pub(super) before: usize,
+    /// A branch to take at its end, and how many were taken there before it.
+    pub(super) branch: Option<(Branch<S>, usize)>,
 }
 
 impl<S: System> Crew<S> {
@@ -104,6 +103,11 @@ impl<S: System> Crew<S> {
         // Under the lock, so that nobody is between looking and waiting.
         drop(self.desk());
         self.bell.notify_all();
+    }
+
+    /// What was offered and not taken when all stopped.
+    pub(super) fn left(&self) -> Vec<Offer<S>> {
+        self.desk().offers.drain(..).collect()
     }
 
     pub(super) fn is_stopped(&self) -> bool {

@@ -28,6 +28,7 @@
 //!
 //! What a place keeps is its state, a clone; so planting costs the steps that are planted, and not the way to them.
 
+pub(crate) mod checkpoint;
 pub(crate) mod crew;
 mod node;
 mod order;
@@ -67,6 +68,8 @@ pub(crate) struct Dpor<'a, S: System> {
     /// The branch whose step is being executed.
     taking: Option<Taking<S>>,
     tally: Tally,
+    /// Paths of an earlier search that are still to be taken up.
+    waiting: Vec<(Vec<Arc<Node<S>>>, Vec<Arc<Move<S>>>)>,
     /// Others who work on the same search.
     crew: Option<&'a Crew<S>>,
     /// Moves to make before others are asked to join.
@@ -75,6 +78,7 @@ pub(crate) struct Dpor<'a, S: System> {
 
 /// A branch on its way from a wakeup tree to the path.
 struct Taking<S: System> {
+    step: S::Step,
     /// What to do below it.
     below: Tree<S>,
     /// How many branches were taken at its node before it.
@@ -94,6 +98,7 @@ impl<'a, S: System> Dpor<'a, S> {
             steps: Vec::new(),
             taking: None,
             tally: Tally::default(),
+            waiting: Vec::new(),
             crew: None,
             alone: 0,
         }
@@ -119,6 +124,12 @@ impl<'a, S: System> Dpor<'a, S> {
             }
             drop(open);
             self.nodes.pop();
+            if self.nodes.is_empty()
+                && let Some((nodes, moves)) = self.waiting.pop()
+            {
+                self.steps = moves.iter().map(|m| m.step.clone()).collect();
+                (self.nodes, self.moves) = (nodes, moves);
+            }
         }
         None
     }
@@ -128,28 +139,35 @@ impl<'a, S: System> Dpor<'a, S> {
         let depth = self.nodes.len() - 1;
         self.moves.truncate(depth);
         self.steps.truncate(depth);
-        self.taking = Some(Taking { below: branch.below, before, noted: branch.event.is_some() });
+        let (step, noted) = (branch.step.clone(), branch.event.is_some());
+        self.taking = Some(Taking { step, below: branch.below, before, noted });
         (self.nodes[depth].state.clone(), branch.step)
     }
 
     /// Gives a branch away: the shallowest, below which most is to be expected.
-    fn share(&self, crew: &Crew<S>) {
+    fn share(&mut self, crew: &Crew<S>) {
+        if let Some((nodes, moves)) = self.waiting.pop() {
+            return crew.offer(Offer { nodes, moves, branch: None });
+        }
         for (depth, node) in self.nodes.iter().enumerate() {
             let mut open = node.open();
             if let Some((branch, before)) = open.take() {
                 drop(open);
                 let (nodes, moves) = (self.nodes[..=depth].to_vec(), self.moves[..depth].to_vec());
-                return crew.offer(Offer { nodes, moves, branch, before });
+                return crew.offer(Offer { nodes, moves, branch: Some((branch, before)) });
             }
         }
     }
 
-    /// Takes over a path and a branch at its end.
-    fn accept(&mut self, offer: Offer<S>) -> (S::State, S::Step) {
-        let Offer { nodes, moves, branch, before } = offer;
+    /// Takes over a path, and the branch at its end that comes with it.
+    fn accept(&mut self, offer: Offer<S>) -> Option<(S::State, S::Step)> {
+        let Offer { nodes, moves, branch } = offer;
         self.steps = moves.iter().map(|m| m.step.clone()).collect();
         (self.nodes, self.moves) = (nodes, moves);
-        self.follow(branch, before)
+        match branch {
+            Some((branch, before)) => Some(self.follow(branch, before)),
+            None => self.take(),
+        }
     }
 
     /// What sleeps after the last move: what slept before it or was tried before it, unless it depends on the move.
@@ -181,13 +199,14 @@ impl<S: System> Frontier<S> for Dpor<'_, S> {
         if crew.is_stopped() {
             return None;
         }
-        if let Some(next) = self.take() {
-            if crew.wants_work() {
-                self.share(crew);
-            }
-            return Some(next);
+        let mut next = self.take();
+        while next.is_none() {
+            next = self.accept(crew.wait()?);
         }
-        crew.wait().map(|offer| self.accept(offer))
+        if crew.wants_work() {
+            self.share(crew);
+        }
+        next
     }
 
     fn enter(&mut self, step: S::Step, event: S::Event) {
@@ -209,7 +228,7 @@ impl<S: System> Frontier<S> for Dpor<'_, S> {
 
     fn expand(&mut self, state: S::State, steps: &mut Vec<S::Step>) {
         self.note_disabled(steps);
-        let Taking { below, before, .. } = self.taking.take().unwrap_or_else(Taking::none);
+        let (below, before) = self.taking.take().map_or_else(Default::default, |taking| (taking.below, taking.before));
         if steps.is_empty() {
             return self.look_back();
         }
@@ -236,11 +255,5 @@ impl<S: System> Frontier<S> for Dpor<'_, S> {
 
     fn tally(&self) -> Tally {
         self.tally
-    }
-}
-
-impl<S: System> Taking<S> {
-    fn none() -> Self {
-        Taking { below: Tree::default(), before: 0, noted: true }
     }
 }
