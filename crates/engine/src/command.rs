@@ -5,6 +5,7 @@ use std::sync::Arc;
 use isolde_sql::ast::plpgsql::RaiseLevel;
 use isolde_sql::ast::{Discard, Maintenance};
 use isolde_sql::catalog::TableId;
+use isolde_sql::refused::Construct;
 use isolde_sql::typed::{OutputColumn, PreparedStatement, SessionCommand};
 use isolde_sql::{SqlError, SqlState, Type, Value, bind};
 
@@ -105,10 +106,7 @@ impl Machine<'_> {
         });
         let values = values.map_err(|stop| match stop {
             Interrupt::Error(error) => error,
-            _ => {
-                let message = "a routine in an argument of EXECUTE is not supported by the embedded engine";
-                SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message)
-            }
+            _ => SqlError::unsupported(Construct::ROUTINE_IN_AN_ARGUMENT_OF_EXECUTE),
         })?;
         self.session.frames.pop();
         self.push_statement(named.prepared.clone(), values.into());

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use isolde_sql::ast::Isolation;
+use isolde_sql::refused::Construct;
 use isolde_sql::typed::StatementKind;
 use isolde_sql::{SqlError, SqlState};
 
@@ -102,10 +103,7 @@ impl Machine<'_> {
         let place = frame.at.checked_sub(1).and_then(|at| code.instructions.get(at));
         match place {
             Some(Instruction::Run(bound, _)) if bound.statement.text == prepared.statement.text => Ok(bound.clone()),
-            _ => {
-                let message = "a routine whose code depends on definitions that have changed while it runs";
-                Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message))
-            }
+            _ => Err(SqlError::unsupported(Construct::ROUTINE_OF_CHANGED_DEFINITIONS)),
         }
     }
 

@@ -7,6 +7,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::refused::Refused;
+
 /// A half-open range of bytes in the source text that was parsed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Span {
@@ -66,8 +68,8 @@ impl Diagnostic {
     }
 
     /// A construct that PostgreSQL has and we do not.
-    pub fn unsupported(span: Span, construct: impl fmt::Display) -> Self {
-        Self::new(span, SqlState::FEATURE_NOT_SUPPORTED, format!("{construct} is not supported by the embedded engine"))
+    pub fn unsupported(span: Span, construct: impl Into<Refused>) -> Self {
+        Self::new(span, SqlState::FEATURE_NOT_SUPPORTED, construct.into().to_string())
             .hint("docs/reference.md lists the SQL that is supported")
     }
 
@@ -273,6 +275,11 @@ impl SqlError {
             constraint: None,
             about: About::default(),
         }))
+    }
+
+    /// Something that PostgreSQL has and we do not.
+    pub fn unsupported(construct: impl Into<Refused>) -> Self {
+        SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, construct.into().to_string())
     }
 
     /// The same with a DETAIL line.

@@ -22,6 +22,7 @@ pub mod catalog;
 pub mod error;
 pub mod parse;
 pub mod print;
+pub mod refused;
 pub mod typed;
 pub mod types;
 pub mod value;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use isolde_sql::ast::plpgsql::RaiseLevel;
 use isolde_sql::catalog::{Catalog, ForeignKey, Index, Table};
+use isolde_sql::refused::Construct;
 use isolde_sql::typed::{self, Change, Edit, TableEdit, Validate};
 use isolde_sql::{Row, SqlError, SqlState, Value};
 
@@ -121,10 +122,7 @@ impl Machine<'_> {
         match values {
             Ok(values) => Ok(values.into()),
             Err(Interrupt::Error(error)) => Err(error),
-            Err(_) => Err(SqlError::new(
-                SqlState::FEATURE_NOT_SUPPORTED,
-                "a user's function in a change of a table's rows is not supported by the embedded engine",
-            )),
+            Err(_) => Err(SqlError::unsupported(Construct::ROUTINE_IN_CHANGE_OF_TABLE)),
         }
     }
 

@@ -23,6 +23,7 @@ use isolde_sql::ast::TableLockMode;
 use isolde_sql::ast::plpgsql::RaiseLevel;
 use isolde_sql::builtin::Eval;
 use isolde_sql::catalog::{Catalog, Table, TableId};
+use isolde_sql::refused::Construct;
 use isolde_sql::typed::{Define, Edit, Expr, ExprKind, Truncate};
 use isolde_sql::{Row, SqlError, SqlState, Value};
 
@@ -276,9 +277,7 @@ impl Machine<'_> {
         for (_, session) in self.others() {
             let theirs = session.transaction.as_ref().and_then(|t| t.definitions.schema.as_ref());
             if theirs.is_some_and(|theirs| Catalog::merged(base, mine, &theirs.catalog).is_none()) {
-                let message = "changing a definition that another open transaction has changed is not supported by the \
-                               embedded engine";
-                return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message)
+                return Err(SqlError::unsupported(Construct::CLASHING_DEFINITIONS)
                     .hint("run it on a real server: --on postgres://..."));
             }
         }

@@ -2,6 +2,7 @@
 
 use isolde_sql::ast::TableLockMode;
 use isolde_sql::catalog::TableId;
+use isolde_sql::refused::Construct;
 use isolde_sql::{SqlError, SqlState};
 
 use super::heavy::is_weak;
@@ -55,8 +56,7 @@ impl Machine<'_> {
         if self.others().all(|(_, session)| session.transaction.is_none()) {
             return Ok(());
         }
-        let message = "a table lock that was not foreseen, while another session has an open transaction";
-        Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message).into())
+        Err(SqlError::unsupported(Construct::UNFORESEEN_TABLE_LOCK).into())
     }
 
     /// The statement at the top of the stack waits.

@@ -22,6 +22,7 @@ mod tests;
 use std::ops::ControlFlow;
 
 use isolde_sql::ast::SetOperator;
+use isolde_sql::refused::Construct;
 use isolde_sql::{Row, SqlError, SqlState, Value};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -127,9 +128,7 @@ pub(crate) fn at_most(
 }
 
 pub(crate) fn locks_where_it_cannot_wait() -> SqlError {
-    let message = "FOR UPDATE or SHARE in a subquery that reads a WITH query from further out is not supported by the \
-                   embedded engine";
-    SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message).hint("run it on a real server: --on postgres://...")
+    SqlError::unsupported(Construct::LOCKING_WITH_FROM_OUTSIDE).hint("run it on a real server: --on postgres://...")
 }
 
 /// Whether a query has a row.

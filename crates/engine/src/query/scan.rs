@@ -10,6 +10,7 @@ use std::sync::{Arc, LazyLock};
 
 use isolde_sql::builtin::{SetFunction, series};
 use isolde_sql::catalog::{RoutineId, TableId};
+use isolde_sql::refused::Construct;
 use isolde_sql::{Row, SqlError, SqlState, Value};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -570,10 +571,7 @@ const SERIES_MAX: i64 = 20_000_000;
 
 /// Start, end and step; `None` if one of them is NULL.
 fn series_bounds(args: &[Value]) -> Result<Option<(i64, i64, i64)>, SqlError> {
-    let unsupported = || {
-        let message = "generate_series over other types than integers is not supported by the embedded engine";
-        SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message)
-    };
+    let unsupported = || SqlError::unsupported(Construct::GENERATE_SERIES_OVER_THESE_TYPES);
     let mut numbers = SmallVec::<[i64; 3]>::new();
     for arg in args {
         match arg {
@@ -585,9 +583,7 @@ fn series_bounds(args: &[Value]) -> Result<Option<(i64, i64, i64)>, SqlError> {
     if let [from, to] | [from, to, 1] = numbers.as_slice()
         && to.saturating_sub(*from) >= SERIES_MAX
     {
-        let message =
-            format!("a generate_series of more than {SERIES_MAX} rows is not supported by the embedded engine");
-        return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+        return Err(SqlError::unsupported(Construct::LONG_SERIES.of(SERIES_MAX)));
     }
     match numbers.as_slice() {
         [_, _, 0] => Err(SqlError::new(SqlState::INVALID_PARAMETER_VALUE, "step size cannot equal zero")),

@@ -13,6 +13,7 @@ mod names;
 
 use imbl::OrdMap;
 use isolde_sql::ast::Isolation;
+use isolde_sql::refused::Construct;
 use isolde_sql::{SqlError, SqlState};
 use std::sync::Arc;
 
@@ -451,8 +452,7 @@ fn date_style(value: &str) -> Option<Result<String, SqlError>> {
             "dmy" | "euro" | "european" => order = "DMY",
             "ymd" => order = "YMD",
             "postgres" | "sql" | "german" => {
-                let message = format!("DateStyle {word} is not supported by the embedded engine");
-                return Some(Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message)));
+                return Some(Err(SqlError::unsupported(Construct::DATE_STYLE.of(word))));
             }
             _ => return None,
         }

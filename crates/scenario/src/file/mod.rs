@@ -30,6 +30,7 @@ use std::sync::Arc;
 
 use isolde_sql::ast::{self, Isolation, StatementKind};
 use isolde_sql::parse::{self, Fragment};
+use isolde_sql::refused::Construct;
 use isolde_sql::{Diagnostic, Span, SqlState};
 
 use self::header::{Header, ThreadHeader};
@@ -290,7 +291,7 @@ impl Reader<'_> {
             }
             _ if IGNORED_COMMANDS.contains(&name) => Ok(()),
             _ => {
-                let error = Diagnostic::unsupported(span, format_args!("psql's command \\{name}"));
+                let error = Diagnostic::unsupported(span, Construct::PSQL_COMMAND.of(name));
                 Err(error.hint("of psql's commands, \\gset, \\i and \\ir are understood"))
             }
         }
@@ -401,7 +402,7 @@ fn client_statement(
 ) -> Result<ClientStatement, Diagnostic> {
     let inside: Vec<_> = variables.iter().filter(|(v, _)| span.start <= v.start && v.start < span.end).collect();
     if let Some((identifier, _)) = inside.iter().find(|(_, quote)| *quote == Some(b'"')) {
-        let error = Diagnostic::unsupported(identifier.shifted(file.start), "a variable as an identifier");
+        let error = Diagnostic::unsupported(identifier.shifted(file.start), Construct::VARIABLE_AS_AN_IDENTIFIER);
         return Err(error.hint("write the name itself"));
     }
     let mut names: Vec<(Arc<str>, Span)> = Vec::new();

@@ -15,6 +15,7 @@ use super::{Binder, Result};
 use crate::ast::{self, AlterAction as A, ColumnAction, Ident};
 use crate::catalog::{Identity, Table, TableId, key};
 use crate::error::{Diagnostic, SqlState};
+use crate::refused::Construct;
 use crate::typed::{Change, Define, Edit, Expr, ExprKind, TableEdit, Validate};
 use crate::types::{CastLevel, Type};
 use crate::value::Value;
@@ -450,12 +451,7 @@ impl Binder<'_> {
     /// Checks and indexes that look at a column whose type has changed mean something new.
     fn rebind(&mut self, at: usize, name: &Ident, work: &mut Alteration) -> Result<()> {
         let table = work.draft.table.clone();
-        let stale = |_: Diagnostic| {
-            Diagnostic::unsupported(
-                name.span,
-                "ALTER COLUMN ... TYPE of a column whose constraints name it as it was before a RENAME",
-            )
-        };
+        let stale = |_: Diagnostic| Diagnostic::unsupported(name.span, Construct::ALTER_TYPE_AFTER_RENAME);
         for check in work.draft.table.checks.iter_mut().filter(|c| mentions(&c.expr, at)) {
             let source = check.source.clone();
             check.expr = self.check_condition(&source, &table).map_err(stale)?;

@@ -6,6 +6,7 @@ use crate::ast::{self, Ident, Subscript};
 use crate::builtin::array as functions;
 use crate::error::{Diagnostic, Span, SqlState};
 use crate::parse::{bare_query, plain_call};
+use crate::refused::Construct;
 use crate::typed::{AnyOf, Expr, ExprKind};
 use crate::types::{CastLevel, Type};
 use crate::value::Value;
@@ -104,7 +105,7 @@ impl Binder<'_> {
             let mut path = Vec::new();
             for subscript in subscripts {
                 let Subscript::At(key) = subscript else {
-                    return Err(Diagnostic::unsupported(span, "a slice of jsonb"));
+                    return Err(Diagnostic::unsupported(span, Construct::SLICE_OF_JSONB));
                 };
                 let key = self.value(key)?;
                 path.push(self.explicit(key, Type::Text, span)?);

@@ -13,6 +13,7 @@ use crate::builtin::{self, Aggregate, Builtin};
 use crate::catalog::{ReturnsDef, RoutineDef, RoutineId};
 use crate::error::{Diagnostic, Span, SqlState};
 use crate::parse::plain_call;
+use crate::refused::Construct;
 use crate::typed::{AggregateCall, Expansion, Expr, ExprKind};
 use crate::types::{Type, UserType};
 use crate::value::{EnumLabel, Value};
@@ -124,7 +125,7 @@ impl<'a> Binder<'a> {
         let name = &call.name.name.name;
         let known = builtin::overloads(name).next().is_some() || self.catalog.routines_by_name(name).next().is_some();
         if self.is_absent(&call.name) {
-            return Diagnostic::unsupported(span, format!("the function {name}"));
+            return Diagnostic::unsupported(span, Construct::FUNCTION.of(name));
         }
         if !known {
             let message = format!("function {name}({}) does not exist", if call.star { "*" } else { "" });
@@ -224,7 +225,7 @@ impl<'a> Binder<'a> {
             return Diagnostic::new(span, SqlState::WRONG_OBJECT_TYPE, message).hint(hint);
         }
         if self.is_absent(name) && wanted == Wanted::Function {
-            return Diagnostic::unsupported(span, format!("the function {}", name.name.name));
+            return Diagnostic::unsupported(span, Construct::FUNCTION.of(&name.name.name));
         }
         let message = format!("{wanted} {signature} does not exist");
         let error = Diagnostic::new(span, SqlState::UNDEFINED_FUNCTION, message);
@@ -610,7 +611,7 @@ fn routine_type(def: &RoutineDef, span: Span) -> Result<Type> {
             Err(Diagnostic::new(span, SqlState::FEATURE_NOT_SUPPORTED, message))
         }
         ReturnsDef::Row(_) => Ok(Type::Record),
-        ReturnsDef::Set(_) => Err(Diagnostic::unsupported(span, "a set-returning function outside FROM")),
+        ReturnsDef::Set(_) => Err(Diagnostic::unsupported(span, Construct::SET_FUNCTION_OUTSIDE_FROM)),
         ReturnsDef::Outs => {
             let mut outs = def.outs();
             match (outs.next(), outs.next()) {

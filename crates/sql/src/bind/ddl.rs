@@ -9,6 +9,7 @@ use crate::ast::{self, ColumnConstraintKind as K, TypeName};
 use crate::builtin;
 use crate::catalog::{Column, Generated, Identity, Index, Sequence, Table, key};
 use crate::error::{Diagnostic, Span, SqlState};
+use crate::refused::Construct;
 use crate::typed::{Change, Define, Edit, Expr, ExprKind};
 use crate::types::{CastLevel, Type, TypeKind};
 use crate::value::Value;
@@ -287,10 +288,7 @@ impl Binder<'_> {
         let same_place = draft.table.columns.len() == source.columns.len();
         if like.constraints && !source.checks.is_empty() {
             if !same_place {
-                return Err(Diagnostic::unsupported(
-                    like.table.name.span,
-                    "LIKE ... INCLUDING CONSTRAINTS behind other columns",
-                ));
+                return Err(Diagnostic::unsupported(like.table.name.span, Construct::LIKE_CONSTRAINTS_BEHIND_COLUMNS));
             }
             draft.table.checks.extend(source.checks.iter().cloned());
         }
@@ -303,8 +301,7 @@ impl Binder<'_> {
             let place = |c: &usize| draft.table.column(&source.columns[*c].name);
             let columns: Option<Vec<usize>> = index.columns.iter().map(place).collect();
             let (Some(columns), None) = (columns, &index.special) else {
-                let what = "LIKE ... INCLUDING INDEXES of a partial index or one over expressions";
-                return Err(Diagnostic::unsupported(like.table.name.span, what));
+                return Err(Diagnostic::unsupported(like.table.name.span, Construct::LIKE_SPECIAL_INDEXES));
             };
             let suffix = match (index.primary, index.constraint) {
                 (true, _) => "pkey",
@@ -343,7 +340,7 @@ impl Binder<'_> {
     /// `nextval('sequence')` as a value of the column's type.
     pub(super) fn next_value(&self, sequence: &Arc<str>, ty: Type, span: Span) -> Result<Expr> {
         let Some(nextval) = builtin::find("nextval", &[Type::Text]) else {
-            return Err(Diagnostic::unsupported(span, "a serial column"));
+            return Err(Diagnostic::unsupported(span, Construct::SERIAL_COLUMN));
         };
         let call = Expr { kind: ExprKind::Call(nextval, vec![text(sequence.clone())]), ty: nextval.returns };
         self.explicit(call, ty, span)

@@ -9,6 +9,7 @@ use super::{Binder, Result};
 use crate::ast::{self, DropObject, ObjectAction};
 use crate::catalog::{RoutineDef, RoutineId, Table, View, key};
 use crate::error::{Diagnostic, Span, SqlState};
+use crate::refused::Construct;
 use crate::typed::{Change, Define, Edit, TableEdit};
 
 impl Binder<'_> {
@@ -227,7 +228,7 @@ impl Binder<'_> {
             return Err(Diagnostic::new(create.name.span, SqlState(*b"42939"), message));
         }
         if let Some(element) = create.elements.first() {
-            return Err(Diagnostic::unsupported(element.span, "a definition inside CREATE SCHEMA"));
+            return Err(Diagnostic::unsupported(element.span, Construct::DEFINITION_INSIDE_CREATE_SCHEMA));
         }
         let edits = vec![Edit::AddSchema(name.clone())];
         Ok(Define::Change(Arc::new(Change::new("CREATE SCHEMA", edits))))
@@ -257,7 +258,7 @@ impl Binder<'_> {
                 None => None,
             },
             DropObject::Schema => return self.rename_schema(alter),
-            _ => return Err(Diagnostic::unsupported(alter.name.name.span, "this ALTER")),
+            _ => return Err(Diagnostic::unsupported(alter.name.name.span, Construct::ALTER)),
         };
         match edits {
             Some(edits) => Ok(Define::Change(Arc::new(Change::new(tag, edits)))),
@@ -363,7 +364,7 @@ impl Binder<'_> {
         let name = &alter.name.name;
         self.existing_schema(name)?;
         if let ObjectAction::RenameTo(_) = &alter.action {
-            return Err(Diagnostic::unsupported(name.span, "ALTER SCHEMA ... RENAME"));
+            return Err(Diagnostic::unsupported(name.span, Construct::ALTER_SCHEMA_RENAME));
         }
         Ok(Define::nothing("ALTER SCHEMA"))
     }

@@ -10,6 +10,7 @@ use crate::ast::{self, Ident, IsTest};
 use crate::builtin::{self, Builtin};
 use crate::catalog::ReturnsDef;
 use crate::error::{Diagnostic, Span, SqlState};
+use crate::refused::Construct;
 use crate::typed::{Expr, ExprKind, Quantified, Query, QueryBody};
 use crate::types::Type;
 use crate::value::{self, Value};
@@ -164,7 +165,7 @@ impl Binder<'_> {
         let strict = match op {
             "<" | "<=" => "<",
             ">" | ">=" => ">",
-            _ => return Err(Diagnostic::unsupported(span, format!("operator {op} between rows"))),
+            _ => return Err(Diagnostic::unsupported(span, Construct::OPERATOR_BETWEEN_ROWS.of(op))),
         };
         let mut result: Option<Expr> = None;
         for (a, b) in pairs.into_iter().rev() {
@@ -177,7 +178,7 @@ impl Binder<'_> {
                 }
             });
         }
-        result.ok_or_else(|| Diagnostic::unsupported(span, "comparing rows without fields"))
+        result.ok_or_else(|| Diagnostic::unsupported(span, Construct::COMPARING_ROWS_WITHOUT_FIELDS))
     }
 
     /// The expression as a value of the type that its domain, if it has one, restricts.
@@ -231,7 +232,7 @@ impl Binder<'_> {
         let mut args = args.into_iter();
         match (args.next(), args.next()) {
             (Some(a), Some(b)) => Ok(boolean(ExprKind::IsDistinct(Box::new(a), Box::new(b), negated))),
-            _ => Err(Diagnostic::unsupported(span, "IS DISTINCT FROM here")),
+            _ => Err(Diagnostic::unsupported(span, Construct::IS_DISTINCT_FROM_HERE)),
         }
     }
 
@@ -260,7 +261,7 @@ impl Binder<'_> {
             let types: Vec<Type> = operands.iter().map(|(e, _)| e.ty).collect();
             if common_type(&types).is_ok() {
                 let mut all = self.unify("IN", operands)?.0.into_iter();
-                let Some(first) = all.next() else { return Err(Diagnostic::unsupported(span, "IN here")) };
+                let Some(first) = all.next() else { return Err(Diagnostic::unsupported(span, Construct::IN_HERE)) };
                 return Ok(boolean(ExprKind::InList(Box::new(first), all.collect(), negated)));
             }
         }
@@ -283,7 +284,7 @@ impl Binder<'_> {
             // Rows differ if any of their fields do: the negation of equality.
             return match op {
                 "<>" => Ok(not(self.quantified_by("=", !all, left, query, span)?)),
-                _ => Err(Diagnostic::unsupported(span, format!("a row and {op} before ANY or ALL"))),
+                _ => Err(Diagnostic::unsupported(span, Construct::ROW_BEFORE_ANY.of(op))),
             };
         }
         self.quantified_by(op, all, left, query, span)

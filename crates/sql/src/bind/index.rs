@@ -9,6 +9,7 @@ use super::{Binder, Result};
 use crate::ast::{self, Deferral};
 use crate::catalog::{Index, SpecialIndex, Table};
 use crate::error::{Diagnostic, Span, SqlState};
+use crate::refused::Construct;
 use crate::typed::{Change, Define, Edit, Expr, ExprKind, TableEdit};
 
 impl Binder<'_> {
@@ -157,7 +158,7 @@ impl Binder<'_> {
             return Err(Diagnostic::new(source.span, SqlState(*b"42P17"), message));
         }
         if routine {
-            return Err(Diagnostic::unsupported(source.span, "an index that calls a user's function"));
+            return Err(Diagnostic::unsupported(source.span, Construct::INDEX_OVER_ROUTINE));
         }
         Ok(bound)
     }

@@ -4,6 +4,7 @@ use super::expr::{Operand, constant};
 use super::{Binder, Result};
 use crate::builtin::json_build::{ROW_AS_JSON, shape, takes_rows};
 use crate::error::Diagnostic;
+use crate::refused::Construct;
 use crate::typed::{Expr, ExprKind};
 use crate::types::Type;
 use crate::value::Value;
@@ -27,7 +28,7 @@ impl Binder<'_> {
             Type::Composite(_) | Type::Array(Type::Composite(_)) => shape_of(expr.ty),
             Type::Record => match self.fields_of(&expr) {
                 Some(fields) => Some(shape(fields.iter().map(|(name, ty)| (name.clone(), shape_of(*ty))))),
-                None => return Err(Diagnostic::unsupported(span, "JSON of a record whose fields are not known")),
+                None => return Err(Diagnostic::unsupported(span, Construct::JSON_OF_UNKNOWN_FIELDS)),
             },
             _ => return Ok(expr),
         };

@@ -47,6 +47,7 @@ use std::sync::Arc;
 use crate::ast::{self, StatementKind as S};
 use crate::catalog::{Catalog, RoutineDef, Table, Trigger};
 use crate::error::Diagnostic;
+use crate::refused::Construct;
 use crate::typed::{self, CursorCommand, StatementKind, Transaction};
 use crate::types::Type;
 use call::Wanted;
@@ -220,7 +221,7 @@ impl Binder<'_> {
                 }
                 Ok(StatementKind::Call(id, call::routine_args(def, &sources, &args)))
             }
-            _ => Err(Diagnostic::unsupported(span, "CALL of a builtin function")),
+            _ => Err(Diagnostic::unsupported(span, Construct::CALL_OF_A_BUILTIN_FUNCTION)),
         }
     }
 }

@@ -18,6 +18,7 @@ use crate::ast::plpgsql::{self as pl, DeclarationKind, Target};
 use crate::ast::{self, Ident, ParamMode, Subscript};
 use crate::catalog::RoutineDef;
 use crate::error::{Diagnostic, Span, SqlState};
+use crate::refused::Construct;
 use crate::typed::{
     Expr, ExprKind, FieldRef, Handler, Into, OutputColumn, Place, Statement, StatementKind, Stmt, StmtKind,
     Transaction, Variable,
@@ -649,7 +650,7 @@ impl<'a> Code<'a> {
         }
         for (target, item) in items {
             if &**item != "ROW_COUNT" {
-                return Err(Diagnostic::unsupported(span, format!("GET DIAGNOSTICS {item}")));
+                return Err(Diagnostic::unsupported(span, Construct::DIAGNOSTICS_ITEM.of(item)));
             }
             let place = self.place(target)?;
             code.push(Stmt { kind: StmtKind::RowCount(place), span });

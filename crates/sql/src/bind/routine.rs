@@ -12,6 +12,7 @@ use super::{Binder, Result, text};
 use crate::ast::{self, ParamMode, Returns, RoutineBody};
 use crate::catalog::{Catalog, ParamDef, ReturnsDef, RoutineDef};
 use crate::error::{Diagnostic, Span, SqlState};
+use crate::refused::Construct;
 use crate::typed::{
     Define, Expr, ExprKind, Into, OutputColumn, Place, QueryBody, Routine, RoutineReturns, Statement, StatementKind,
     Stmt, StmtKind,
@@ -311,7 +312,7 @@ impl Binder<'_> {
                         }
                         "trigger" => return Ok(ReturnsDef::Trigger),
                         "event_trigger" => {
-                            return Err(Diagnostic::unsupported(name.name.span, "an event trigger function"));
+                            return Err(Diagnostic::unsupported(name.name.span, Construct::EVENT_TRIGGER_FUNCTION));
                         }
                         _ => {}
                     }

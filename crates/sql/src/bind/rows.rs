@@ -9,6 +9,7 @@ use crate::ast::{self, Alias, FromFunction};
 use crate::builtin::{self, SetFunction};
 use crate::catalog::{ReturnsDef, RoutineDef};
 use crate::error::{Diagnostic, Span, SqlState};
+use crate::refused::Construct;
 use crate::typed::{Expansion, Expr, ExprKind, Rel, RelSource, RowsPart};
 use crate::types::Type;
 
@@ -33,14 +34,14 @@ impl Binder<'_> {
         };
         match rel.source {
             RelSource::Function(function, args) => self.expanded(Expansion::Function(function, args), ty, span),
-            _ => Err(Diagnostic::unsupported(span, "this function outside FROM")),
+            _ => Err(Diagnostic::unsupported(span, Construct::FUNCTION_OUTSIDE_FROM)),
         }
     }
 
     /// A function that yields rows, outside FROM.
     pub(super) fn expanded(&mut self, expansion: Expansion, ty: Type, span: Span) -> Result<Expr> {
         let Some(level) = self.levels.last_mut() else {
-            return Err(Diagnostic::unsupported(span, "a set-returning function in an expression of PL/pgSQL"));
+            return Err(Diagnostic::unsupported(span, Construct::SET_FUNCTION_IN_PLPGSQL));
         };
         if let Some(clause) = level.clause.or(level.windowless) {
             let message = match clause {
@@ -54,7 +55,7 @@ impl Binder<'_> {
         let mut nested = false;
         args.iter().for_each(|arg| arg.walk(0, &mut |e, _| nested |= matches!(e.kind, ExprKind::Expanded(_))));
         if nested {
-            return Err(Diagnostic::unsupported(span, "a set-returning function inside another"));
+            return Err(Diagnostic::unsupported(span, Construct::SET_FUNCTION_INSIDE_ANOTHER));
         }
         level.expansions.push(expansion);
         Ok(Expr { kind: ExprKind::Expanded(level.expansions.len() - 1), ty })

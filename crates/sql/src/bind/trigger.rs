@@ -15,6 +15,7 @@ use super::{Binder, Result};
 use crate::ast::{self, RoutineBody, TriggerEvent, TriggerTiming};
 use crate::catalog::{Catalog, ReturnsDef, Table, Trigger, View};
 use crate::error::{Diagnostic, Span, SqlState};
+use crate::refused::Construct;
 use crate::typed::{Change, Define, Edit, Expr, ExprKind, Rel, RelSource, Routine, RoutineReturns};
 use crate::types::Type;
 
@@ -40,7 +41,7 @@ pub const TRIGGER_VARIABLES: [(&str, Type); 14] = [
 pub(super) fn bind(catalog: &Catalog, table: &Table, trigger: &Trigger) -> Result<Routine> {
     let def = catalog.routine(trigger.function);
     let RoutineBody::PlPgSql(body) = &def.body else {
-        return Err(Diagnostic::unsupported(def.span, "a trigger function in SQL"));
+        return Err(Diagnostic::unsupported(def.span, Construct::TRIGGER_FUNCTION_IN_SQL));
     };
     let mut frame = Frame { late: true, ..Frame::default() };
     let mut names = Namespace { label: Some(def.name.clone()), ..Namespace::default() };

@@ -7,6 +7,7 @@ use super::{Binder, Result};
 use crate::ast::{self, AlterTypeAction, ColumnConstraintKind as K, CreateTypeKind, DropObject, LabelPlace};
 use crate::builtin::SetFunction;
 use crate::error::{Diagnostic, Span, SqlState};
+use crate::refused::Construct;
 use crate::typed::{Define, Rel, RelSource};
 use crate::types::{DomainCheck, Type, TypeDef, TypeKind, UserType};
 use crate::value::EnumLabel;
@@ -70,7 +71,7 @@ impl Binder<'_> {
                     let check = constraint.name.as_ref().map_or_else(made_up, |n| n.name.clone());
                     checks.push(DomainCheck { name: check, expr: self.domain_check(base, expr)? });
                 }
-                _ => return Err(Diagnostic::unsupported(constraint.span, "this constraint of a domain")),
+                _ => return Err(Diagnostic::unsupported(constraint.span, Construct::CONSTRAINT_OF_A_DOMAIN)),
             }
         }
         checks.sort_by(|a, b| a.name.cmp(&b.name));
@@ -166,7 +167,7 @@ impl Binder<'_> {
             }
             if self.catalog.type_is_used(ty) {
                 if drop.cascade {
-                    return Err(Diagnostic::unsupported(span, "DROP TYPE ... CASCADE of a type in use"));
+                    return Err(Diagnostic::unsupported(span, Construct::DROP_TYPE_IN_USE));
                 }
                 let message = format!("cannot drop type {shown} because other objects depend on it");
                 return Err(Diagnostic::new(span, SqlState(*b"2BP01"), message)

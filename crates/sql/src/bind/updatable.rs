@@ -14,6 +14,7 @@ use super::{Binder, Result};
 use crate::ast::{self, CheckOption, Ident, TriggerTiming};
 use crate::catalog::{Catalog, Table, TableId, Trigger, View};
 use crate::error::{Diagnostic, SqlState};
+use crate::refused::Construct;
 use crate::typed::{Expr, ExprKind, Query, QueryBody, RelSource, Select, ViewCheck};
 use crate::types::Type;
 
@@ -65,7 +66,7 @@ impl<'a> Binder<'a> {
         }
         if has_instead_below(self.catalog, view, verb) {
             let span = name.name.span;
-            return Err(Diagnostic::unsupported(span, "writing through a view to one with INSTEAD OF triggers"));
+            return Err(Diagnostic::unsupported(span, Construct::WRITING_THROUGH_TO_INSTEAD_OF));
         }
         let base = base(self.catalog, view).map_err(|reason| {
             let (what, hint) = match verb {

@@ -9,6 +9,7 @@ use super::{Binder, Result};
 use crate::ast::{self, Ident};
 use crate::catalog::{Catalog, Column, View, key};
 use crate::error::{Diagnostic, Span, SqlState};
+use crate::refused::Construct;
 use crate::typed::{Change, Define, Edit, Fill, Query, Rel, RelSource};
 use crate::types::Type;
 
@@ -135,9 +136,8 @@ impl<'a> Binder<'a> {
 fn rebind_users(catalog: &mut Catalog, changed: &Arc<str>, span: Span, edits: &mut Vec<Edit>) -> Result<()> {
     let users: Vec<Arc<View>> = catalog.views().filter(|v| v.uses.contains(changed)).cloned().collect();
     for user in users {
-        let (query, uses) = bind_alone(catalog, &user.source.query).map_err(|_| {
-            Diagnostic::unsupported(span, "CREATE OR REPLACE VIEW under a view that names what was renamed since")
-        })?;
+        let (query, uses) = bind_alone(catalog, &user.source.query)
+            .map_err(|_| Diagnostic::unsupported(span, Construct::REPLACE_VIEW_AFTER_RENAME))?;
         let view = View { query: Arc::new(query), uses, ..(*user).clone() };
         catalog.add_view(view.clone());
         edits.push(Edit::View(Box::new(view)));

@@ -6,6 +6,7 @@ use super::args::{Args, Result, error};
 use super::list::{f, nullable};
 use super::{Builtin, SetBuiltin};
 use crate::error::{SqlError, SqlState};
+use crate::refused::Construct;
 use crate::types::Type::{self, *};
 use crate::value::array::DIMENSIONS_MAX;
 use crate::value::{Array as Elements, Json, Row, Value, json};
@@ -230,8 +231,7 @@ fn assign_slice(args: &[Value]) -> Result {
     let Some(source) = optional(args, 1)? else { return Ok(args.any(0)?.clone()) };
     let mut changed = optional(args, 0)?.cloned().unwrap_or_default();
     let [from, to] = bounds[..] else {
-        let message = "assignment to a slice of several dimensions is not supported by the embedded engine";
-        return error(SqlState::FEATURE_NOT_SUPPORTED, message);
+        return Err(SqlError::unsupported(Construct::ASSIGNMENT_TO_A_SLICE_OF_SEVERAL_DIMENSIONS));
     };
     if changed.dims.is_empty() {
         changed.dims.push((0, i32::try_from(from.max(i32::MIN.into())).map_err(|_| out_of_range())?));

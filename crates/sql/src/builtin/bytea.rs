@@ -9,6 +9,7 @@ use super::args::{Args, Result, error};
 use super::like;
 use super::list::f;
 use crate::error::{SqlError, SqlState};
+use crate::refused::Construct;
 use crate::types::Type::*;
 use crate::value::Value;
 use crate::value::bytea::{from_escapes, from_hex};
@@ -180,10 +181,7 @@ fn from_base64(text: &str) -> Result<Vec<u8>> {
 fn is_utf8(name: &str) -> Result<()> {
     match name.to_ascii_lowercase().replace(['-', '_'], "").as_str() {
         "utf8" | "unicode" | "sqlascii" => Ok(()),
-        _ => error(
-            SqlState::FEATURE_NOT_SUPPORTED,
-            format!("the encoding {name} is not supported by the embedded engine"),
-        ),
+        _ => Err(SqlError::unsupported(Construct::ENCODING.of(name))),
     }
 }
 

@@ -6,6 +6,7 @@ use bigdecimal::BigDecimal;
 
 use super::args::{Args, Result};
 use crate::error::{SqlError, SqlState};
+use crate::refused::Construct;
 use crate::types::Type;
 use crate::value::calendar::{Civil, DAY, HOUR, MINUTE, SECOND, UNIX_EPOCH_DAYS, check_timestamp, split};
 use crate::value::{Interval, Value, date_to_timestamp, numeric};
@@ -319,6 +320,5 @@ fn unsupported(name: &str, ty: Type) -> SqlError {
 }
 
 fn infinite(ty: Type) -> SqlError {
-    let message = format!("a field of an infinite {ty} is not supported by the embedded engine");
-    SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message)
+    SqlError::unsupported(Construct::FIELD_OF_INFINITY.of(ty))
 }

@@ -6,6 +6,7 @@
 //! lookbehind and references back, is refused.
 
 use crate::error::{SqlError, SqlState};
+use crate::refused::Construct;
 
 type Result<T> = std::result::Result<T, SqlError>;
 
@@ -36,11 +37,6 @@ pub(super) fn invalid(what: &str) -> SqlError {
     SqlError::new(SqlState(*b"2201B"), format!("invalid regular expression: {what}"))
 }
 
-fn unsupported(what: &str) -> SqlError {
-    let message = format!("{what} in a regular expression is not supported by the embedded engine");
-    SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message)
-}
-
 /// Translates a pattern.
 pub(super) fn translate(pattern: &str, mut flags: Flags) -> Result<Translated> {
     let mut rest = pattern;
@@ -62,7 +58,9 @@ pub(super) fn translate(pattern: &str, mut flags: Flags) -> Result<Translated> {
                 'x' => flags.expanded = true,
                 't' => flags.expanded = false,
                 'q' => flags.literal = true,
-                'e' | 'b' | 'p' | 'w' => return Err(unsupported("this embedded option")),
+                'e' | 'b' | 'p' | 'w' => {
+                    return Err(SqlError::unsupported(Construct::EMBEDDED_OPTION_IN_A_REGULAR_EXPRESSION));
+                }
                 _ => return Err(invalid("invalid embedded option")),
             }
         }
@@ -130,7 +128,7 @@ impl Translator {
     /// Branches up to a closing parenthesis or the end. Several are always greedy.
     fn alternatives(&mut self, depth: usize) -> Result<Option<Greed>> {
         if depth > 100 {
-            return Err(unsupported("so deep a nesting"));
+            return Err(SqlError::unsupported(Construct::SO_DEEP_A_NESTING_IN_A_REGULAR_EXPRESSION));
         }
         let mut greed = self.branch(depth)?;
         while self.eat("|") {
@@ -204,9 +202,9 @@ impl Translator {
         if self.eat("?:") {
             self.out.push_str("(?:");
         } else if self.eat("?=") || self.eat("?!") {
-            return Err(unsupported("lookahead"));
+            return Err(SqlError::unsupported(Construct::LOOKAHEAD_IN_A_REGULAR_EXPRESSION));
         } else if self.eat("?<") {
-            return Err(unsupported("lookbehind"));
+            return Err(SqlError::unsupported(Construct::LOOKBEHIND_IN_A_REGULAR_EXPRESSION));
         } else if self.peek() == Some('?') {
             return Err(invalid("quantifier operand invalid"));
         } else {
@@ -291,7 +289,7 @@ impl Translator {
             'W' => self.out.push_str("[^0-9A-Za-z_]"),
             's' => self.out.push_str("[ \\t\\n\\r\\x0b\\x0c]"),
             'S' => self.out.push_str("[^ \\t\\n\\r\\x0b\\x0c]"),
-            '1'..='9' => return Err(unsupported("a back reference")),
+            '1'..='9' => return Err(SqlError::unsupported(Construct::BACK_REFERENCE_IN_A_REGULAR_EXPRESSION)),
             c => {
                 let c = self.character(c)?;
                 literal(&mut self.out, c);
@@ -363,7 +361,9 @@ impl Translator {
             match c {
                 ']' if !first => break,
                 '[' if self.eat(":") => self.class()?,
-                '[' if matches!(self.peek(), Some('.' | '=')) => return Err(unsupported("a collating element")),
+                '[' if matches!(self.peek(), Some('.' | '=')) => {
+                    return Err(SqlError::unsupported(Construct::COLLATING_ELEMENT_IN_A_REGULAR_EXPRESSION));
+                }
                 _ => self.range(c)?,
             }
             first = false;

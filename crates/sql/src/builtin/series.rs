@@ -3,6 +3,7 @@
 use super::args::{Result, error};
 use super::time::shifted;
 use crate::error::{SqlError, SqlState};
+use crate::refused::Construct;
 use crate::value::{Interval, Value, numeric};
 
 /// More rows than anybody waits for.
@@ -20,10 +21,7 @@ pub fn series(args: &[Value]) -> Result<Vec<Value>> {
         [Value::Timestamptz(from), Value::Timestamptz(to), Value::Interval(step)] => {
             Ok(moments(*from, *to, *step)?.into_iter().map(Value::Timestamptz).collect())
         }
-        _ => error(
-            SqlState::FEATURE_NOT_SUPPORTED,
-            "generate_series over these types is not supported by the embedded engine",
-        ),
+        _ => Err(SqlError::unsupported(Construct::GENERATE_SERIES_OVER_THESE_TYPES)),
     }
 }
 
@@ -32,8 +30,7 @@ fn zero_step<T>() -> Result<T> {
 }
 
 fn too_many() -> SqlError {
-    let message = format!("a series of more than {ROWS_MAX} rows is not supported by the embedded engine");
-    SqlError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, message)
+    SqlError::unsupported(Construct::LONG_SERIES.of(ROWS_MAX))
 }
 
 fn numbers(

@@ -7,6 +7,7 @@ use super::Builtin;
 use super::args::{Args, Result, error};
 use super::list::f;
 use crate::error::{SqlError, SqlState};
+use crate::refused::Construct;
 use crate::types::Type::*;
 use crate::value::calendar::{Civil, DAY, HOUR, MINUTE, SECOND, check_date, check_timestamp, split};
 use crate::value::{Interval as Span, Value};
@@ -358,8 +359,7 @@ impl Read {
             "TZM" => self.zone += if self.zone < 0 { -n } else { n } * MINUTE,
             "D" | "W" | "WW" | "Q" => {}
             _ => {
-                let message = format!("the pattern \"{pattern}\" in to_date is not supported by the embedded engine");
-                return error(SqlState::FEATURE_NOT_SUPPORTED, message);
+                return Err(SqlError::unsupported(Construct::TO_DATE_PATTERN.of(pattern)));
             }
         }
         Ok(&rest[usize::from(sign) + taken..])

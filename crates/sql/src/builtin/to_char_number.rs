@@ -8,7 +8,8 @@ use bigdecimal::BigDecimal;
 use super::Builtin;
 use super::args::{Args, Result, error};
 use super::list::f;
-use crate::error::SqlState;
+use crate::error::{SqlError, SqlState};
+use crate::refused::Construct;
 use crate::types::Type::{self, *};
 use crate::value::{Value, numeric};
 
@@ -46,8 +47,7 @@ struct Template {
 }
 
 fn unsupported<T>(what: &str) -> Result<T> {
-    let message = format!("\"{what}\" in the template of a number is not supported by the embedded engine");
-    error(SqlState::FEATURE_NOT_SUPPORTED, message)
+    Err(SqlError::unsupported(Construct::NUMBER_TEMPLATE.of(what)))
 }
 
 fn template(text: &str) -> Result<Template> {

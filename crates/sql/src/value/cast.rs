@@ -10,6 +10,7 @@ use super::calendar::{self, DAY};
 use super::parse_time::{self, parse_interval};
 use super::{TimeTz, Value, display::text_of, numeric};
 use crate::error::{SqlError, SqlState};
+use crate::refused::Construct;
 use crate::types::{Type, UserType};
 
 type Result<T = Value> = std::result::Result<T, SqlError>;
@@ -385,8 +386,7 @@ fn out_of_float_range(text: &str) -> SqlError {
 }
 
 fn not_a_number() -> SqlError {
-    let message = "NaN and infinity of type numeric are not supported by the embedded engine";
-    SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message)
+    SqlError::unsupported(Construct::NAN_OR_INFINITY_OF_TYPE_NUMERIC)
 }
 
 /// Midnight of a day.

@@ -9,6 +9,7 @@ use super::TimeTz;
 use super::calendar::{self, Civil, DAY, HOUR, MINUTE, SECOND, UNIX_EPOCH_DAYS};
 use super::zone::Zone;
 use crate::error::{SqlError, SqlState};
+use crate::refused::Construct;
 
 pub(super) use super::parse_interval::parse_interval;
 
@@ -53,10 +54,7 @@ impl Problem {
                 let name = lower.split_ascii_whitespace().find(|w| w.contains('/')).unwrap_or("");
                 SqlError::new(SqlState::INVALID_PARAMETER_VALUE, format!("time zone \"{name}\" not recognized"))
             }
-            Problem::Unsupported => SqlError::new(
-                SqlState::FEATURE_NOT_SUPPORTED,
-                format!("the {ty} \"{text}\" is not supported by the embedded engine"),
-            ),
+            Problem::Unsupported => SqlError::unsupported(Construct::MOMENT.of(format_args!("{ty} \"{text}\""))),
         }
     }
 }

@@ -9,10 +9,11 @@ use crate::ast::{
     AlterAction, AlterObject, AlterTable, ColumnAction, ColumnDef, DropObject, Ident, IdentityDef, ObjectAction,
     QualifiedName, SequenceOptions, StatementKind,
 };
+use crate::refused::Construct;
 
 impl Lower {
     pub(super) fn alter_table(&self, alter: &cst::AlterTable) -> Result<StatementKind> {
-        self.refuse(alter.all_in_tablespace(), "ALTER TABLE ALL IN TABLESPACE")?;
+        self.refuse(alter.all_in_tablespace(), Construct::ALTER_TABLE_ALL_IN_TABLESPACE)?;
         let table = self.table_relation(&self.need(alter.table_relation_name(), alter)?)?;
         if let (Some(only), None) = (alter.actions().next(), alter.actions().nth(1))
             && let Some(switch) = self.switch_triggers(&table, &only)?
@@ -80,7 +81,7 @@ impl Lower {
             | A::EnableRls(_)
             | A::DisableRls(_)
             | A::NoForceRls(_) => AlterAction::Ignored,
-            other => return Err(self.unsupported(other, &format!("ALTER TABLE ... {}", words(other.syntax().kind())))),
+            other => return Err(self.unsupported(other, Construct::ALTER_TABLE.of(words(other.syntax().kind())))),
         })
     }
 
@@ -144,8 +145,8 @@ impl Lower {
             | O::SetOptionsList(_)
             | O::ResetOptions(_) => ColumnAction::Ignored,
             other => {
-                let what = format!("ALTER COLUMN ... {}", words(other.syntax().kind()));
-                return Err(self.unsupported(other, &what));
+                let what = Construct::ALTER_COLUMN.of(words(other.syntax().kind()));
+                return Err(self.unsupported(other, what));
             }
         })
     }
@@ -166,14 +167,14 @@ impl Lower {
     }
 
     pub(super) fn alter_index(&self, alter: &cst::AlterIndex) -> Result<StatementKind> {
-        self.refuse(alter.all_in_tablespace(), "ALTER INDEX ALL IN TABLESPACE")?;
+        self.refuse(alter.all_in_tablespace(), Construct::ALTER_INDEX_ALL_IN_TABLESPACE)?;
         let name = self.name(&self.need(alter.index_ref(), alter)?)?;
         let action = match self.need(alter.action(), alter)? {
             cst::AlterIndexAction::IndexRenameTo(to) => {
                 ObjectAction::RenameTo(self.name(&self.need(to.index(), &to)?)?.name)
             }
             cst::AlterIndexAction::AttachIndexPartition(attach) => {
-                return Err(self.unsupported(&attach, "ALTER INDEX ... ATTACH PARTITION"));
+                return Err(self.unsupported(&attach, Construct::ALTER_INDEX_ATTACH_PARTITION));
             }
             _ => ObjectAction::Ignored,
         };
@@ -192,7 +193,7 @@ impl Lower {
                 ObjectAction::RenameColumn(from, to)
             }
             cst::AlterViewAction::AlterViewColumn(column) => {
-                return Err(self.unsupported(&column, "ALTER VIEW ... ALTER COLUMN"));
+                return Err(self.unsupported(&column, Construct::ALTER_VIEW_ALTER_COLUMN));
             }
             cst::AlterViewAction::OwnerTo(_)
             | cst::AlterViewAction::SetOptions(_)
@@ -202,7 +203,7 @@ impl Lower {
     }
 
     pub(super) fn alter_materialized_view(&self, alter: &cst::AlterMaterializedView) -> Result<StatementKind> {
-        self.refuse(alter.all_in_tablespace(), "ALTER MATERIALIZED VIEW ALL IN TABLESPACE")?;
+        self.refuse(alter.all_in_tablespace(), Construct::ALTER_MATERIALIZED_VIEW_ALL_IN_TABLESPACE)?;
         let name = self.name(&self.need(alter.view_ref(), alter)?)?;
         let mut action = ObjectAction::Ignored;
         for part in alter.action() {
@@ -219,7 +220,7 @@ impl Lower {
                     AlterAction::RenameTo(to) => ObjectAction::RenameTo(to),
                     AlterAction::SetSchema(schema) => ObjectAction::SetSchema(schema),
                     AlterAction::RenameColumn(from, to) => ObjectAction::RenameColumn(from, to),
-                    _ => return Err(self.unsupported(&part, "this change of a materialized view")),
+                    _ => return Err(self.unsupported(&part, Construct::CHANGE_OF_A_MATERIALIZED_VIEW)),
                 },
                 A::DependsOnExtension(_) | A::NoDependsOnExtension(_) => continue,
             };

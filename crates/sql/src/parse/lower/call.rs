@@ -7,6 +7,7 @@ use super::operators::runs;
 use super::{Lower, Result, child, words};
 use crate::ast::{Call, Expr, ExprKind, Ident, QualifiedName};
 use crate::error::{Diagnostic, Span};
+use crate::refused::Construct;
 
 /// A call with positional arguments only.
 pub(crate) fn plain(name: Ident, args: Vec<Expr>) -> ExprKind {
@@ -28,13 +29,13 @@ impl Lower {
     /// Any call.
     pub(super) fn call(&self, call: &cst::CallExpr) -> Result<Expr> {
         let span = self.span(call.syntax());
-        self.refuse(call.null_treatment(), "IGNORE NULLS")?;
+        self.refuse(call.null_treatment(), Construct::IGNORE_NULLS)?;
         let kind = match call.arg_list() {
             Some(args) => self.ordinary(call, &args)?,
             None => {
-                self.refuse(call.filter_clause(), "FILTER here")?;
-                self.refuse(call.over_clause(), "OVER here")?;
-                self.refuse(call.within_clause(), "WITHIN GROUP here")?;
+                self.refuse(call.filter_clause(), Construct::FILTER_HERE)?;
+                self.refuse(call.over_clause(), Construct::OVER_HERE)?;
+                self.refuse(call.within_clause(), Construct::WITHIN_GROUP_HERE)?;
                 self.special(call)?
             }
         };
@@ -71,7 +72,7 @@ impl Lower {
     }
 
     fn argument(&self, arg: &cst::Arg, call: &mut Call) -> Result<()> {
-        self.refuse_token(arg.variadic_token(), "VARIADIC")?;
+        self.refuse_token(arg.variadic_token(), Construct::VARIADIC)?;
         if let Some(named) = child::<cst::NamedArg>(arg) {
             let name = self.ident(&self.need(named.name(), &named)?);
             call.named.push((name, self.sole(&named)?));
@@ -96,7 +97,7 @@ impl Lower {
         let schema = path.pop().filter(|s| &*s.name != "public");
         match path.pop() {
             None => Ok(QualifiedName { schema, name }),
-            Some(_) => Err(Diagnostic::unsupported(span, "a reference to another database")),
+            Some(_) => Err(Diagnostic::unsupported(span, Construct::OTHER_DATABASE)),
         }
     }
 
@@ -135,7 +136,7 @@ impl Lower {
         }
         if let Some(f) = call.overlay_fn() {
             let args = self.need(f.overlay_args(), &f)?;
-            self.refuse(child::<cst::NamedArg>(&args), "a named argument here")?;
+            self.refuse(child::<cst::NamedArg>(&args), Construct::NAMED_ARGUMENT_HERE)?;
             return self.keyword_call(&f, "overlay", self.exprs(&args)?);
         }
         let inner = self.need(call.syntax().first_child(), call)?;
@@ -144,7 +145,7 @@ impl Lower {
             K::ANY_FN | K::SOME_FN | K::ALL_FN => {
                 Err(Diagnostic::syntax(span, "ANY and ALL need an operator before them"))
             }
-            kind => Err(Diagnostic::unsupported(span, words(kind).trim_end_matches(" FN"))),
+            kind => Err(Diagnostic::unsupported(span, Construct::OTHER.of(words(kind).trim_end_matches(" FN")))),
         }
     }
 
@@ -176,7 +177,7 @@ impl Lower {
                 values.insert(1, Expr { kind: ExprKind::Integer(1), span });
             }
             cst::SubstringArgs::SubstringForFrom(_) => values.swap(1, 2),
-            _ => self.refuse(child::<cst::NamedArg>(&args), "a named argument here")?,
+            _ => self.refuse(child::<cst::NamedArg>(&args), Construct::NAMED_ARGUMENT_HERE)?,
         }
         self.keyword_call(f, "substring", values)
     }

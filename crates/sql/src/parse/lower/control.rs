@@ -5,6 +5,7 @@ use squawk_syntax::ast::{self as cst, AstNode};
 use super::{Lower, Result};
 use crate::ast::{Ident, Isolation, SessionCommand, Set, StatementKind, TransactionModes};
 use crate::error::Diagnostic;
+use crate::refused::Construct;
 
 impl Lower {
     /// `ISOLATION LEVEL ..., READ ONLY, DEFERRABLE`.
@@ -47,7 +48,7 @@ impl Lower {
     }
 
     pub(super) fn set_transaction(&self, set: &cst::SetTransaction) -> Result<StatementKind> {
-        self.refuse(set.transaction_snapshot(), "SET TRANSACTION SNAPSHOT")?;
+        self.refuse(set.transaction_snapshot(), Construct::SET_TRANSACTION_SNAPSHOT)?;
         if let Some(session) = set.session_characteristics() {
             return Ok(StatementKind::SetSessionCharacteristics(self.modes(session.transaction_mode_list())?));
         }
@@ -62,7 +63,7 @@ impl Lower {
                 let name = self.setting(&self.need(config.config_parameter_ref(), &config)?);
                 let value = match self.need(config.config_assignment(), &config)? {
                     cst::ConfigAssignment::FromCurrent(from) => {
-                        return Err(self.unsupported(&from, "SET ... FROM CURRENT"));
+                        return Err(self.unsupported(&from, Construct::SET_FROM_CURRENT));
                     }
                     cst::ConfigAssignment::ToConfigValue(to) if to.default_token().is_some() => None,
                     cst::ConfigAssignment::ToConfigValue(to) => Some(self.setting_value(&to)?),
@@ -70,7 +71,7 @@ impl Lower {
                 (name, value)
             }
             cst::SetTarget::SetTimeZone(zone) => {
-                self.refuse(super::child::<cst::CastExpr>(&zone), "SET TIME ZONE INTERVAL")?;
+                self.refuse(super::child::<cst::CastExpr>(&zone), Construct::SET_TIME_ZONE_INTERVAL)?;
                 let span = self.span(zone.syntax());
                 let value = super::child::<cst::ConfigValue>(&zone).map(|v| self.one_value(&v)).transpose()?;
                 (Ident { name: "timezone".into(), span }, value)
@@ -80,7 +81,7 @@ impl Lower {
                 let value = self.string(&self.need(schema.literal(), &schema)?)?;
                 (Ident { name: "search_path".into(), span }, Some(value))
             }
-            other => return Err(self.unsupported(&other, &super::words(other.syntax().kind()))),
+            other => return Err(self.unsupported(&other, Construct::OTHER.of(super::words(other.syntax().kind())))),
         };
         Ok(StatementKind::Set(Set { local, name, value: value.map(Into::into) }))
     }

@@ -10,20 +10,21 @@ use squawk_syntax::ast::{self as cst, AstNode};
 use super::{Lower, Result};
 use crate::ast::{Copy, CopyFormat};
 use crate::error::{Diagnostic, Span, SqlState};
+use crate::refused::Construct;
 
 impl Lower {
     pub(super) fn copy(&self, copy: &cst::Copy) -> Result<Copy> {
-        self.refuse(copy.copy_query(), "COPY of a query")?;
-        self.refuse(copy.where_clause(), "COPY ... WHERE")?;
+        self.refuse(copy.copy_query(), Construct::COPY_OF_A_QUERY)?;
+        self.refuse(copy.where_clause(), Construct::COPY_WHERE)?;
         match self.need(copy.copy_direction(), copy)? {
             cst::CopyDirection::CopyFrom(from) => match from.copy_source() {
                 Some(cst::CopySource::CopyStdin(_)) => {}
-                _ => return Err(self.unsupported(&from, "COPY from a file").hint("use COPY ... FROM stdin")),
+                _ => return Err(self.unsupported(&from, Construct::COPY_FROM_A_FILE).hint("use COPY ... FROM stdin")),
             },
-            cst::CopyDirection::CopyTo(to) => return Err(self.unsupported(&to, "COPY ... TO")),
+            cst::CopyDirection::CopyTo(to) => return Err(self.unsupported(&to, Construct::COPY_TO)),
         }
         let table = self.need(copy.copy_table(), copy)?;
-        self.refuse_token(table.binary_token(), "COPY BINARY")?;
+        self.refuse_token(table.binary_token(), Construct::COPY_BINARY)?;
         Ok(Copy {
             table: self.name(&self.need(table.table_name_ref(), &table)?)?,
             columns: self.column_refs(&table),
@@ -74,7 +75,7 @@ impl Lower {
                 "encoding" | "freeze" => {}
                 other => {
                     let span = self.span(&node);
-                    return Err(Diagnostic::unsupported(span, format_args!("COPY with option {other}")));
+                    return Err(Diagnostic::unsupported(span, Construct::COPY_OPTION.of(other)));
                 }
             }
         }

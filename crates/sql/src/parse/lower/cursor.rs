@@ -5,10 +5,11 @@ use squawk_syntax::ast::{self as cst, AstNode};
 use super::{Lower, Result};
 use crate::ast::{DeclareCursor, Fetch, FetchDirection, Ident};
 use crate::error::Diagnostic;
+use crate::refused::Construct;
 
 impl Lower {
     pub(super) fn declare_cursor(&self, declare: &cst::Declare) -> Result<DeclareCursor> {
-        self.refuse_token(declare.binary_token(), "a BINARY cursor")?;
+        self.refuse_token(declare.binary_token(), Construct::BINARY_CURSOR)?;
         let query = self.query(&self.need(declare.query(), declare)?)?;
         Ok(DeclareCursor {
             name: self.ident(&self.need(declare.cursor(), declare)?),

@@ -11,15 +11,16 @@ use crate::ast::{
     IdentityDef, LikeClause, References, ReferentialAction, TableConstraint, TableConstraintKind,
 };
 use crate::error::Diagnostic;
+use crate::refused::Construct;
 
 impl Lower {
     pub(super) fn create_table(&self, create: &cst::CreateTable) -> Result<CreateTable> {
         let temporary = matches!(create.persistence(), Some(cst::Persistence::Temp(_)));
-        self.refuse(create.inherits(), "INHERITS")?;
-        self.refuse(create.of_type(), "CREATE TABLE ... OF type")?;
+        self.refuse(create.inherits(), Construct::INHERITS)?;
+        self.refuse(create.of_type(), Construct::CREATE_TABLE_OF_TYPE)?;
         self.on_commit(create.on_commit())?;
-        self.refuse(create.partition_by(), "PARTITION BY")?;
-        self.refuse(create.partition_of(), "PARTITION OF")?;
+        self.refuse(create.partition_by(), Construct::PARTITION_BY)?;
+        self.refuse(create.partition_of(), Construct::PARTITION_OF)?;
         self.access_method(create.using_method(), &["heap"])?;
         let (mut columns, mut constraints, mut likes) = (Vec::new(), Vec::new(), Vec::new());
         let list = self.need(create.table_arg_list(), create)?;
@@ -46,7 +47,7 @@ impl Lower {
     pub(super) fn on_commit(&self, on_commit: Option<cst::OnCommit>) -> Result<()> {
         match on_commit {
             Some(clause) if !clause.syntax().text().to_string().to_lowercase().contains("preserve") => {
-                Err(self.unsupported(&clause, "ON COMMIT"))
+                Err(self.unsupported(&clause, Construct::ON_COMMIT))
             }
             _ => Ok(()),
         }
@@ -95,7 +96,7 @@ impl Lower {
         if known.contains(&&*name.name) {
             return Ok(());
         }
-        Err(Diagnostic::unsupported(name.span, format_args!("access method {}", name.name)))
+        Err(Diagnostic::unsupported(name.span, Construct::ACCESS_METHOD.of(&name.name)))
     }
 
     fn column_def(&self, column: &cst::Column) -> Result<ColumnDef> {
@@ -107,7 +108,7 @@ impl Lower {
                 }
                 cst::ColumnClause::Collate(collate) => self.collate(collate)?,
                 cst::ColumnClause::Storage(_) | cst::ColumnClause::CompressionMethod(_) => {}
-                other => return Err(self.unsupported(other, &words(other.syntax().kind()))),
+                other => return Err(self.unsupported(other, Construct::OTHER.of(words(other.syntax().kind())))),
             }
         }
         Ok(ColumnDef {
@@ -144,7 +145,7 @@ impl Lower {
                 ..self.references(constraint, references.table())?
             }),
             C::GeneratedConstraint(generated) => self.generated(generated)?,
-            C::ExcludeConstraint(_) => return Err(self.unsupported(constraint, "EXCLUDE")),
+            C::ExcludeConstraint(_) => return Err(self.unsupported(constraint, Construct::EXCLUDE)),
         };
         let (name, span) = (self.constraint_name(constraint), self.span(constraint.syntax()));
         let deferrable = matches!(
@@ -166,7 +167,7 @@ impl Lower {
             }
             cst::GeneratedAs::GeneratedStored(stored) => {
                 if let Some(cst::GeneratedKind::Virtual(kind)) = stored.generated_kind() {
-                    return Err(self.unsupported(&kind, "a VIRTUAL generated column"));
+                    return Err(self.unsupported(&kind, Construct::VIRTUAL_GENERATED_COLUMN));
                 }
                 Ok(ColumnConstraintKind::Generated(self.sole(&stored)?))
             }
@@ -194,7 +195,7 @@ impl Lower {
                 let references = self.references(&key, key.table_name_ref())?;
                 TableConstraintKind::ForeignKey(columns, References { columns: parents, ..references })
             }
-            other => return Err(self.unsupported(&other, &format!("{} on a table", words(other.syntax().kind())))),
+            other => return Err(self.unsupported(&other, Construct::TABLE_CONSTRAINT.of(words(other.syntax().kind())))),
         };
         let (name, span) = (self.constraint_name(constraint), self.span(constraint.syntax()));
         Ok(TableConstraint { name, kind, options, span })
@@ -219,7 +220,7 @@ impl Lower {
                 O::DeferrableConstraintOption(_) => deferrable = true,
                 O::InitiallyDeferredConstraintOption(_) => deferred = true,
                 O::NotValid(_) => options.not_valid = true,
-                O::NotEnforced(_) => return Err(self.unsupported(&option, "NOT ENFORCED")),
+                O::NotEnforced(_) => return Err(self.unsupported(&option, Construct::NOT_ENFORCED)),
                 O::NotDeferrableConstraintOption(_)
                 | O::InitiallyImmediateConstraintOption(_)
                 | O::NoInherit(_)
@@ -245,12 +246,12 @@ impl Lower {
         let nulls = parameters.nulls_distinct_option();
         options.nulls_not_distinct = matches!(nulls, Some(cst::NullsDistinctOption::NullsNotDistinct(_)));
         let Some(list) = parameters.column_list() else { return Ok(Vec::new()) };
-        self.refuse(list.without_overlaps(), "WITHOUT OVERLAPS")?;
+        self.refuse(list.without_overlaps(), Construct::WITHOUT_OVERLAPS)?;
         Ok(list.column_name_refs().map(|name| self.ident(&name)).collect())
     }
 
     fn key_columns(&self, list: &cst::ForeignKeyColumnList) -> Result<Vec<Ident>> {
-        self.refuse(list.period_column(), "PERIOD")?;
+        self.refuse(list.period_column(), Construct::PERIOD)?;
         Ok(list.column_name_refs().map(|name| self.ident(&name)).collect())
     }
 
@@ -265,7 +266,9 @@ impl Lower {
             match_full: false,
         };
         match child(constraint) {
-            Some(cst::MatchType::MatchPartial(partial)) => return Err(self.unsupported(&partial, "MATCH PARTIAL")),
+            Some(cst::MatchType::MatchPartial(partial)) => {
+                return Err(self.unsupported(&partial, Construct::MATCH_PARTIAL));
+            }
             Some(cst::MatchType::MatchFull(_)) => references.match_full = true,
             _ => {}
         }
@@ -279,7 +282,7 @@ impl Lower {
                 cst::ReferentialAction::OnUpdateAction(on) => {
                     references.on_update = self.action(on, on.ref_action())?;
                     let list = on.ref_action().and_then(|action| child::<cst::ColumnRefList>(&action));
-                    self.refuse(list, "ON UPDATE SET NULL or SET DEFAULT for some columns only")?;
+                    self.refuse(list, Construct::ON_UPDATE_OF_SOME_COLUMNS)?;
                 }
             }
         }

@@ -8,6 +8,7 @@ use crate::ast::{
     StatementKind,
 };
 use crate::error::Diagnostic;
+use crate::refused::Construct;
 
 impl Lower {
     pub(super) fn create_type(&self, create: &cst::CreateType) -> Result<StatementKind> {
@@ -30,8 +31,10 @@ impl Lower {
                 }
                 CreateTypeKind::Composite(fields)
             }
-            cst::CreateTypeKind::RangeType(range) => return Err(self.unsupported(&range, "CREATE TYPE ... AS RANGE")),
-            cst::CreateTypeKind::BaseType(base) => return Err(self.unsupported(&base, "a base type")),
+            cst::CreateTypeKind::RangeType(range) => {
+                return Err(self.unsupported(&range, Construct::CREATE_TYPE_AS_RANGE));
+            }
+            cst::CreateTypeKind::BaseType(base) => return Err(self.unsupported(&base, Construct::BASE_TYPE)),
         };
         Ok(StatementKind::CreateType(Box::new(CreateType { name, kind })))
     }
@@ -47,7 +50,7 @@ impl Lower {
                     let node = constraint.syntax().clone();
                     match cst::ColumnConstraint::cast(node) {
                         Some(constraint) => constraints.push(self.column_constraint(&constraint)?),
-                        None => return Err(self.unsupported(constraint, "this constraint of a domain")),
+                        None => return Err(self.unsupported(constraint, Construct::CONSTRAINT_OF_A_DOMAIN)),
                     }
                 }
             }
@@ -78,7 +81,7 @@ impl Lower {
             cst::AlterTypeAction::TypeRenameTo(rename) => {
                 AlterTypeAction::Rename(self.name(&self.need(rename.type_name(), &rename)?)?.name)
             }
-            other => return Err(self.unsupported(&other, "this form of ALTER TYPE")),
+            other => return Err(self.unsupported(&other, Construct::FORM_OF_ALTER_TYPE)),
         };
         Ok(StatementKind::AlterType(Box::new(AlterType { name, action })))
     }

@@ -9,6 +9,7 @@ use crate::ast::{
     Overriding, QualifiedName, SelectItem, Subscript, Update,
 };
 use crate::error::Diagnostic;
+use crate::refused::Construct;
 
 impl Lower {
     pub(super) fn insert(&self, insert: &cst::Insert) -> Result<Insert> {
@@ -29,7 +30,7 @@ impl Lower {
     }
 
     pub(super) fn update(&self, update: &cst::Update) -> Result<Update> {
-        self.refuse(update.for_portion_of(), "FOR PORTION OF")?;
+        self.refuse(update.for_portion_of(), Construct::FOR_PORTION_OF)?;
         Ok(Update {
             with: self.optional_with(update.with_clause())?,
             table: self.relation_name(&self.need(update.relation_name(), update)?)?,
@@ -42,7 +43,7 @@ impl Lower {
     }
 
     pub(super) fn delete(&self, delete: &cst::Delete) -> Result<Delete> {
-        self.refuse(delete.for_portion_of(), "FOR PORTION OF")?;
+        self.refuse(delete.for_portion_of(), Construct::FOR_PORTION_OF)?;
         Ok(Delete {
             with: self.optional_with(delete.with_clause())?,
             table: self.relation_name(&self.need(delete.relation_name(), delete)?)?,
@@ -67,14 +68,14 @@ impl Lower {
             None => Ok(None),
             Some(cst::WhereClauseOrCurrentOf::WhereClause(clause)) => Ok(Some(self.sole(&clause)?)),
             Some(cst::WhereClauseOrCurrentOf::WhereCurrentOf(clause)) => {
-                Err(self.unsupported(&clause, "WHERE CURRENT OF"))
+                Err(self.unsupported(&clause, Construct::WHERE_CURRENT_OF))
             }
         }
     }
 
     fn returning(&self, clause: Option<cst::ReturningClause>) -> Result<Vec<SelectItem>> {
         let Some(clause) = clause else { return Ok(Vec::new()) };
-        self.refuse(clause.returning_option_list(), "RETURNING WITH (...)")?;
+        self.refuse(clause.returning_option_list(), Construct::RETURNING_WITH)?;
         self.targets(&self.need(clause.target_list(), &clause)?)
     }
 
@@ -83,7 +84,7 @@ impl Lower {
     }
 
     fn target_column(&self, target: &cst::ColumnTarget) -> Result<Ident> {
-        self.refuse(super::child::<cst::Accessor>(target), "assigning to a part of a column")?;
+        self.refuse(super::child::<cst::Accessor>(target), Construct::ASSIGNING_TO_A_PART_OF_A_COLUMN)?;
         Ok(self.ident(&self.need(target.name(), target)?))
     }
 
@@ -94,7 +95,7 @@ impl Lower {
         for accessor in children::<cst::Accessor>(target) {
             match &accessor {
                 cst::Accessor::FieldAccessor(field) => {
-                    return Err(self.unsupported(field, "assigning to a field of a column"));
+                    return Err(self.unsupported(field, Construct::ASSIGNING_TO_A_FIELD_OF_A_COLUMN));
                 }
                 part => subscripts.push(self.subscript_of(part.syntax())?),
             }
@@ -167,7 +168,7 @@ impl Lower {
                 filter: self.clause(action.where_clause())?,
             }),
             cst::ConflictAction::ConflictDoSelect(action) => {
-                return Err(self.unsupported(&action, "ON CONFLICT DO SELECT"));
+                return Err(self.unsupported(&action, Construct::ON_CONFLICT_DO_SELECT));
             }
         };
         let span = self.span(clause.syntax());

@@ -7,6 +7,7 @@ use super::operators::{Run, runs, runs_below};
 use super::{Lower, Result, child, children};
 use crate::ast::{Expr, ExprKind, Ident, Query, Subscript, TypeName};
 use crate::error::{Diagnostic, Span};
+use crate::refused::Construct;
 
 /// Keywords that are function calls without parentheses.
 const BARE_FUNCTIONS: &[K] = &[
@@ -110,14 +111,14 @@ impl Lower {
         let base = self.need(field.base(), field)?;
         if field.star_token().is_some() {
             if matches!(base, cst::Expr::ParenExpr(_)) {
-                return Err(self.unsupported(field, "(row).*"));
+                return Err(self.unsupported(field, Construct::FIELDS_OF_ROW));
             }
             return match self.operand(base.syntax())?.kind {
                 ExprKind::Name(mut path) if path.len() <= 2 => {
                     let table = self.need(path.pop(), field)?;
                     Ok(Expr { kind: ExprKind::WholeRow(table), span })
                 }
-                _ => Err(self.unsupported(field, "(row).*")),
+                _ => Err(self.unsupported(field, Construct::FIELDS_OF_ROW)),
             };
         }
         let name = self.ident(&self.need(field.field(), field)?);
@@ -144,7 +145,7 @@ impl Lower {
         if let Some(query) = child::<cst::SelectVariant>(paren) {
             return Ok(Expr { kind: ExprKind::Subquery(Box::new(self.query(&query)?)), span });
         }
-        self.refuse(child::<cst::FromListItem>(paren), "a join in an expression")?;
+        self.refuse(child::<cst::FromListItem>(paren), Construct::JOIN_IN_AN_EXPRESSION)?;
         Ok(Expr { span, ..self.sole(paren)? })
     }
 
@@ -170,7 +171,7 @@ impl Lower {
     /// `CAST(a AS t)`, `t 'literal'`.
     fn cast_call(&self, cast: &cst::CastExpr) -> Result<Expr> {
         let span = self.span(cast.syntax());
-        self.refuse_token(cast.treat_token(), "TREAT")?;
+        self.refuse_token(cast.treat_token(), Construct::TREAT)?;
         let ty = self.need(cast.ty(), cast)?;
         let value = self.sole(cast)?;
         if let Some(qualifier) = cast.interval_qualifier() {
@@ -188,7 +189,7 @@ impl Lower {
         let words = qualifier.syntax().text().to_string().to_ascii_lowercase();
         let words: Vec<&str> = words.split_ascii_whitespace().collect();
         let ExprKind::String(text) = &value.kind else {
-            return Err(self.unsupported(qualifier, "an interval qualifier here"));
+            return Err(self.unsupported(qualifier, Construct::INTERVAL_QUALIFIER_HERE));
         };
         let number = text.trim();
         let is_number =
@@ -196,7 +197,7 @@ impl Lower {
         let kind = match words[..] {
             [unit] if is_number => ExprKind::String(format!("{number} {unit}").into()),
             ["year", "to", "month"] if !is_number => value.kind.clone(),
-            _ => return Err(self.unsupported(qualifier, "an interval qualifier here")),
+            _ => return Err(self.unsupported(qualifier, Construct::INTERVAL_QUALIFIER_HERE)),
         };
         Ok(Expr { kind, ..value })
     }
@@ -254,7 +255,7 @@ impl Lower {
     }
 
     /// A column's name, where nothing else will do.
-    pub(super) fn column(&self, expr: &Expr, what: &str) -> Result<Ident> {
+    pub(super) fn column(&self, expr: &Expr, what: Construct) -> Result<Ident> {
         match &expr.kind {
             ExprKind::Name(path) if path.len() == 1 => Ok(path[0].clone()),
             _ => Err(Diagnostic::unsupported(expr.span, what)),

@@ -6,6 +6,7 @@ use squawk_syntax::{SyntaxKind as K, SyntaxNode};
 use super::{Lower, Result, child, children};
 use crate::ast::{Alias, ExprKind, FromFunction, Ident, JoinCondition, JoinKind, TableRef, TypeName};
 use crate::error::{Diagnostic, Span, SqlState};
+use crate::refused::Construct;
 
 impl Lower {
     /// The comma-separated items of a FROM or USING clause.
@@ -22,13 +23,13 @@ impl Lower {
             cst::FromListItem::FromItem(cst::FromItem::RowsFromItem(item)) => self.rows_from(item),
             cst::FromListItem::FromItem(other) => {
                 let what = super::words(other.syntax().kind());
-                Err(self.unsupported(other, &format!("{} in FROM", what.trim_end_matches(" FROM ITEM"))))
+                Err(self.unsupported(other, Construct::FROM_ITEM.of(what.trim_end_matches(" FROM ITEM"))))
             }
         }
     }
 
     fn relation(&self, table: &cst::RelationFromItem) -> Result<TableRef> {
-        self.refuse(table.tablesample_clause(), "TABLESAMPLE")?;
+        self.refuse(table.tablesample_clause(), Construct::TABLESAMPLE)?;
         let name = self.name(&self.need(table.relation_name_ref(), table)?)?;
         Ok(TableRef::Table { name, alias: self.alias(table.alias())? })
     }
@@ -47,7 +48,7 @@ impl Lower {
                 span: self.span(paren.syntax()),
             });
         }
-        self.refuse(paren.alias(), "an alias for a join")?;
+        self.refuse(paren.alias(), Construct::ALIAS_FOR_A_JOIN)?;
         let item = self.need(inner.children().find_map(cst::FromListItem::cast), paren)?;
         self.table_ref(&item)
     }
@@ -96,7 +97,7 @@ impl Lower {
             }),
             _ => None,
         };
-        let call = simple.ok_or_else(|| Diagnostic::unsupported(span, "this form of a function in FROM"))?;
+        let call = simple.ok_or_else(|| Diagnostic::unsupported(span, Construct::FORM_OF_FUNCTION_IN_FROM))?;
         if call.over.is_some() || !call.within_group.is_empty() {
             let message = "window functions are not allowed in functions in FROM";
             return Err(Diagnostic::new(span, SqlState(*b"42P20"), message));
@@ -116,7 +117,7 @@ impl Lower {
         let Some(alias) = alias else { return Ok(None) };
         let columns = match alias.columns() {
             Some(cst::FromAliasColumns::ColumnDefList(list)) => {
-                return Err(self.unsupported(&list, "a column definition list"));
+                return Err(self.unsupported(&list, Construct::COLUMN_DEFINITION_LIST));
             }
             Some(cst::FromAliasColumns::ColumnList(list)) => self.column_names(&list),
             None => Vec::new(),
@@ -188,7 +189,7 @@ impl Lower {
         match condition {
             cst::JoinCondition::OnClause(on) => Ok(JoinCondition::On(self.sole(on)?)),
             cst::JoinCondition::JoinUsingClause(using) => {
-                self.refuse(using.alias(), "JOIN ... USING (...) AS alias")?;
+                self.refuse(using.alias(), Construct::JOIN_USING_ALIAS)?;
                 Ok(JoinCondition::Using(self.column_refs(using)))
             }
         }

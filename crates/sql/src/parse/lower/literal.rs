@@ -5,6 +5,7 @@ use squawk_syntax::ast::{self as cst, AstNode, LitKind};
 use super::{Lower, Result};
 use crate::ast::{Expr, ExprKind};
 use crate::error::Diagnostic;
+use crate::refused::Construct;
 
 impl Lower {
     /// A literal as an expression.
@@ -25,7 +26,7 @@ impl Lower {
                 }
             },
             LitKind::BitString(_) | LitKind::ByteString(_) => {
-                return Err(Diagnostic::unsupported(span, "a bit string literal"));
+                return Err(Diagnostic::unsupported(span, Construct::BIT_STRING_LITERAL));
             }
             LitKind::String(_)
             | LitKind::EscString(_)

@@ -6,10 +6,11 @@ use super::dml::overriding;
 use super::{Lower, Result};
 use crate::ast::{Merge, MergeAction, MergeWhen};
 use crate::error::Diagnostic;
+use crate::refused::Construct;
 
 impl Lower {
     pub(super) fn merge(&self, merge: &cst::Merge) -> Result<Merge> {
-        self.refuse(merge.returning_clause(), "MERGE ... RETURNING")?;
+        self.refuse(merge.returning_clause(), Construct::MERGE_RETURNING)?;
         let using = self.need(merge.using_on_clause(), merge)?;
         Ok(Merge {
             with: self.optional_with(merge.with_clause())?,
@@ -26,11 +27,11 @@ impl Lower {
         let (matched, condition, action) = match when {
             cst::MergeWhenClause::MergeWhenMatched(w) => (true, w.merge_condition(), w.merge_action()),
             cst::MergeWhenClause::MergeWhenNotMatchedTarget(w) => {
-                self.refuse(w.by_target(), "WHEN NOT MATCHED BY TARGET")?;
+                self.refuse(w.by_target(), Construct::WHEN_NOT_MATCHED_BY_TARGET)?;
                 (false, w.merge_condition(), w.merge_action())
             }
             cst::MergeWhenClause::MergeWhenNotMatchedSource(w) => {
-                return Err(self.unsupported(w, "WHEN NOT MATCHED BY SOURCE"));
+                return Err(self.unsupported(w, Construct::WHEN_NOT_MATCHED_BY_SOURCE));
             }
         };
         let condition = self.clause(condition)?;

@@ -45,6 +45,7 @@ use squawk_syntax::{SourceFile, SyntaxKind, SyntaxNode, SyntaxToken};
 use super::Fragment;
 use crate::ast::{Expr, ExprKind, Ident, QualifiedName, Query, QueryBody, SelectItem, Statement, StatementKind};
 use crate::error::{Diagnostic, Span};
+use crate::refused::{Construct, Refused};
 
 pub(crate) use call::plain as plain_call;
 pub(crate) use copy::rows as copy_rows;
@@ -173,17 +174,17 @@ impl Lower {
     }
 
     /// "`construct` is not supported", pointing at the node.
-    fn unsupported(&self, node: &impl AstNode, construct: &str) -> Diagnostic {
+    fn unsupported(&self, node: &impl AstNode, construct: impl Into<Refused>) -> Diagnostic {
         Diagnostic::unsupported(self.span(node.syntax()), construct)
     }
 
     /// Refuses an optional clause by name.
-    fn refuse(&self, clause: Option<impl AstNode>, construct: &str) -> Result<()> {
+    fn refuse(&self, clause: Option<impl AstNode>, construct: Construct) -> Result<()> {
         clause.map_or(Ok(()), |c| Err(self.unsupported(&c, construct)))
     }
 
     /// Refuses an optional keyword by name.
-    fn refuse_token(&self, token: Option<SyntaxToken>, construct: &str) -> Result<()> {
+    fn refuse_token(&self, token: Option<SyntaxToken>, construct: Construct) -> Result<()> {
         token.map_or(Ok(()), |t| Err(Diagnostic::unsupported(self.token_span(&t), construct)))
     }
 
@@ -198,7 +199,7 @@ impl Lower {
         let name = self.need(parts.pop(), node)?;
         let schema = parts.pop().filter(|s| &*s.name != "public");
         if let Some(catalog) = parts.pop() {
-            return Err(Diagnostic::unsupported(catalog.span, "a reference to another database"));
+            return Err(Diagnostic::unsupported(catalog.span, Construct::OTHER_DATABASE));
         }
         Ok(QualifiedName { schema, name })
     }

@@ -19,6 +19,7 @@ use super::expr::Quantifier;
 use super::{Lower, Result};
 use crate::ast::{Expr, ExprKind, Ident, IsTest};
 use crate::error::{Diagnostic, Span};
+use crate::refused::Construct;
 
 /// Sibling expressions with nothing between them: one expression, in pieces.
 pub(super) type Run = Vec<SyntaxNode>;
@@ -161,7 +162,7 @@ impl Lower {
                 symbol(inner.rsplit('.').next().unwrap_or(inner).trim(), span)?
             }
             K::COLLATION_REF => return self.collation(&node.text().to_string(), span),
-            kind => return Err(Diagnostic::unsupported(span, super::words(kind))),
+            kind => return Err(Diagnostic::unsupported(span, Construct::OTHER.of(super::words(kind)))),
         };
         items.push(Item::Op(op, span));
         Ok(())
@@ -174,7 +175,7 @@ impl Lower {
         let bare = name.rsplit('.').next().unwrap_or(name).trim().trim_matches('"');
         match bare {
             "C" | "POSIX" | "default" | "ucs_basic" => Ok(()),
-            other => Err(Diagnostic::unsupported(span, format_args!("collation \"{other}\""))
+            other => Err(Diagnostic::unsupported(span, Construct::COLLATION.of(other))
                 .hint("text is ordered by its bytes: COLLATE \"C\"")),
         }
     }
@@ -302,7 +303,7 @@ fn symbol(text: &str, span: Span) -> Result<Op> {
         return Ok(Op::Not);
     }
     if FOREIGN_OPERATORS.contains(&text) {
-        return Err(Diagnostic::unsupported(span, format_args!("operator {text}")));
+        return Err(Diagnostic::unsupported(span, Construct::OPERATOR.of(text)));
     }
     Ok(Op::Symbol(if text == "!=" { "<>".to_owned() } else { text.to_owned() }))
 }
@@ -555,7 +556,7 @@ impl Climb<'_> {
             "true" => Ok(IsTest::True),
             "false" => Ok(IsTest::False),
             "unknown" => Ok(IsTest::Unknown),
-            "document" => Err(Diagnostic::unsupported(self.end, "IS DOCUMENT")),
+            "document" => Err(Diagnostic::unsupported(self.end, Construct::IS_DOCUMENT)),
             other => Err(Diagnostic::syntax(self.end, format!("syntax error at or near \"{other}\""))),
         }
     }

@@ -13,6 +13,7 @@ use crate::ast::{
     SelectItem, SetOperator, TableRef,
 };
 use crate::error::{Diagnostic, Span};
+use crate::refused::Construct;
 
 /// A query that is only a body.
 pub(crate) fn bare(body: QueryBody, span: Span) -> Query {
@@ -51,7 +52,7 @@ impl Lower {
             }
             cst::SelectVariant::SelectInto(into) => {
                 return Err(self
-                    .unsupported(into, "SELECT INTO a new table")
+                    .unsupported(into, Construct::SELECT_INTO_A_NEW_TABLE)
                     .hint("CREATE TABLE first, then INSERT ... SELECT; in PL/pgSQL, SELECT INTO sets variables"));
             }
         };
@@ -79,8 +80,8 @@ impl Lower {
     }
 
     fn cte(&self, table: &cst::WithTable, recursive: bool) -> Result<Cte> {
-        self.refuse(table.search_clause(), "SEARCH")?;
-        self.refuse(table.cycle_clause(), "CYCLE")?;
+        self.refuse(table.search_clause(), Construct::SEARCH)?;
+        self.refuse(table.cycle_clause(), Construct::CYCLE)?;
         let query = self.need(table.query(), table)?;
         let body = match &query {
             cst::WithQuery::Insert(insert) => CteBody::Insert(Box::new(self.insert(insert)?)),
@@ -113,9 +114,9 @@ impl Lower {
     }
 
     fn select(&self, select: &cst::Select) -> Result<QueryBody> {
-        self.refuse(select.filter_clause(), "FILTER here")?;
+        self.refuse(select.filter_clause(), Construct::FILTER_HERE)?;
         let head = self.need(select.select_clause(), select)?;
-        self.refuse_token(head.perform_token(), "PERFORM outside PL/pgSQL")?;
+        self.refuse_token(head.perform_token(), Construct::PERFORM_OUTSIDE_PLPGSQL)?;
         let (distinct, distinct_on) = match head.select_quantifier() {
             Some(cst::SelectQuantifier::DistinctClause(clause)) => match clause.distinct_on() {
                 Some(on) => (false, self.exprs(&on)?),
@@ -298,7 +299,7 @@ impl Lower {
 
     fn order_key(&self, key: &cst::SortBy) -> Result<OrderKey> {
         let descending = match key.sort_order() {
-            Some(cst::SortOrder::SortUsing(using)) => return Err(self.unsupported(&using, "ORDER BY ... USING")),
+            Some(cst::SortOrder::SortUsing(using)) => return Err(self.unsupported(&using, Construct::ORDER_BY_USING)),
             Some(cst::SortOrder::SortDesc(_)) => true,
             Some(cst::SortOrder::SortAsc(_)) | None => false,
         };
@@ -321,7 +322,7 @@ impl Lower {
         let mut of = Vec::new();
         if let Some(list) = clause.locking_of() {
             for table in self.exprs(&list)? {
-                of.push(self.column(&table, "a qualified name in FOR ... OF")?);
+                of.push(self.column(&table, Construct::QUALIFIED_NAME_IN_FOR_OF)?);
             }
         }
         Ok(Locking { strength, of, wait, span: self.span(clause.syntax()) })

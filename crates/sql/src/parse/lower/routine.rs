@@ -14,6 +14,7 @@ use crate::ast::{
 };
 use crate::error::{Diagnostic, Span, SqlState};
 use crate::parse::{Fragment, plpgsql};
+use crate::refused::Construct;
 
 /// What CREATE FUNCTION and CREATE PROCEDURE have in common.
 struct Parts {
@@ -57,7 +58,9 @@ impl Lower {
             None | Some(cst::ParamMode::ParamIn(_)) => ParamMode::In,
             Some(cst::ParamMode::ParamOut(_)) => ParamMode::Out,
             Some(cst::ParamMode::ParamInOut(_)) => ParamMode::InOut,
-            Some(cst::ParamMode::ParamVariadic(variadic)) => return Err(self.unsupported(&variadic, "VARIADIC")),
+            Some(cst::ParamMode::ParamVariadic(variadic)) => {
+                return Err(self.unsupported(&variadic, Construct::VARIADIC));
+            }
         };
         let ty = self.need(param.func_type(), param)?;
         if self.is_setof(&ty) {
@@ -98,11 +101,11 @@ impl Lower {
                 O::LanguageFuncOption(l) => language = l.language_name().map(|l| l.name.to_lowercase()),
                 O::AsFuncOption(definition) => match self.need(definition.as_func_target(), definition)? {
                     cst::AsFuncTarget::AsDefinition(definition) => text = definition.literal(),
-                    cst::AsFuncTarget::AsObjFile(file) => return Err(self.unsupported(&file, "a routine in C")),
+                    cst::AsFuncTarget::AsObjFile(file) => return Err(self.unsupported(&file, Construct::ROUTINE_IN_C)),
                 },
-                O::WindowFuncOption(_) => return Err(self.unsupported(&option, "a window function")),
-                O::TransformFuncOption(_) => return Err(self.unsupported(&option, "TRANSFORM")),
-                O::SupportFuncOption(_) => return Err(self.unsupported(&option, "SUPPORT")),
+                O::WindowFuncOption(_) => return Err(self.unsupported(&option, Construct::WINDOW_FUNCTION)),
+                O::TransformFuncOption(_) => return Err(self.unsupported(&option, Construct::TRANSFORM)),
+                O::SupportFuncOption(_) => return Err(self.unsupported(&option, Construct::SUPPORT)),
                 // Hints to the planner, privileges and settings: nothing we model depends on them.
                 _ => {}
             }
@@ -114,7 +117,7 @@ impl Lower {
             (Some("sql"), Some(text), None) => Ok(RoutineBody::Sql(self.sql_body(&text)?.into())),
             (Some("plpgsql" | "sql"), None, _) => Err(definition(span, "no function body specified")),
             (None, _, _) => Err(definition(span, "no language specified").hint("add LANGUAGE plpgsql or LANGUAGE sql")),
-            (Some(other), _, _) => Err(Diagnostic::unsupported(span, format_args!("LANGUAGE {other}"))),
+            (Some(other), _, _) => Err(Diagnostic::unsupported(span, Construct::LANGUAGE.of(other))),
         }
     }
 
@@ -143,7 +146,7 @@ impl Lower {
         if let Some(language) = block.do_language().and_then(|l| l.language_name())
             && !language.name.eq_ignore_ascii_case("plpgsql")
         {
-            return Err(self.unsupported(block, &format!("DO LANGUAGE {}", language.name)));
+            return Err(self.unsupported(block, Construct::DO_LANGUAGE.of(&language.name)));
         }
         let text = self.need(block.body(), block)?;
         Ok(StatementKind::Do(Arc::new(self.plpgsql(&text)?)))

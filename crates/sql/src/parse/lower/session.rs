@@ -4,6 +4,7 @@ use squawk_syntax::ast::{self as cst, AstNode};
 
 use super::{Lower, Result, child};
 use crate::ast::{Discard, Maintenance, QualifiedName, SessionCommand, Statement, StatementKind, TypeName};
+use crate::refused::Construct;
 
 impl Lower {
     /// The statement as a command for the session; `None` if it is no such thing.
@@ -57,7 +58,7 @@ impl Lower {
             cst::ShowAction::TimeZone(zone) => self.named_setting(&zone, "timezone"),
             cst::ShowAction::TransactionIsolationLevel(level) => self.named_setting(&level, "transaction_isolation"),
             cst::ShowAction::SessionAuthorization(user) => self.named_setting(&user, "session_authorization"),
-            cst::ShowAction::All(all) => return Err(self.unsupported(&all, "SHOW ALL")),
+            cst::ShowAction::All(all) => return Err(self.unsupported(&all, Construct::SHOW_ALL)),
         }))
     }
 
@@ -77,8 +78,8 @@ impl Lower {
         let name = self.ident(&self.need(execute.prepared_statement_ref(), execute)?);
         let mut args = Vec::new();
         for arg in execute.arg_list().iter().flat_map(cst::ArgList::args) {
-            self.refuse_token(arg.variadic_token(), "VARIADIC")?;
-            self.refuse(child::<cst::NamedArg>(&arg), "EXECUTE with named arguments")?;
+            self.refuse_token(arg.variadic_token(), Construct::VARIADIC)?;
+            self.refuse(child::<cst::NamedArg>(&arg), Construct::EXECUTE_WITH_NAMED_ARGUMENTS)?;
             args.push(self.sole(&arg)?);
         }
         Ok(SessionCommand::Execute { name, args })

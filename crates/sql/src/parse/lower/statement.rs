@@ -8,6 +8,7 @@ use crate::ast::{
     Drop, DropObject, Ident, LockTable, QualifiedName, Statement, StatementKind, TableLockMode, Truncate, TypeName,
 };
 use crate::error::Diagnostic;
+use crate::refused::Construct;
 
 impl Lower {
     /// Any statement.
@@ -95,7 +96,7 @@ impl Lower {
             S::Do(block) => self.do_block(block)?,
             other => match self.session_command(other)?.map(StatementKind::Session).or_else(|| self.ignored(other)) {
                 Some(kind) => kind,
-                None => return Err(self.unsupported(other, &words(other.syntax().kind()))),
+                None => return Err(self.unsupported(other, Construct::OTHER.of(words(other.syntax().kind())))),
             },
         })
     }
@@ -103,12 +104,12 @@ impl Lower {
     fn call_statement(&self, call: &cst::Call) -> Result<StatementKind> {
         let name = self.name(&self.need(call.procedure_name_ref(), call)?)?;
         let list = self.need(call.arg_list(), call)?;
-        self.refuse_token(list.star_token(), "CALL f(*)")?;
-        self.refuse(list.all_or_distinct(), "DISTINCT in CALL")?;
+        self.refuse_token(list.star_token(), Construct::CALL_WITH_STAR)?;
+        self.refuse(list.all_or_distinct(), Construct::DISTINCT_IN_CALL)?;
         let (mut args, mut named) = (Vec::new(), Vec::new());
         for arg in list.args() {
-            self.refuse_token(arg.variadic_token(), "VARIADIC")?;
-            self.refuse(arg.order_by_clause(), "ORDER BY in CALL")?;
+            self.refuse_token(arg.variadic_token(), Construct::VARIADIC)?;
+            self.refuse(arg.order_by_clause(), Construct::ORDER_BY_IN_CALL)?;
             match child::<cst::NamedArg>(&arg) {
                 Some(given) => {
                     let param = self.ident(&self.need(given.name(), &given)?);

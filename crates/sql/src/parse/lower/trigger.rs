@@ -7,10 +7,11 @@ use squawk_syntax::ast::{self as cst, AstNode};
 use super::{Lower, Result};
 use crate::ast::{CreateTrigger, DropTrigger, ExprKind, QualifiedName, SwitchTriggers, TriggerEvent, TriggerTiming};
 use crate::error::{Diagnostic, SqlState};
+use crate::refused::Construct;
 
 impl Lower {
     pub(super) fn create_trigger(&self, create: &cst::CreateTrigger) -> Result<CreateTrigger> {
-        self.refuse(create.from_table(), "CREATE CONSTRAINT TRIGGER ... FROM")?;
+        self.refuse(create.from_table(), Construct::CREATE_CONSTRAINT_TRIGGER_FROM)?;
         let constraint = create.constraint_token().is_some();
         let timing = match self.need(create.timing(), create)? {
             cst::Timing::TimingBefore(_) => TriggerTiming::Before,
@@ -34,7 +35,7 @@ impl Lower {
                 O::DeferrableConstraintOption(_) => deferrable = true,
                 O::InitiallyDeferredConstraintOption(_) => (deferrable, deferred) = (true, true),
                 O::NotDeferrableConstraintOption(_) | O::InitiallyImmediateConstraintOption(_) => {}
-                other => return Err(self.unsupported(&other, "this option of a trigger")),
+                other => return Err(self.unsupported(&other, Construct::OPTION_OF_A_TRIGGER)),
             }
         }
         let (function, args) = self.trigger_function(create)?;

@@ -6,6 +6,7 @@ use super::{Lower, Result, has};
 use crate::Type;
 use crate::ast::{Expr, ExprKind, QualifiedName, TypeName};
 use crate::error::{Diagnostic, Span, SqlState};
+use crate::refused::Construct;
 use squawk_syntax::SyntaxKind as K;
 
 /// The types we know by a single word. `numeric`, `varchar` and `float` are looked at on their own: they take arguments.
@@ -119,7 +120,7 @@ impl Lower {
                 timestamp(digits, matches!(stamp.timezone(), Some(cst::Timezone::WithTimezone(_))))
             }
             cst::Type::IntervalType(interval) => {
-                self.refuse(interval.interval_qualifier(), "an interval qualifier")?;
+                self.refuse(interval.interval_qualifier(), Construct::INTERVAL_QUALIFIER)?;
                 self.precision(interval.literal(), "interval")?;
                 Type::Interval
             }
@@ -133,7 +134,7 @@ impl Lower {
             }
             cst::Type::CharacterType(character) => self.character(character.arg_list(), span)?,
             cst::Type::BitType(_) | cst::Type::BitVaryingType(_) => {
-                return Err(Diagnostic::unsupported(span, "type bit"));
+                return Err(Diagnostic::unsupported(span, Construct::TYPE_BIT));
             }
             cst::Type::TimeType(time) => {
                 self.precision(time.literal(), "time")?;
@@ -176,7 +177,9 @@ impl Lower {
                 let message = format!("type modifier is not allowed for type \"{known}\"");
                 return Err(Diagnostic::syntax(span, message));
             }
-            other if args.is_some() => return Err(Diagnostic::unsupported(span, format_args!("type {other}(...)"))),
+            other if args.is_some() => {
+                return Err(Diagnostic::unsupported(span, Construct::TYPE_WITH_MODIFIER.of(other)));
+            }
             _ => {}
         }
         if let Some((_, known)) = KNOWN.iter().find(|(word, _)| *word == &*name.name) {
@@ -186,7 +189,7 @@ impl Lower {
             return Ok(TypeName::Serial(*bytes, span));
         }
         if FOREIGN.contains(&&*name.name) {
-            return Err(Diagnostic::unsupported(span, format_args!("type {}", name.name)));
+            return Err(Diagnostic::unsupported(span, Construct::TYPE.of(&name.name)));
         }
         Ok(TypeName::Named(QualifiedName { schema: None, name }))
     }
@@ -251,7 +254,7 @@ impl Lower {
     fn precision(&self, literal: Option<cst::Literal>, name: &str) -> Result<()> {
         match literal {
             Some(literal) if literal.syntax().text() != "6" => {
-                Err(self.unsupported(&literal, &format!("{name} precision")))
+                Err(self.unsupported(&literal, Construct::PRECISION.of(name)))
             }
             _ => Ok(()),
         }

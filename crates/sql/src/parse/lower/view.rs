@@ -6,10 +6,11 @@ use super::{Lower, Result};
 use crate::ast::{
     CheckOption, CreateSchema, CreateTableAs, CreateView, Query, Refresh, SetConstraints, Statement, StatementKind,
 };
+use crate::refused::Construct;
 
 impl Lower {
     pub(super) fn create_view(&self, create: &cst::CreateView) -> Result<CreateView> {
-        self.refuse_token(create.recursive_token(), "CREATE RECURSIVE VIEW")?;
+        self.refuse_token(create.recursive_token(), Construct::CREATE_RECURSIVE_VIEW)?;
         let check = create.with_check_option().map(|option| match option.check_option_level() {
             Some(cst::CheckOptionLevel::LocalCheckOption(_)) => CheckOption::Local,
             _ => CheckOption::Cascaded,
@@ -49,14 +50,14 @@ impl Lower {
         let query = match self.need(create.query(), create)? {
             cst::CreateTableAsQuery::SelectVariant(query) => self.query(&query)?,
             cst::CreateTableAsQuery::Execute(execute) => {
-                return Err(self.unsupported(&execute, "CREATE TABLE AS EXECUTE"));
+                return Err(self.unsupported(&execute, Construct::CREATE_TABLE_AS_EXECUTE));
             }
         };
         let mut columns = Vec::new();
         for arg in create.table_arg_list().iter().flat_map(|list| list.args()) {
             match &arg {
                 cst::TableArg::Column(column) => columns.push(self.ident(&self.need(column.name(), column)?)),
-                other => return Err(self.unsupported(other, "this in the column list of CREATE TABLE AS")),
+                other => return Err(self.unsupported(other, Construct::COLUMN_LIST_OF_CREATE_TABLE_AS)),
             }
         }
         Ok(CreateTableAs {

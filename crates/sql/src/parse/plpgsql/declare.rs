@@ -6,6 +6,7 @@ use crate::ast::plpgsql::{Declaration, DeclarationKind};
 use crate::ast::{ExprKind, TypeName};
 use crate::error::Diagnostic;
 use crate::parse::{self, Fragment};
+use crate::refused::Construct;
 use crate::types::Type;
 
 /// What ends a type; `=` and `:=` as well.
@@ -45,7 +46,7 @@ impl Parser<'_> {
         let path = self.target()?.path;
         match <[_; 1]>::try_from(path) {
             Ok([name]) => Ok(DeclarationKind::Alias(name)),
-            Err(_) => Err(Diagnostic::unsupported(self.tokens.here(), "an alias for a qualified name")),
+            Err(_) => Err(Diagnostic::unsupported(self.tokens.here(), Construct::ALIAS_FOR_A_QUALIFIED_NAME)),
         }
     }
 
@@ -87,7 +88,7 @@ impl Parser<'_> {
         let constant = self.tokens.eat_word("CONSTANT");
         let ty = self.type_name()?;
         if self.tokens.at_word("COLLATE") {
-            return Err(Diagnostic::unsupported(self.tokens.here(), "COLLATE"));
+            return Err(Diagnostic::unsupported(self.tokens.here(), Construct::COLLATE));
         }
         let not_null = self.tokens.eat_word("NOT");
         if not_null {
@@ -186,7 +187,7 @@ impl Parser<'_> {
         match self.tokens.position() == end {
             true => Ok(TypeName::Reference { path, row, span: self.tokens.span_from(start) }),
             false if self.tokens.at_symbol("[") || self.tokens.at_word("ARRAY") => {
-                Err(Diagnostic::unsupported(self.tokens.here(), "an array"))
+                Err(Diagnostic::unsupported(self.tokens.here(), Construct::ARRAY))
             }
             false => Err(self.tokens.unexpected()),
         }

@@ -28,6 +28,7 @@ use super::Fragment;
 use crate::ast::Ident;
 use crate::ast::plpgsql::{Block, Body, Condition, Handler, Stmt, StmtKind};
 use crate::error::{Diagnostic, Span, SqlState};
+use crate::refused::Construct;
 
 /// Parses the text between the quotes of a routine or DO block.
 pub(crate) fn body(fragment: Fragment<'_>) -> Result<Body> {
@@ -55,7 +56,7 @@ impl Parser<'_> {
     /// The whole text: one block, and nothing behind it.
     fn outermost(&mut self) -> Result<Block> {
         if self.tokens.at_symbol("#") {
-            return Err(Diagnostic::unsupported(self.tokens.here(), "a PL/pgSQL compiler option"));
+            return Err(Diagnostic::unsupported(self.tokens.here(), Construct::COMPILER_OPTION));
         }
         let start = self.tokens.position();
         let label = self.label()?;

@@ -12,6 +12,7 @@ use super::Result;
 use crate::ast::Ident;
 use crate::error::{Diagnostic, Span, SqlState};
 use crate::parse::Fragment;
+use crate::refused::Construct;
 
 /// The words that cannot name a variable without quotes.
 const RESERVED: [&str; 24] = [
@@ -185,7 +186,7 @@ impl<'a> Tokens<'a> {
                 inner.replace("\"\"", "\"")
             }
             Some(TokenKind::QuotedIdent { uescape: true, .. }) => {
-                return Err(Diagnostic::unsupported(span, "an identifier with Unicode escapes"));
+                return Err(Diagnostic::unsupported(span, Construct::UNICODE_IDENTIFIER));
             }
             _ if self.is_parameter(self.position) => text.to_string(),
             _ => return Err(self.unexpected()),
