@@ -9,7 +9,7 @@
 
 use std::time::Duration;
 
-use isolde_benches::measure::{Measured, measure};
+use isolde_benches::measure::{Measured, measure, quick};
 use isolde_benches::table::{Table, number, ratio};
 use isolde_benches::troop::{Client, Shape, clients};
 use isolde_explore::{Matching, Search, Strategy};
@@ -23,9 +23,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 const LEVELS: [&str; 3] = ["read committed", "repeatable read", "serializable"];
 
 fn main() {
-    // `cargo test --benches` runs this too.
-    let quick = !std::env::args().any(|a| a == "--bench") || std::env::var("ISOLDE_BENCH").is_ok_and(|v| v == "quick");
-    let time_max = if quick { Duration::from_millis(20) } else { Duration::from_secs(10) };
+    let time_max = if quick() { Duration::from_millis(20) } else { Duration::from_secs(10) };
     atomic(time_max);
     statements(time_max);
     sweep("sessions", (1..=5).map(|sessions| Shape { sessions, transactions: 3 }), time_max);

@@ -20,7 +20,7 @@ CREATE TABLE wage (industrycode int, occupationcode int, meanweekwage int, PRIMA
 CREATE TABLE youth (ssn int PRIMARY KEY, parents text);
 CREATE TABLE ziptable (zip int PRIMARY KEY, city text, statename text, county text, latitude int, longitude int);
 
-INSERT INTO userrecord SELECT i, 'person ' || i, i % 40000, 'single', 'f', i % 90, 'any', 'native', 'here' FROM generate_series(1, :people) AS g(i);
+INSERT INTO userrecord SELECT i, 'person ' || i, i % (:people / 4), 'single', 'f', i % 90, 'any', 'native', 'here' FROM generate_series(1, :people) AS g(i);
 INSERT INTO education SELECT i, 'college', 'no' FROM generate_series(1, :people) AS g(i);
 INSERT INTO employmentstat SELECT i, 'none', 'full time' FROM generate_series(1, :people) AS g(i);
 INSERT INTO geo SELECT i, 'south', 'tx' FROM generate_series(1, :people) AS g(i);
@@ -28,10 +28,10 @@ INSERT INTO investment SELECT i, 0, 0, 0 FROM generate_series(1, :people) AS g(i
 INSERT INTO job SELECT i, 'private', i % 236, i % 509, 'no', 3, 500 + i % 700, 'no', 52, 'no', 'no' FROM generate_series(1, :people) AS g(i);
 INSERT INTO migration SELECT i, 'none', 'none', 'none', 'no' FROM generate_series(1, :people) AS g(i);
 INSERT INTO youth SELECT i, 'both' FROM generate_series(1, :people) AS g(i);
-INSERT INTO ziptable SELECT i, 'city ' || i, 'state ' || i % 51, 'county', i, -i FROM generate_series(0, 39999) AS g(i);
+INSERT INTO ziptable SELECT i, 'city ' || i, 'state ' || i % 51, 'county', i, -i FROM generate_series(0, :people / 4) AS g(i);
 INSERT INTO industry SELECT i, 'industry ' || i, 5 FROM generate_series(0, 235) AS g(i);
 INSERT INTO occupation SELECT i, 'occupation ' || i, 5 FROM generate_series(0, 508) AS g(i);
-INSERT INTO wage SELECT i / 100, i % 100, 700 FROM generate_series(0, 9999) AS g(i);
+INSERT INTO wage SELECT i / 100, i % 100, 700 FROM generate_series(0, :people / 15) AS g(i);
 INSERT INTO stateabbv SELECT 's' || i, 'state ' || i FROM generate_series(0, 50) AS g(i);
 
 --@ thread applicant

@@ -5,9 +5,9 @@ CREATE TABLE account (id int PRIMARY KEY, name text, total int NOT NULL);
 CREATE TABLE host (id int PRIMARY KEY, name text, logins int NOT NULL);
 CREATE TABLE usage_record (id int PRIMARY KEY, account_id int, host_id int, command text, seconds int);
 CREATE INDEX usage_of_account ON usage_record (account_id);
-INSERT INTO account SELECT i, 'user ' || i, 0 FROM generate_series(0, 49999) AS g(i);
+INSERT INTO account SELECT i, 'user ' || i, 0 FROM generate_series(0, :records / 3 - 1) AS g(i);
 INSERT INTO host SELECT i, 'host ' || i, 0 FROM generate_series(0, 99) AS g(i);
-INSERT INTO usage_record SELECT i, i % 50000, i % 100, 'make', i % 60 FROM generate_series(1, :records) AS g(i);
+INSERT INTO usage_record SELECT i, i % (:records / 3), i % 100, 'make', i % 60 FROM generate_series(1, :records) AS g(i);
 
 --@ thread shell
 INSERT INTO usage_record VALUES (900001, 7, 1, 'login', 0);

@@ -38,6 +38,11 @@ impl Measured {
     }
 }
 
+/// Whether a short run is asked for: by `ISOLDE_BENCH=quick`, or because `cargo test --benches` runs a benchmark.
+pub fn quick() -> bool {
+    !std::env::args().any(|a| a == "--bench") || std::env::var("ISOLDE_BENCH").is_ok_and(|v| v == "quick")
+}
+
 /// Searches `system` until it is done or the time is up.
 pub fn measure<S: System>(system: &S, search: &Search, time_max: Duration) -> Measured {
     let start = Instant::now();

@@ -1,0 +1,36 @@
+-- IndCells: threads that use different cells; ours: rows and columns are shared, cells are not.
+CREATE TABLE t (id int PRIMARY KEY, a0 int DEFAULT 0, a1 int DEFAULT 0, a2 int DEFAULT 0);
+INSERT INTO t (id) VALUES (0), (1), (2);
+
+--@ thread t1
+UPDATE t SET a0 = 1 WHERE id = 0;
+UPDATE t SET a1 = 2 WHERE id = 1;
+UPDATE t SET a2 = 3 WHERE id = 2;
+UPDATE t SET a0 = 4 WHERE id = 0;
+UPDATE t SET a1 = 5 WHERE id = 1;
+UPDATE t SET a2 = 6 WHERE id = 2;
+UPDATE t SET a0 = 7 WHERE id = 0;
+UPDATE t SET a1 = 8 WHERE id = 1;
+UPDATE t SET a2 = 9 WHERE id = 2;
+
+--@ thread t2
+UPDATE t SET a1 = 1 WHERE id = 0;
+UPDATE t SET a2 = 2 WHERE id = 1;
+UPDATE t SET a0 = 3 WHERE id = 2;
+UPDATE t SET a1 = 4 WHERE id = 0;
+UPDATE t SET a2 = 5 WHERE id = 1;
+UPDATE t SET a0 = 6 WHERE id = 2;
+UPDATE t SET a1 = 7 WHERE id = 0;
+UPDATE t SET a2 = 8 WHERE id = 1;
+UPDATE t SET a0 = 9 WHERE id = 2;
+
+--@ thread t3
+UPDATE t SET a2 = 1 WHERE id = 0;
+UPDATE t SET a0 = 2 WHERE id = 1;
+UPDATE t SET a1 = 3 WHERE id = 2;
+UPDATE t SET a2 = 4 WHERE id = 0;
+UPDATE t SET a0 = 5 WHERE id = 1;
+UPDATE t SET a1 = 6 WHERE id = 2;
+UPDATE t SET a2 = 7 WHERE id = 0;
+UPDATE t SET a0 = 8 WHERE id = 1;
+UPDATE t SET a1 = 9 WHERE id = 2;

@@ -1,0 +1,72 @@
+//! The ways to search that the papers compare, and ours.
+//!
+//! Both papers search depth first, recognise states they have seen, and differ in what they take to commute. So *naive* is a
+//! depth-first search that matches states; a relation of a paper is the same search, reduced by that relation. The papers
+//! count states. A search by runs matches no states and counts executions; there one relation is better than another by
+//! what it is, not by what is stored.
+
+use std::time::Duration;
+
+use isolde_explore::{Matching, Reduction, Search, Strategy};
+use isolde_scenario::dependence::Dependence;
+use isolde_scenario::file::{FileOptions, Hashing};
+use isolde_scenario::{Scenario, ScenarioSystem};
+
+use crate::measure::{Measured, measure};
+
+/// One way to search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Configuration {
+    /// Which runs or states are explored.
+    pub way: Way,
+    /// What is taken to commute.
+    pub dependence: Dependence,
+    /// How states are recognised.
+    pub hash: Hashing,
+}
+
+/// Which runs or states are explored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// Every state once.
+    EveryState,
+    /// States are matched, and from each only what is needed is tried.
+    States,
+    /// One run of each class, by Source-DPOR: may begin some in vain.
+    Runs,
+    /// Exactly one run of each class.
+    OptimalRuns,
+}
+
+impl Configuration {
+    /// Every state.
+    pub const NAIVE: Configuration = Configuration::new(Way::EveryState, Dependence::Database);
+
+    /// A way and a relation, states recognised by the digest that is kept up to date.
+    pub const fn new(way: Way, dependence: Dependence) -> Configuration {
+        Configuration { way, dependence, hash: Hashing::Incremental }
+    }
+
+    /// Searches a scenario until it is done or the time is up.
+    pub fn measure(self, scenario: &Scenario, time_max: Duration) -> Measured {
+        let settings =
+            FileOptions { dependence: Some(self.dependence), hash: Some(self.hash), ..scenario.options().clone() };
+        measure(&ScenarioSystem::new(scenario, &settings), &self.search(), time_max)
+    }
+
+    fn search(self) -> Search {
+        let (strategy, matching) = match self.way {
+            Way::EveryState => (Strategy::Depth, Matching::Digest),
+            Way::States => (Strategy::Reduced, Matching::Digest),
+            Way::Runs => (Strategy::Dpor(Reduction::Source), Matching::Off),
+            Way::OptimalRuns => (Strategy::Dpor(Reduction::Optimal), Matching::Off),
+        };
+        Search { strategy, matching, progress_every: 64, ..Search::default() }
+    }
+}
+
+/// Our relation: the finest that is sound.
+pub fn ours() -> Dependence {
+    let sound = Dependence::ALL.into_iter().rev().find(|d| d.unsound().is_none());
+    sound.unwrap_or_default()
+}
