@@ -11,6 +11,7 @@ use isolde_benches::dpf::kernels::{KERNELS, Shape};
 use isolde_benches::dpf::{Program, programs};
 use isolde_benches::measure::{Measured, quick};
 use isolde_benches::table::{Table, number, ratio};
+use isolde_explore::Restore;
 use isolde_scenario::Scenario;
 use isolde_scenario::dependence::Dependence;
 use isolde_scenario::file::{Hashing, no_includes};
@@ -24,6 +25,14 @@ const LEVELS: [Configuration; 3] = [
     Configuration::NAIVE,
     Configuration::new(Way::States, Dependence::DpfRelation),
     Configuration::new(Way::States, Dependence::DpfCell),
+];
+
+/// The paper's ways to hash the database and to restore it.
+const WAYS: [(Hashing, Restore); 4] = [
+    (Hashing::Full, Restore::Replay),
+    (Hashing::Full, Restore::Rollback),
+    (Hashing::Incremental, Restore::Replay),
+    (Hashing::Incremental, Restore::Rollback),
 ];
 
 fn main() {
@@ -128,7 +137,8 @@ fn executions(programs: &[(Program, Scenario)], time_max: Duration) {
 /// Time under the paper's configurations.
 fn times(programs: &[(Program, Scenario)], time_max: Duration) {
     println!("\n### Time: the paper's, in ms (its machine)\n");
-    let ways = ["full, replay", "full, rollback", "incremental, replay", "incremental, rollback"];
+    let ways = WAYS.map(|(hash, restore)| format!("{}, {}", hash.name(), restore.name()));
+    let ways = ways.each_ref().map(String::as_str);
     let mut table = Table::new(["program", "in memory"].into_iter().chain(ways));
     for (program, _) in programs {
         let cells = program
@@ -140,19 +150,20 @@ fn times(programs: &[(Program, Scenario)], time_max: Duration) {
     }
     println!("{table}\nnaive / relation / cell.");
 
-    println!("\n### Time: here\n");
-    let mut table = Table::new(["program", "full", "incremental", "ours (default)", "full, naive / ours"]);
+    println!("\n### Time: here, under the same configurations and ours\n");
+    let head = ["program", "in memory"].into_iter().chain(ways).chain(["ours (default)", "incremental, naive / ours"]);
+    let mut table = Table::new(head);
     for (program, scenario) in programs {
-        let timed = |hash| LEVELS.map(|level| Configuration { hash, ..level }.measure(scenario, time_max));
-        let (full, incremental) = (timed(Hashing::Full), timed(Hashing::Incremental));
+        let timed =
+            |hash, restore| LEVELS.map(|level| Configuration { hash, restore, ..level }.measure(scenario, time_max));
+        // The database as a part of the state, kept whole and hashed whole.
+        let in_memory = Configuration { hash: Hashing::Full, ..Configuration::NAIVE }.measure(scenario, time_max);
+        let cells = WAYS.map(|(hash, restore)| timed(hash, restore));
         let best = Configuration::new(Way::OptimalRuns, ours()).measure(scenario, time_max);
-        table.row([
-            program.name.to_string(),
-            full.each_ref().map(Measured::time).join(" / "),
-            incremental.each_ref().map(Measured::time).join(" / "),
-            best.time(),
-            ratio(best.elapsed.as_secs_f64(), full[0].elapsed.as_secs_f64()),
-        ]);
+        let naive = cells[2][0].elapsed.as_secs_f64();
+        let texts = cells.map(|levels| levels.map(|m| m.time()).join(" / "));
+        let ours = [best.time(), ratio(best.elapsed.as_secs_f64(), naive)];
+        table.row([program.name.to_string(), in_memory.time()].into_iter().chain(texts).chain(ours));
     }
     println!("{table}\nnaive / dpf-relation / dpf-cell.");
 }

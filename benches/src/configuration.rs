@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use isolde_explore::{Matching, Reduction, Search, Strategy};
+use isolde_explore::{Matching, Reduction, Restore, Search, Strategy};
 use isolde_scenario::dependence::Dependence;
 use isolde_scenario::file::{FileOptions, Hashing};
 use isolde_scenario::{Scenario, ScenarioSystem};
@@ -23,6 +23,8 @@ pub struct Configuration {
     pub dependence: Dependence,
     /// How states are recognised.
     pub hash: Hashing,
+    /// How the search comes back to a state; searches by runs keep clones.
+    pub restore: Restore,
 }
 
 /// Which runs or states are explored.
@@ -42,9 +44,9 @@ impl Configuration {
     /// Every state.
     pub const NAIVE: Configuration = Configuration::new(Way::EveryState, Dependence::Database);
 
-    /// A way and a relation, states recognised by the digest that is kept up to date.
+    /// A way and a relation; states are recognised by the digest that is kept up to date, and kept as clones.
     pub const fn new(way: Way, dependence: Dependence) -> Configuration {
-        Configuration { way, dependence, hash: Hashing::Incremental }
+        Configuration { way, dependence, hash: Hashing::Incremental, restore: Restore::Snapshot }
     }
 
     /// Searches a scenario until it is done or the time is up.
@@ -61,7 +63,7 @@ impl Configuration {
             Way::Runs => (Strategy::Dpor(Reduction::Source), Matching::Off),
             Way::OptimalRuns => (Strategy::Dpor(Reduction::Optimal), Matching::Off),
         };
-        Search { strategy, matching, progress_every: 64, ..Search::default() }
+        Search { strategy, matching, restore: self.restore, progress_every: 64, ..Search::default() }
     }
 }
 

@@ -55,9 +55,10 @@ impl Program {
     }
 }
 
-/// Less rows, as the first line of a file says how many.
+/// Fewer rows, as the first line of a file says how many, and the first two threads only.
 fn shrunk(text: &str) -> String {
-    text.replace("SELECT 145000 AS", "SELECT 1000 AS").replace("SELECT 150000 AS", "SELECT 1000 AS")
+    let text = text.replace("SELECT 145000 AS", "SELECT 1000 AS").replace("SELECT 150000 AS", "SELECT 1000 AS");
+    text.split("--@ thread").take(3).collect::<Vec<_>>().join("--@ thread")
 }
 
 fn include(include: Include<'_>) -> Result<Included, String> {
