@@ -47,7 +47,8 @@ impl Budget {
     pub(super) fn shortest(&mut self, system: ScenarioSystem<'_>, wanted: Wanted<'_>) -> Option<Finding> {
         // However states were recognised so far.
         let system = ScenarioSystem { hash: Hashing::default(), ..system };
-        let limits = Limits { states_max: Some(self.states_left), depth_max: Some(wanted.steps_max), ..Limits::default() };
+        let limits =
+            Limits { states_max: Some(self.states_left), depth_max: Some(wanted.steps_max), ..Limits::default() };
         let search = Search { strategy: Strategy::Shortest, matching: Matching::Digest, limits, ..Search::default() };
         let mut no_progress = |_: &_| ControlFlow::Continue(());
         let mut checker = Checker::new(system, &mut no_progress);
