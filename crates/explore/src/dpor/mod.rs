@@ -69,12 +69,15 @@ pub(crate) struct Dpor<'a, S: System> {
     taking: Option<Taking<S>>,
     tally: Tally,
     /// Paths of an earlier search that are still to be taken up.
-    waiting: Vec<(Vec<Arc<Node<S>>>, Vec<Arc<Move<S>>>)>,
+    waiting: Vec<Way<S>>,
     /// Others who work on the same search.
     crew: Option<&'a Crew<S>>,
     /// Moves to make before others are asked to join.
     alone: u64,
 }
+
+/// Places, and the moves between them.
+type Way<S> = (Vec<Arc<Node<S>>>, Vec<Arc<Move<S>>>);
 
 /// A branch on its way from a wakeup tree to the path.
 struct Taking<S: System> {
