@@ -47,6 +47,8 @@ pub struct Database {
     pub(crate) queues: Queues,
     /// Whether weak table locks are remembered.
     pub(crate) tracks_table_locks: bool,
+    /// Whether a statement that locks several rows takes a step for each.
+    pub(crate) row_steps: bool,
     /// Microseconds since the start, and whether they pass.
     pub(crate) clock: i64,
     pub(crate) timed: bool,
@@ -109,6 +111,7 @@ impl Database {
             schema_versions: 0,
             queues: Queues::default(),
             tracks_table_locks: false,
+            row_steps: false,
             clock: 0,
             timed: false,
             sessions: SmallVec::new(),
@@ -128,6 +131,12 @@ impl Database {
     /// transactions that have only read are nobody's business.
     pub fn track_table_locks(&mut self, on: bool) {
         self.tracks_table_locks = on;
+    }
+
+    /// From now on a statement that locks several rows does so in several steps, and others may act between them, as a real
+    /// server lets them. Without it a statement is one step, except where it waits.
+    pub fn set_row_steps(&mut self, on: bool) {
+        self.row_steps = on;
     }
 
     /// A client goes away: its transaction must have ended, and the advisory locks of its session are released.

@@ -670,10 +670,19 @@ impl<'a> Machine<'a> {
             self.note_conflict(row, strength, waits);
             return Err(if held.is_some() { Wants::Upgrade(strength) } else { Wants::Lock(strength) });
         }
+        if waits && self.db.row_steps && self.has_locked_another(row) {
+            // Nobody is in the way: the wait is over as soon as it begins, and has no place in the queue.
+            return Err(Wants::Upgrade(strength));
+        }
         self.footprint.locks.push(LockEvent { table: row.0, row: row.1, strength, kind: LockEventKind::Taken });
         self.assign_xid();
         self.transaction_mut().lock(row, strength, version);
         Ok(())
+    }
+
+    /// Whether this step has locked a row other than this one.
+    fn has_locked_another(&self, row: RowRef) -> bool {
+        self.footprint.locks.iter().any(|l| l.kind == LockEventKind::Taken && (l.table, l.row) != row)
     }
 
     /// A transaction that writes or locks has a number.
