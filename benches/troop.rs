@@ -9,10 +9,10 @@
 
 use std::time::Duration;
 
-use isolde_benches::measure::{Measured, measure, quick};
+use isolde_benches::measure::{Measured, measure, naive, ours, time_max};
 use isolde_benches::table::{Table, number, ratio};
 use isolde_benches::troop::{Client, Shape, clients};
-use isolde_explore::{Matching, Search, Strategy};
+use isolde_explore::Search;
 use isolde_scenario::ScenarioSystem;
 use isolde_scenario::file::FileOptions;
 
@@ -23,21 +23,11 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 const LEVELS: [&str; 3] = ["read committed", "repeatable read", "serializable"];
 
 fn main() {
-    let time_max = if quick() { Duration::from_millis(20) } else { Duration::from_secs(10) };
+    let time_max = time_max(Duration::from_secs(10));
     atomic(time_max);
     statements(time_max);
     sweep("sessions", (1..=5).map(|sessions| Shape { sessions, transactions: 3 }), time_max);
     sweep("transactions", (1..=5).map(|transactions| Shape { sessions: 3, transactions }), time_max);
-}
-
-/// Every path.
-fn naive() -> Search {
-    Search { strategy: Strategy::Depth, matching: Matching::Off, ..Search::default() }
-}
-
-/// What `isolde explore` does.
-fn ours() -> Search {
-    Search { strategy: Strategy::Breadth, matching: Matching::Digest, ..Search::default() }
 }
 
 fn run(client: &Client, shape: Shape, isolation: &str, atomic: bool, search: &Search, time_max: Duration) -> Measured {

@@ -1,0 +1,100 @@
+//! How far a search comes: `cargo bench -p isolde-benches --bench scaling`.
+//!
+//! Threads of autocommitted updates, more and more of them, until a search takes longer than the limit (10 s, or what
+//! `ISOLDE_BENCH_SECONDS` says). Ours beside naive search, which executes every interleaving; where naive search does not come to its
+//! end, the ratio is a lower bound. Then what a state costs in memory, and how fast steps are.
+//!
+//! `ISOLDE_BENCH=quick` gives each search a moment only.
+
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use isolde_benches::measure::{Measured, measure, naive, ours, resident_bytes, time_max};
+use isolde_benches::scaling::{MIXES, Mix, Size, scenario};
+use isolde_benches::table::{Table, number, ratio};
+use isolde_explore::{Limits, Search, Visit, on_state};
+use isolde_scenario::{ScenarioSystem, State};
+
+/// As in the `isolde` command.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// Sizes are tried in this order, until one takes too long.
+const STATEMENTS: [usize; 6] = [2, 3, 4, 6, 8, 12];
+const THREADS: [usize; 5] = [2, 3, 4, 5, 6];
+/// States kept to see what they take.
+const STATES_KEPT: u64 = 100_000;
+
+fn main() {
+    let time_max = time_max(Duration::from_secs(10));
+    for mix in MIXES {
+        sizes(*mix, time_max);
+    }
+    memory(time_max);
+}
+
+fn run(mix: Mix, size: Size, search: &Search, time_max: Duration) -> Measured {
+    let scenario = scenario(mix, size).expect("the programs are supported");
+    measure(&ScenarioSystem::new(&scenario, scenario.options()), search, time_max)
+}
+
+/// Larger and larger programs, ours against naive.
+fn sizes(mix: Mix, time_max: Duration) {
+    println!("\n### Threads x statements: {}\n", mix.name);
+    let head = ["size", "interleavings", "naive time", "executions", "different ends", "time", "steps/s", "ratio"];
+    let mut table = Table::new(head);
+    for threads in THREADS {
+        for statements in STATEMENTS {
+            let size = Size { threads, statements };
+            let ours = run(mix, size, &ours(), time_max);
+            let naive = run(mix, size, &naive(), time_max);
+            let bound = if naive.summary.is_complete() { "" } else { ">" };
+            table.row([
+                format!("{threads} x {statements}"),
+                interleavings(size),
+                naive.time(),
+                ours.count(ours.summary.leaves),
+                ours.count(ours.ends.len() as u64),
+                ours.time(),
+                number(ours.rate() as u64),
+                format!("{bound}{}", ratio(ours.elapsed.as_secs_f64(), naive.elapsed.as_secs_f64())),
+            ]);
+            if !ours.summary.is_complete() {
+                break;
+            }
+        }
+    }
+    println!("{table}");
+}
+
+fn interleavings(size: Size) -> String {
+    match size.interleavings() {
+        n if n < 1e9 => number(n as u64),
+        n => format!("{n:.1e}"),
+    }
+}
+
+/// What it takes to keep a state, beside what it shares with the others.
+fn memory(time_max: Duration) {
+    println!("\n### Memory: states kept, and what they take\n");
+    let mut table = Table::new(["mix, 4 threads x 6 statements", "states", "bytes per state"]);
+    for mix in MIXES {
+        let scenario = scenario(*mix, Size { threads: 4, statements: 6 }).expect("the programs are supported");
+        let system = ScenarioSystem::new(&scenario, scenario.options());
+        let states_max = if time_max < Duration::from_secs(1) { 1_000 } else { STATES_KEPT };
+        let search = Search { limits: Limits { states_max: Some(states_max), ..Limits::default() }, ..naive() };
+        let before = resident_bytes();
+        let mut kept: Vec<State> = Vec::with_capacity(states_max as usize);
+        search.run(
+            &system,
+            &mut on_state(|at: &Visit<'_, ScenarioSystem<'_>>| {
+                kept.push(at.state.clone());
+                ControlFlow::Continue(())
+            }),
+        );
+        let bytes = resident_bytes().zip(before).map(|(after, before)| after.saturating_sub(before));
+        let each = bytes.map_or("not known here".into(), |bytes| number(bytes / kept.len().max(1) as u64));
+        table.row([mix.name.into(), number(kept.len() as u64), each]);
+    }
+    println!("{table}");
+}
