@@ -1,4 +1,7 @@
 //! A search, measured: how many runs, states and steps, and how long it took.
+//!
+//! Times are of the processor where the system tells them (Linux), so that other work on the machine does not count;
+//! elsewhere they are what a clock shows.
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -44,7 +47,7 @@ pub struct Measured {
     pub summary: Summary,
     /// Digests of the ends of runs. Two runs with the same one cannot be told apart by anybody.
     pub ends: FxHashSet<u128>,
-    /// How long it took.
+    /// How long it took the processor.
     pub elapsed: Duration,
 }
 
@@ -74,15 +77,14 @@ pub fn quick() -> bool {
 
 /// Searches `system` until it is done or the time is up.
 pub fn measure<S: System>(system: &S, search: &Search, time_max: Duration) -> Measured {
-    let start = Instant::now();
-    let mut look = Look { start, time_max, ends: FxHashSet::default() };
+    let mut look = Look { start: Stopwatch::start(), time_max, ends: FxHashSet::default() };
     let summary = search.run(system, &mut look);
-    Measured { summary, ends: look.ends, elapsed: start.elapsed() }
+    Measured { summary, ends: look.ends, elapsed: look.start.elapsed() }
 }
 
 /// Remembers the ends of runs, and looks at the clock.
 struct Look {
-    start: Instant,
+    start: Stopwatch,
     time_max: Duration,
     ends: FxHashSet<u128>,
 }
@@ -99,4 +101,30 @@ impl<S: System> Visitor<S> for Look {
             false => ControlFlow::Break(Limit::Time),
         }
     }
+}
+
+/// Measures the time that this thread has had the processor.
+#[derive(Clone, Copy, Debug)]
+pub struct Stopwatch {
+    clock: Instant,
+    processor: Option<Duration>,
+}
+
+impl Stopwatch {
+    /// Starts now.
+    pub fn start() -> Stopwatch {
+        Stopwatch { clock: Instant::now(), processor: processor_time() }
+    }
+
+    /// The time since then.
+    pub fn elapsed(&self) -> Duration {
+        let processor = processor_time().zip(self.processor).map(|(now, then)| now.saturating_sub(then));
+        processor.unwrap_or_else(|| self.clock.elapsed())
+    }
+}
+
+/// The time that this thread has had the processor.
+fn processor_time() -> Option<Duration> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    text.split_whitespace().next()?.parse().ok().map(Duration::from_nanos)
 }

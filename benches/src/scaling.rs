@@ -53,10 +53,8 @@ pub fn text(mix: Mix, size: Size) -> String {
             let row = if shared { 0 } else { thread };
             // A different amount each time, so that the order of two updates of one row shows in what they return.
             let amount = thread * 10 + statement;
-            let _ = writeln!(
-                text,
-                "UPDATE account SET balance = balance + {amount} WHERE id = {row} RETURNING balance;"
-            );
+            let _ =
+                writeln!(text, "UPDATE account SET balance = balance + {amount} WHERE id = {row} RETURNING balance;");
         }
     }
     text
