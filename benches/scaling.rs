@@ -9,7 +9,8 @@
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use isolde_benches::measure::{Measured, measure, naive, ours, resident_bytes, time_max};
+use isolde_benches::configuration::Configuration;
+use isolde_benches::measure::{Measured, resident_bytes, time_max};
 use isolde_benches::scaling::{MIXES, Mix, Size, scenario};
 use isolde_benches::table::{Table, number, ratio};
 use isolde_explore::{Limits, Search, Visit, on_state};
@@ -33,9 +34,8 @@ fn main() {
     memory(time_max);
 }
 
-fn run(mix: Mix, size: Size, search: &Search, time_max: Duration) -> Measured {
-    let scenario = scenario(mix, size).expect("the programs are supported");
-    measure(&ScenarioSystem::new(&scenario, scenario.options()), search, time_max)
+fn run(mix: Mix, size: Size, configuration: Configuration, time_max: Duration) -> Measured {
+    configuration.measure(&scenario(mix, size).expect("the programs are supported"), time_max)
 }
 
 /// Larger and larger programs, ours against naive.
@@ -46,8 +46,8 @@ fn sizes(mix: Mix, time_max: Duration) {
     for threads in THREADS {
         for statements in STATEMENTS {
             let size = Size { threads, statements };
-            let ours = run(mix, size, &ours(), time_max);
-            let naive = run(mix, size, &naive(), time_max);
+            let ours = run(mix, size, Configuration::ours(), time_max);
+            let naive = run(mix, size, Configuration::EVERY_RUN, time_max);
             let bound = if naive.summary.is_complete() { "" } else { ">" };
             table.row([
                 format!("{threads} x {statements}"),
@@ -82,7 +82,8 @@ fn memory(time_max: Duration) {
         let scenario = scenario(*mix, Size { threads: 4, statements: 6 }).expect("the programs are supported");
         let system = ScenarioSystem::new(&scenario, scenario.options());
         let states_max = if time_max < Duration::from_secs(1) { 1_000 } else { STATES_KEPT };
-        let search = Search { limits: Limits { states_max: Some(states_max), ..Limits::default() }, ..naive() };
+        let search =
+            Search { limits: Limits { states_max: Some(states_max), ..Limits::default() }, ..Search::default() };
         let before = resident_bytes();
         let mut kept: Vec<State> = Vec::with_capacity(states_max as usize);
         search.run(

@@ -30,6 +30,8 @@ pub struct Configuration {
 /// Which runs or states are explored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
+    /// Every interleaving, one by one.
+    EveryRun,
     /// Every state once.
     EveryState,
     /// States are matched, and from each only what is needed is tried.
@@ -43,6 +45,14 @@ pub enum Way {
 impl Configuration {
     /// Every state.
     pub const NAIVE: Configuration = Configuration::new(Way::EveryState, Dependence::Database);
+
+    /// Every interleaving: what there is without matching states and without reduction.
+    pub const EVERY_RUN: Configuration = Configuration::new(Way::EveryRun, Dependence::Database);
+
+    /// What `isolde explore` does: one run of each class, by our relation.
+    pub fn ours() -> Configuration {
+        Configuration::new(Way::OptimalRuns, ours())
+    }
 
     /// A way and a relation; states are recognised by the digest that is kept up to date, and kept as clones.
     pub const fn new(way: Way, dependence: Dependence) -> Configuration {
@@ -58,6 +68,7 @@ impl Configuration {
 
     fn search(self) -> Search {
         let (strategy, matching) = match self.way {
+            Way::EveryRun => (Strategy::Depth, Matching::Off),
             Way::EveryState => (Strategy::Depth, Matching::Digest),
             Way::States => (Strategy::Reduced, Matching::Digest),
             Way::Runs => (Strategy::Dpor(Reduction::Source), Matching::Off),

@@ -6,29 +6,18 @@
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use isolde_explore::{Limit, Matching, Progress, Search, Strategy, Summary, System, Visit, Visitor};
+use isolde_explore::{Limit, Progress, Search, Summary, System, Visit, Visitor};
 use rustc_hash::FxHashSet;
 
 use crate::table::number;
 
-/// Every interleaving, one by one: what all reductions are compared with.
-pub fn naive() -> Search {
-    Search { strategy: Strategy::Depth, matching: Matching::Off, ..Search::default() }
-}
-
-/// What `isolde explore` does.
-pub fn ours() -> Search {
-    Search { strategy: Strategy::Breadth, matching: Matching::Digest, ..Search::default() }
-}
-
 /// How long a search may take: `normally`, or what `ISOLDE_BENCH_SECONDS` says, or a moment if a quick look is enough
 /// (`ISOLDE_BENCH=quick`, or under `cargo test`).
 pub fn time_max(normally: Duration) -> Duration {
-    let variable = |name: &str| std::env::var(name).ok();
-    if !std::env::args().any(|a| a == "--bench") || variable("ISOLDE_BENCH").is_some_and(|v| v == "quick") {
+    if quick() {
         return Duration::from_millis(20);
     }
-    let seconds = variable("ISOLDE_BENCH_SECONDS").and_then(|v| v.parse().ok());
+    let seconds = std::env::var("ISOLDE_BENCH_SECONDS").ok().and_then(|v| v.parse().ok());
     seconds.map_or(normally, Duration::from_secs)
 }
 

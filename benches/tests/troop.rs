@@ -5,10 +5,9 @@
 use std::path::Path;
 use std::time::Duration;
 
-use isolde_benches::measure::measure;
-use isolde_benches::troop::{Shape, clients};
-use isolde_explore::{Search, System};
-use isolde_scenario::file::FileOptions;
+use isolde_benches::configuration::Configuration;
+use isolde_benches::troop::{Mode, Shape, clients};
+use isolde_explore::System;
 use isolde_scenario::{ScenarioSystem, Status};
 
 #[test]
@@ -32,8 +31,8 @@ fn the_files_are_as_generated() {
 #[test]
 fn every_client_runs_at_every_level() {
     for client in clients() {
-        for level in ["read committed", "repeatable read", "serializable"] {
-            let scenario = client.scenario(Shape { sessions: 5, transactions: 5 }, level).unwrap();
+        for mode in Mode::ALL {
+            let scenario = client.scenario(Shape { sessions: 5, transactions: 5 }, mode).unwrap();
             let system = ScenarioSystem::new(&scenario, scenario.options());
             let (mut state, mut steps) = (system.initial(), Vec::new());
             loop {
@@ -43,7 +42,7 @@ fn every_client_runs_at_every_level() {
                 system.execute(&mut state, step);
             }
             for ended in &state.clients {
-                assert_eq!(ended.status, Status::Done, "{} at {level}", client.name());
+                assert_eq!(ended.status, Status::Done, "{}, {}", client.name(), mode.name());
             }
         }
     }
@@ -53,9 +52,8 @@ fn every_client_runs_at_every_level() {
 #[test]
 fn transactions_as_steps_are_1680_interleavings() {
     for client in clients().filter(|c| c.application.name == "cart") {
-        let scenario = client.scenario(Shape::PUBLISHED, "read committed").unwrap();
-        let settings = FileOptions { atomic: Some(true), ..FileOptions::default() };
-        let naive = measure(&ScenarioSystem::new(&scenario, &settings), &Search::default(), Duration::from_secs(600));
-        assert_eq!(naive.summary.leaves, 1680, "{}", client.name());
+        let scenario = client.scenario(Shape::PUBLISHED, Mode::Atomic).unwrap();
+        let all = Configuration::EVERY_RUN.measure(&scenario, Duration::from_secs(600));
+        assert_eq!(all.summary.leaves, 1680, "{}", client.name());
     }
 }

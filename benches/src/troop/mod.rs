@@ -73,6 +73,36 @@ impl Shape {
     pub const PUBLISHED: Shape = Shape { sessions: 3, transactions: 3 };
 }
 
+/// What a step is, and what a transaction sees of others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// A transaction is a single step: what TrOOP calls serializability.
+    Atomic,
+    /// A step is a statement, and transactions are at this level of PostgreSQL.
+    Level(&'static str),
+}
+
+impl Mode {
+    /// Every mode.
+    pub const ALL: [Mode; 4] =
+        [Mode::Atomic, Mode::Level("read committed"), Mode::Level("repeatable read"), Mode::Level("serializable")];
+
+    /// For headings.
+    pub fn name(self) -> &'static str {
+        match self {
+            Mode::Atomic => "transactions as single steps",
+            Mode::Level(level) => level,
+        }
+    }
+
+    fn options(self) -> String {
+        match self {
+            Mode::Atomic => "--@ option atomic on".into(),
+            Mode::Level(level) => format!("--@ option isolation {level}"),
+        }
+    }
+}
+
 /// All clients, application by application.
 pub fn clients() -> impl Iterator<Item = Client> {
     APPLICATIONS.iter().flat_map(|application| (1..=5).map(|number| Client { application, number }))
@@ -100,9 +130,9 @@ impl Client {
         text
     }
 
-    /// The scenario at an isolation level, ready to run.
-    pub fn scenario(&self, shape: Shape, isolation: &str) -> Result<Scenario, ScenarioError> {
-        let text = format!("--@ option isolation {isolation}\n{}", self.text(shape));
+    /// The scenario in a mode, ready to run.
+    pub fn scenario(&self, shape: Shape, mode: Mode) -> Result<Scenario, ScenarioError> {
+        let text = format!("{}\n{}", mode.options(), self.text(shape));
         Scenario::parse(&format!("{}.sql", self.name()), &text, &mut include)
     }
 
