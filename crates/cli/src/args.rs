@@ -262,6 +262,23 @@ pub(crate) struct Explore {
     #[command(flatten)]
     pub(crate) output: Output,
 
+    /// Try no fixes for what goes wrong
+    ///
+    /// Otherwise changes to the file (locks, isolation levels, constraints, other statements) are made and checked over
+    /// all interleavings, and the answer says which of them hold.
+    #[arg(long, help_heading = "Fixes")]
+    pub(crate) no_fixes: bool,
+
+    /// Write the file with the best fix applied
+    ///
+    /// Only a fix that was checked and holds is written; if there is none, nothing is. An existing file stays as it is.
+    #[arg(long, value_name = "FILE", conflicts_with = "no_fixes", help_heading = "Fixes")]
+    pub(crate) fix: Option<PathBuf>,
+
+    /// Let --fix replace an existing file, also the scenario itself
+    #[arg(long, requires = "fix", help_heading = "Fixes")]
+    pub(crate) overwrite: bool,
+
     /// Print only the verdict, a line for each file
     #[arg(long, short, help_heading = "Output")]
     pub(crate) quiet: bool,

@@ -8,6 +8,7 @@ use isolde_scenario::{Options, Scenario};
 
 use crate::args::{self, Color, Explore};
 use crate::complain::Mistake;
+use crate::fixes;
 use crate::page::{self, Page};
 use crate::watch::{self, Watch};
 use crate::{EXIT_MISTAKE, input};
@@ -47,6 +48,9 @@ fn check(explore: &Explore, path: &Path) -> Result<Report, Mistake> {
     let mut watch = Watch::start(&file.name, explore.time_max, !explore.no_progress);
     let options = Options { settings: settings(explore), command: args::command_line() };
     let mut report = isolde_scenario::check(&scenario, &options, &mut |progress| watch.look(progress));
+    if fixes::wanted(explore) {
+        fixes::add(explore, &scenario, &mut report, &options, &mut |progress| watch.look(progress))?;
+    }
     if explore.stats {
         report.stats.elapsed_ms = Some(watch.elapsed().as_millis() as u64);
     }

@@ -6,6 +6,7 @@
 mod args;
 mod complain;
 mod explore;
+mod fixes;
 mod input;
 mod page;
 mod replay;

@@ -131,6 +131,8 @@ pub(crate) struct Effort {
     pub(crate) ends_aborted: u64,
     /// Threads that succeed at some end.
     pub(crate) succeed: BTreeSet<usize>,
+    /// Threads that are aborted at some end.
+    pub(crate) aborted: BTreeSet<usize>,
 }
 
 impl Effort {
@@ -142,9 +144,14 @@ impl Effort {
     }
 
     fn end(&mut self, state: &State) {
-        let statuses = || state.clients.iter().map(|client| &client.status);
-        self.ends_aborted += u64::from(statuses().any(|status| matches!(status, Status::Aborted(_))));
-        self.succeed.extend(statuses().enumerate().filter(|(_, s)| **s == Status::Done).map(|(thread, _)| thread));
+        self.ends_aborted += u64::from(state.clients.iter().any(|c| matches!(c.status, Status::Aborted(_))));
+        for (thread, client) in state.clients.iter().enumerate() {
+            match client.status {
+                Status::Done => self.succeed.insert(thread),
+                Status::Aborted(_) => self.aborted.insert(thread),
+                Status::Running | Status::Failed(_) => continue,
+            };
+        }
     }
 }
 

@@ -42,6 +42,7 @@ mod conflicts;
 pub mod dependence;
 mod error;
 pub mod file;
+pub mod fix;
 mod log;
 mod minimise;
 mod names;

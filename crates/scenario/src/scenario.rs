@@ -348,7 +348,7 @@ fn locks_tables(database: &Database, threads: &[ThreadSection], sources: &Source
 }
 
 /// Whether one of these words stands in a text, outside of comments.
-fn mentions(text: &str, words: &[&str]) -> bool {
+pub(crate) fn mentions(text: &str, words: &[&str]) -> bool {
     let line = bind::one_line(text).to_lowercase();
     line.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| words.contains(&word))
 }

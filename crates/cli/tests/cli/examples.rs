@@ -58,9 +58,12 @@ fn counterexamples_replay() {
         let command = explored.lines().find_map(|line| line.strip_prefix("replay  ")).unwrap();
         let (replayed, output) = run(command, &root());
         assert_eq!(output.status.code(), Some(1), "{replayed}");
-        let why =
-            |text: &str| text.split("\nnot needed  ").next().unwrap().split("\nsearched  ").next().unwrap().to_string();
-        let upto_why = |text: &str| why(text).split_once('\n').unwrap().1.to_string();
+        let before = |text: &str, mark: &str| text.split(mark).next().unwrap().to_string();
+        let upto_why = |text: &str| {
+            let marks = ["\nfixes that were tried", "\nnot needed  ", "\nsearched  "];
+            let text = marks.iter().fold(text.to_string(), |text, mark| before(&text, mark));
+            text.split_once('\n').unwrap().1.to_string()
+        };
         assert_eq!(upto_why(&explored), upto_why(&replayed));
     }
 }

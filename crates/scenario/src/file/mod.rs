@@ -110,7 +110,7 @@ pub struct Include<'a> {
 }
 
 /// A file that was read for an [`Include`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Included {
     /// Its name, for messages and for paths relative to it.
     pub name: String,

@@ -64,6 +64,11 @@ impl Sources {
         self.files.first().map_or("", |f| &f.name)
     }
 
+    /// The files: name, where each begins in the common text, and its own text.
+    pub fn files(&self) -> impl Iterator<Item = (&str, u32, &str)> {
+        self.files.iter().map(|file| (&*file.name, file.start, &*file.text))
+    }
+
     /// The file and the line, from 1, at which a span begins. The file is `None` if it is the scenario's own.
     pub fn place(&self, span: Span) -> (Option<&str>, u32) {
         let Some(index) = self.file_at(span) else { return (None, 1) };

@@ -1,0 +1,212 @@
+//! The statements of a program and where they stand: in a thread, or in a list of statements of a routine.
+//!
+//! A run knows its statements by their spans only. Fixes need more: what was written, what stands before and behind it,
+//! and whose code it is.
+
+use isolde_sql::Span;
+use isolde_sql::ast::plpgsql::{Block, Body, Into, Stmt, StmtKind};
+use isolde_sql::ast::{CreateRoutine, Expr, ExprKind, Query, RoutineBody, Statement, StatementKind};
+
+use crate::file::{ClientStatement, ScenarioFile};
+
+/// A statement and its surroundings.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Site<'f> {
+    pub(super) span: Span,
+    pub(super) code: Code<'f>,
+    /// The list of statements it stands in, and its position there.
+    pub(super) list: List<'f>,
+    /// The routine whose statement it is.
+    pub(super) routine: Option<&'f CreateRoutine>,
+    /// The body in which it stands, if it is PL/pgSQL.
+    pub(super) body: Option<&'f Body>,
+}
+
+/// A statement as written.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Code<'f> {
+    /// Sent by a client.
+    Client(&'f ClientStatement),
+    /// Of a PL/pgSQL body.
+    Stmt(&'f Stmt),
+    /// Of a routine in SQL.
+    Sql(&'f Statement),
+}
+
+/// The list in which a statement stands.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum List<'f> {
+    Thread(&'f [ClientStatement], usize),
+    Body(&'f [Stmt], usize),
+    Sql,
+}
+
+/// All statements of a program that threads may come to.
+pub(super) fn sites(file: &ScenarioFile) -> Vec<Site<'_>> {
+    let mut sites = Vec::new();
+    for statement in &file.setup {
+        if let StatementKind::CreateRoutine(routine) = &statement.ast.kind {
+            match &routine.body {
+                RoutineBody::PlPgSql(body) => {
+                    Walk { routine: Some(routine), body, sites: &mut sites }.block(&body.block)
+                }
+                RoutineBody::Sql(statements) => sites.extend(statements.iter().map(|statement| Site {
+                    span: statement.span,
+                    code: Code::Sql(statement),
+                    list: List::Sql,
+                    routine: Some(routine),
+                    body: None,
+                })),
+            }
+        }
+    }
+    for (position, section) in file.threads.iter().enumerate() {
+        // Copies of a thread are one text.
+        if file.threads[..position].iter().any(|other| other.span == section.span) {
+            continue;
+        }
+        for (i, statement) in section.body.iter().enumerate() {
+            let list = List::Thread(&section.body, i);
+            let span = statement.ast.span;
+            sites.push(Site { span, code: Code::Client(statement), list, routine: None, body: None });
+            if let StatementKind::Do(body) = &statement.ast.kind {
+                Walk { routine: None, body, sites: &mut sites }.block(&body.block);
+            }
+        }
+    }
+    sites
+}
+
+/// A walk through a body.
+struct Walk<'f, 's> {
+    routine: Option<&'f CreateRoutine>,
+    body: &'f Body,
+    sites: &'s mut Vec<Site<'f>>,
+}
+
+impl<'f> Walk<'f, '_> {
+    fn block(&mut self, block: &'f Block) {
+        self.list(&block.body);
+        block.handlers.iter().for_each(|handler| self.list(&handler.body));
+    }
+
+    fn list(&mut self, list: &'f [Stmt]) {
+        for (i, stmt) in list.iter().enumerate() {
+            let (routine, body) = (self.routine, Some(self.body));
+            self.sites.push(Site { span: stmt.span, code: Code::Stmt(stmt), list: List::Body(list, i), routine, body });
+            match &stmt.kind {
+                StmtKind::Block(block) => self.block(block),
+                StmtKind::If(branches, otherwise) => {
+                    branches.iter().for_each(|(_, body)| self.list(body));
+                    otherwise.iter().for_each(|body| self.list(body));
+                }
+                StmtKind::Case { whens, otherwise, .. } => {
+                    whens.iter().for_each(|(_, body)| self.list(body));
+                    otherwise.iter().for_each(|body| self.list(body));
+                }
+                StmtKind::Loop(_, body)
+                | StmtKind::While(_, _, body)
+                | StmtKind::ForRange { body, .. }
+                | StmtKind::ForQuery { body, .. }
+                | StmtKind::ForCursor { body, .. }
+                | StmtKind::ForExecute { body, .. }
+                | StmtKind::Foreach { body, .. } => self.list(body),
+                _ => {}
+            }
+        }
+    }
+}
+
+impl<'f> Site<'f> {
+    /// The SQL statement, unless it is a query without one around it.
+    pub(super) fn statement(&self) -> Option<&'f Statement> {
+        match self.code {
+            Code::Client(client) => Some(&client.ast),
+            Code::Sql(statement) => Some(statement),
+            Code::Stmt(Stmt { kind: StmtKind::Sql(statement, _), .. }) => Some(statement),
+            Code::Stmt(_) => None,
+        }
+    }
+
+    /// The query that it is.
+    pub(super) fn query(&self) -> Option<&'f Query> {
+        match self.code {
+            Code::Stmt(Stmt { kind: StmtKind::Perform(query), .. }) => Some(query),
+            Code::Stmt(Stmt { kind: StmtKind::ForQuery { query, .. }, .. }) => as_query(query),
+            Code::Stmt(Stmt { kind: StmtKind::ReturnQuery(query), .. }) => as_query(query),
+            _ => as_query(self.statement()?),
+        }
+    }
+
+    /// A query inside of an expression that it evaluates: `IF EXISTS (SELECT ...)`, `n := (SELECT ...)`.
+    pub(super) fn inner_query(&self) -> Option<&'f Query> {
+        let Code::Stmt(stmt) = self.code else { return None };
+        match &stmt.kind {
+            StmtKind::If(branches, _) => branches.iter().find_map(|(condition, _)| query_in(condition)),
+            StmtKind::Assign(_, value) => query_in(value),
+            StmtKind::While(_, condition, _) => query_in(condition),
+            StmtKind::Return(Some(value)) => query_in(value),
+            StmtKind::Assert(condition, _) => query_in(condition),
+            _ => None,
+        }
+    }
+
+    /// `INTO` of it.
+    pub(super) fn into_clause(&self) -> Option<&'f Into> {
+        match self.code {
+            Code::Stmt(Stmt { kind: StmtKind::Sql(_, into), .. }) => into.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// Names of the client's variables that `$1`, `$2`, ... stand for.
+    pub(super) fn variables(&self) -> Vec<&'f str> {
+        match self.code {
+            Code::Client(client) => client.variables.iter().map(|(name, _)| &**name).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The statements of its list behind it.
+    pub(super) fn behind(&self) -> &'f [Stmt] {
+        match self.list {
+            List::Body(list, i) => &list[i + 1..],
+            _ => &[],
+        }
+    }
+
+    /// Whether both stand in one list.
+    pub(super) fn same_list(&self, other: &Site<'_>) -> bool {
+        match (self.list, other.list) {
+            (List::Body(a, _), List::Body(b, _)) => std::ptr::eq(a, b),
+            (List::Thread(a, _), List::Thread(b, _)) => std::ptr::eq(a, b),
+            _ => false,
+        }
+    }
+
+    /// A client's statement rather than one of a routine.
+    pub(super) fn is_client(&self) -> bool {
+        matches!(self.code, Code::Client(_))
+    }
+}
+
+fn as_query(statement: &Statement) -> Option<&Query> {
+    match &statement.kind {
+        StatementKind::Query(query) => Some(query),
+        _ => None,
+    }
+}
+
+/// The first query in an expression.
+fn query_in(expr: &Expr) -> Option<&Query> {
+    match &expr.kind {
+        ExprKind::Exists(query) | ExprKind::Subquery(query) => Some(query),
+        ExprKind::InQuery { query, .. } | ExprKind::Quantified { query, .. } => Some(query),
+        ExprKind::Not(inner) | ExprKind::Unary(_, inner) | ExprKind::Cast(inner, _) => query_in(inner),
+        ExprKind::Is { expr, .. } => query_in(expr),
+        ExprKind::Binary(_, left, right) => query_in(left).or_else(|| query_in(right)),
+        ExprKind::And(parts) | ExprKind::Or(parts) => parts.iter().find_map(query_in),
+        ExprKind::Call(call) => call.args.iter().find_map(query_in),
+        _ => None,
+    }
+}

@@ -1,0 +1,125 @@
+//! Fixes that are said to hold do: for every scenario with a bug, the changed file is searched again from its text.
+#![allow(clippy::unwrap_used)]
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use isolde_report::{FixVerdict, Report, Verdict};
+use isolde_scenario::file::{FileOptions, Include, Included, SearchKind};
+use isolde_scenario::fix::{Tried, try_fixes};
+use isolde_scenario::{Options, Scenario, check};
+
+/// Scenarios of the examples and of the golden reports, each with its directory.
+fn scenarios() -> Vec<PathBuf> {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut directories = vec![crates.join("tests/golden"), crates.join("tests/fixes")];
+    directories.extend(std::fs::read_dir(crates.join("../../examples")).unwrap().map(|e| e.unwrap().path()));
+    let files = directories.iter().filter(|d| d.is_dir()).flat_map(|d| std::fs::read_dir(d).unwrap());
+    let mut files: Vec<PathBuf> = files.map(|e| e.unwrap().path()).collect();
+    files.retain(|path| path.extension().is_some_and(|e| e == "sql"));
+    files.sort();
+    files
+}
+
+fn load(path: &Path) -> Option<Scenario> {
+    let name = path.file_name().unwrap().to_str().unwrap();
+    let text = std::fs::read_to_string(path).unwrap();
+    let directory = path.parent().unwrap();
+    let mut loader = |include: Include<'_>| {
+        let text = std::fs::read_to_string(directory.join(include.path)).map_err(|e| e.to_string())?;
+        Ok(Included { name: include.path.into(), text })
+    };
+    Scenario::parse(name, &text, &mut loader).ok()
+}
+
+fn explored(scenario: &Scenario, settings: FileOptions) -> Report {
+    let options = Options { settings, ..Options::default() };
+    check(scenario, &options, &mut |_| ControlFlow::Continue(()))
+}
+
+fn fixes(scenario: &Scenario) -> Vec<Tried> {
+    let report = explored(scenario, FileOptions::default());
+    try_fixes(scenario, &report, &Options::default(), &mut |_| ControlFlow::Continue(()))
+}
+
+fn again(tried: &Tried) -> Scenario {
+    let mut rest = tried.files[1..].iter().cloned();
+    let mut loader = |_: Include<'_>| rest.next().ok_or_else(|| "no more".to_string());
+    Scenario::parse(&tried.files[0].name, &tried.files[0].text, &mut loader).unwrap()
+}
+
+/// What holds holds again, for the file as it would be written, state by state and interleaving by interleaving.
+#[test]
+fn what_holds_holds_in_every_search() {
+    for path in scenarios() {
+        let Some(scenario) = load(&path) else { continue };
+        for tried in fixes(&scenario) {
+            if tried.fix.verdict != FixVerdict::Holds {
+                continue;
+            }
+            let fixed = again(&tried);
+            for search in [SearchKind::Stateful, SearchKind::Stateless] {
+                // Naive search of long runs is not for a test.
+                let settings = FileOptions { search: Some(search), states_max: Some(5_000), ..FileOptions::default() };
+                let verdict = explored(&fixed, settings).verdict;
+                let fine = verdict == Verdict::Holds
+                    || (search == SearchKind::Stateless && matches!(verdict, Verdict::Inconclusive(_)));
+                assert!(fine, "{}: {}: {verdict:?}", path.display(), tried.fix.title);
+            }
+        }
+    }
+}
+
+/// Every fix that was tried for every scenario of `tests/fixes` and the examples, with its verdict and, if it holds, its
+/// patch.
+#[test]
+fn fixes_as_recorded() {
+    let mut out = String::new();
+    for path in scenarios().into_iter().filter(|path| !path.parent().unwrap().ends_with("golden")) {
+        let Some(scenario) = load(&path) else { continue };
+        let tried = fixes(&scenario);
+        if tried.is_empty() {
+            continue;
+        }
+        out.push_str(&format!("## {}\n", scenario.name()));
+        for tried in &tried {
+            let fix = &tried.fix;
+            let remark = match &fix.verdict {
+                FixVerdict::Holds => fix.cost.unwrap().to_string(),
+                FixVerdict::Fails(reason) | FixVerdict::Undecided(reason) => reason.clone(),
+            };
+            out.push_str(&format!("{}  [{}] {}: {remark}\n", fix.verdict.words(), fix.kind, fix.title));
+            if fix.verdict == FixVerdict::Holds {
+                let lines = fix
+                    .patch
+                    .lines()
+                    .filter(|l| l.starts_with(['+', '-']) && !l.starts_with("+++") && !l.starts_with("--- a"));
+                lines.for_each(|line| out.push_str(&format!("    {line}\n")));
+            }
+        }
+        out.push('\n');
+    }
+    expect_test::expect_file!["fixes.txt"].assert_eq(&out);
+}
+
+/// Every story with a bug has a fix that holds.
+#[test]
+fn every_bug_of_the_examples_has_a_fix() {
+    for path in scenarios().into_iter().filter(|path| path.components().any(|c| c.as_os_str() == "examples")) {
+        let Some(scenario) = load(&path) else { continue };
+        let report = explored(&scenario, FileOptions::default());
+        if report.verdict == Verdict::Violated {
+            let held = fixes(&scenario).iter().filter(|tried| tried.fix.verdict == FixVerdict::Holds).count();
+            assert!(held > 0, "{}", path.display());
+        }
+    }
+}
+
+/// The same violation has the same fixes.
+#[test]
+fn fixes_are_the_same_every_time() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let scenario = load(&crates.join("../../examples/withdraw/withdraw.sql")).unwrap();
+    let patches = |tried: Vec<Tried>| tried.into_iter().map(|t| t.fix).collect::<Vec<_>>();
+    assert_eq!(patches(fixes(&scenario)), patches(fixes(&scenario)));
+}
