@@ -150,11 +150,19 @@ pub fn try_fixes(scenario: &Scenario, report: &Report, options: &Options, progre
     workshop.result()
 }
 
-/// What the user and the file ask for, within the means of one attempt.
+/// What the user and the file say about meaning, and not about searching: whatever search met the violation, fixes are
+/// judged by the default one, which leaves nothing out, within the means of one attempt.
 fn settings(scenario: &Scenario, options: &Options) -> FileOptions {
-    let settings = options.settings.clone().or(scenario.options());
-    let states_max = settings.states_max.unwrap_or(STATES_MAX).min(STATES_EACH_MAX);
-    FileOptions { states_max: Some(states_max), ..settings }
+    let asked = options.settings.clone().or(scenario.options());
+    FileOptions {
+        isolation: asked.isolation,
+        atomic: asked.atomic,
+        serial: asked.serial,
+        deadlock: asked.deadlock,
+        jobs: asked.jobs,
+        states_max: Some(asked.states_max.unwrap_or(STATES_MAX).min(STATES_EACH_MAX)),
+        ..FileOptions::default()
+    }
 }
 
 fn rows(scenario: &Scenario) -> u64 {
@@ -226,8 +234,11 @@ impl Workshop<'_, '_> {
         for depth in 1..=DEPTH_MAX {
             let mut next = Vec::new();
             for broken in &level {
+                if depth > 1 && self.good() >= ENOUGH {
+                    return;
+                }
                 for (kind, candidate) in broken.candidates(self.options, &self.original) {
-                    if self.attempts_left == 0 || (depth > 1 && self.good() >= ENOUGH) {
+                    if self.attempts_left == 0 {
                         return;
                     }
                     if depth > 1 && self.alone.contains(&candidate.title) {
