@@ -9,10 +9,10 @@ use isolde_scenario::file::{FileOptions, Include, Included, SearchKind};
 use isolde_scenario::fix::{Tried, try_fixes};
 use isolde_scenario::{Options, Scenario, check};
 
-/// Scenarios of the examples and of the golden reports, each with its directory.
+/// Scenarios of the examples and of `tests/fixes`.
 fn scenarios() -> Vec<PathBuf> {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut directories = vec![crates.join("tests/golden"), crates.join("tests/fixes")];
+    let mut directories = vec![crates.join("tests/fixes")];
     directories.extend(std::fs::read_dir(crates.join("../../examples")).unwrap().map(|e| e.unwrap().path()));
     let files = directories.iter().filter(|d| d.is_dir()).flat_map(|d| std::fs::read_dir(d).unwrap());
     let mut files: Vec<PathBuf> = files.map(|e| e.unwrap().path()).collect();
@@ -58,12 +58,12 @@ fn what_holds_holds_in_every_search() {
                 continue;
             }
             let fixed = again(&tried);
-            for search in [SearchKind::Stateful, SearchKind::Stateless] {
-                // Naive search of long runs is not for a test.
-                let settings = FileOptions { search: Some(search), states_max: Some(5_000), ..FileOptions::default() };
+            // Naive search of long runs is not for a test.
+            for (search, states_max) in [(SearchKind::Stateful, None), (SearchKind::Stateless, Some(5_000))] {
+                let settings = FileOptions { search: Some(search), states_max, ..FileOptions::default() };
                 let verdict = explored(&fixed, settings).verdict;
-                let fine = verdict == Verdict::Holds
-                    || (search == SearchKind::Stateless && matches!(verdict, Verdict::Inconclusive(_)));
+                let fine =
+                    verdict == Verdict::Holds || (states_max.is_some() && matches!(verdict, Verdict::Inconclusive(_)));
                 assert!(fine, "{}: {}: {verdict:?}", path.display(), tried.fix.title);
             }
         }
@@ -75,7 +75,7 @@ fn what_holds_holds_in_every_search() {
 #[test]
 fn fixes_as_recorded() {
     let mut out = String::new();
-    for path in scenarios().into_iter().filter(|path| !path.parent().unwrap().ends_with("golden")) {
+    for path in scenarios() {
         let Some(scenario) = load(&path) else { continue };
         let tried = fixes(&scenario);
         if tried.is_empty() {

@@ -56,6 +56,28 @@ fn an_answer_can_go_to_a_file() {
     assert_eq!(refused.status.code(), Some(2));
 }
 
+/// What `--fix` writes holds, and nothing is replaced without being asked to.
+#[test]
+fn the_best_fix_can_be_written() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("fixed.sql");
+    let path = path.to_str().unwrap();
+    let code = |arguments: &[&str]| isolde(&root()).arg("explore").args(arguments).output().unwrap().status.code();
+    let bug = "examples/withdraw/withdraw.sql";
+    assert_eq!(code(&["--fix", path, bug]), Some(1));
+    assert_eq!(code(&[path]), Some(0));
+    let text = fs::read_to_string(path).unwrap();
+    assert!(text.contains("WHERE id = acc AND balance >= amount"), "{text}");
+    fs::write(path, fs::read(root().join(bug)).unwrap()).unwrap();
+    assert_eq!(code(&["--fix", path, bug]), Some(2));
+    assert_eq!(code(&["--fix", path, "--overwrite", path]), Some(1));
+    assert_eq!(fs::read_to_string(path).unwrap(), text);
+    assert_eq!(code(&["--fix", path, "--no-fixes", bug]), Some(2));
+    let unwritten = directory.path().join("nothing.sql");
+    assert_eq!(code(&["--fix", unwritten.to_str().unwrap(), path]), Some(0));
+    assert!(!unwritten.exists(), "there was nothing to fix");
+}
+
 #[test]
 fn colours_are_for_those_who_want_them() {
     let explore = |arguments: &[&str], variable: &str| {

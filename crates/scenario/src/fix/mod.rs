@@ -68,7 +68,7 @@ pub const ATTEMPTS_MAX: usize = 96;
 /// States that one changed program may have; beyond, it is not decided.
 pub const STATES_EACH_MAX: u64 = 20_000;
 /// States that all of them may have.
-const STATES_ALL_MAX: u64 = 200_000;
+const STATES_ALL_MAX: u64 = 100_000;
 /// Rows that set-up may put into tables for all of them: each program runs it again.
 const ROWS_ALL_MAX: u64 = 2_000_000;
 /// With so many that hold, none is combined further.

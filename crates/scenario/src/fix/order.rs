@@ -45,8 +45,12 @@ fn waits<'a>(case: &Case<'a>) -> Vec<Wait<'a>> {
         let session = case.scenario.threads.get(thread)?.session;
         let Activity::Blocked(blocked) = run.end.database.activity(session) else { return None };
         let waiting = case.site_at(blocked.pending.span)?;
-        let own = case.steps().filter(|(t, step)| *t == thread && !step.footprint.locks.is_empty());
-        let mut held: Vec<Site<'a>> = own.filter_map(|(_, step)| case.site_at(step.pending.span)).collect();
+        let own = case.steps().filter(|(t, _)| *t == thread);
+        let mut held: Vec<Site<'a>> = own
+            .filter_map(|(_, step)| Some((step, case.site_at(step.pending.span)?)))
+            .filter(|(step, site)| !step.footprint.locks.is_empty() || locks_table(site))
+            .map(|(_, site)| site)
+            .collect();
         held.dedup_by_key(|site| site.span);
         Some(Wait { thread, held, waiting })
     };
@@ -199,4 +203,9 @@ fn writes(site: &Site<'_>) -> bool {
     let kind = site.statement().map(|statement| &statement.kind);
     matches!(kind, Some(StatementKind::Update(_) | StatementKind::Delete(_) | StatementKind::Insert(_)))
         || site.query().is_some_and(|query| !query.locking.is_empty())
+        || locks_table(site)
+}
+
+fn locks_table(site: &Site<'_>) -> bool {
+    matches!(site.statement().map(|statement| &statement.kind), Some(StatementKind::LockTable(_)))
 }
