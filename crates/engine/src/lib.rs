@@ -58,6 +58,7 @@ mod storage;
 mod transaction;
 mod trigger;
 mod two_phase;
+mod undo;
 
 pub use clock::{Timeouts, Timer};
 pub use database::{CatalogMark, Database, Faults};
@@ -71,3 +72,4 @@ pub use session::{
     Step, WaitsFor,
 };
 pub use storage::{RowId, TableData, Tables, Tuple};
+pub use undo::Undo;

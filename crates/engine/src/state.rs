@@ -13,6 +13,7 @@ use crate::exec::{After, Deferred, Input, Running};
 use crate::lock::{RowRef, Target};
 use crate::routine::RoutineFrame;
 use crate::session::{Frame, Session, StatementFrame};
+use crate::storage::{TableData, Tables};
 use crate::transaction::{Snapshot, Transaction};
 use crate::trigger::Triggered;
 use isolde_digest::Digester;
@@ -33,6 +34,39 @@ impl Database {
         self.digest_with_rows(
             rows.fold(0, |sum: u128, (table, tuple)| sum.wrapping_add(row_digest(table, &tuple.values))),
         )
+    }
+
+    /// Tells apart databases of equal [digest](Database::digest) whose rows have other ids: which ids the rows have that differ
+    /// from `origin`, an older version of both, and which rows open transactions have to do with.
+    ///
+    /// Footprints name rows by their ids. Who compares footprints from different runs must know that the ids mean the same
+    /// rows in both.
+    pub fn identity(&self, origin: &Database) -> u128 {
+        let mut h = Digester::tagged(0x1d);
+        hash_ids(&origin.committed, &self.committed, &mut h);
+        for (id, session) in self.all_sessions() {
+            let Some(t) = &session.transaction else { continue };
+            id.hash(&mut h);
+            for (row, change) in &t.writes {
+                (row, change.after.as_ref().map(|tuple| &tuple.values)).hash(&mut h);
+            }
+            t.locks.iter().for_each(|(row, _)| row.hash(&mut h));
+            if let Some(snapshot) = &t.snapshot {
+                hash_ids(&origin.committed, &snapshot.tables, &mut h);
+            }
+            if let Some(Target::Row(target)) = session.wait.as_ref().map(|wait| &wait.target) {
+                target.row.hash(&mut h);
+            }
+            for frame in &session.frames {
+                if let Frame::Statement(StatementFrame { running: Some(run), .. }) = frame
+                    && let Some(Input::Candidates(candidates) | Input::Limited(candidates, ..)) = &run.input
+                {
+                    let rest = candidates.get(run.next..).unwrap_or_default();
+                    rest.iter().for_each(|c| c.rows.iter().for_each(|r| r.id.hash(&mut h)));
+                }
+            }
+        }
+        h.digest()
     }
 
     fn digest_with_rows(&self, rows: u128) -> u128 {
@@ -232,6 +266,20 @@ impl Database {
                     candidate.rows.iter().for_each(|r| r.values.hash(h));
                 }
             }
+        }
+    }
+}
+
+/// Rows that differ, with their ids.
+fn hash_ids(origin: &Tables, tables: &Tables, h: &mut Digester) {
+    for table in (0..tables.len()).map(|i| TableId(i as u32)) {
+        if tables.same_table(origin, table) {
+            continue;
+        }
+        let none = TableData::default();
+        let before = if (table.0 as usize) < origin.len() { origin.table(table) } else { &none };
+        for (row, _, after) in before.changed_rows(tables.table(table)) {
+            (table, row, after).hash(h);
         }
     }
 }

@@ -282,11 +282,41 @@ impl TableData {
         changes.collect()
     }
 
+    /// The rows that differ in a later version of this table, as they are here, and what is known about the table.
+    pub(crate) fn older(&self, later: &TableData) -> Older {
+        let rows = self.rows.diff(&later.rows).map(|item| match item {
+            DiffItem::Add(row, _) => (*row, None),
+            DiffItem::Update { old: (row, old), .. } | DiffItem::Remove(row, old) => (*row, Some(old.clone())),
+        });
+        Older { rows: rows.collect(), used: self.used, ambiguous: self.ambiguous, moved: self.moved }
+    }
+
+    /// Puts back what a later version has changed, row by row.
+    pub(crate) fn put_back(&mut self, table: &Table, older: Older) {
+        for (row, tuple) in older.rows {
+            match tuple {
+                Some(tuple) => self.put(table, row, tuple),
+                None => self.remove(table, row),
+            }
+        }
+        (self.used, self.ambiguous, self.moved) = (older.used, older.ambiguous, older.moved);
+    }
+
     /// Builds one index more, over the rows that are there.
     fn add_index(&mut self, index: &Index) {
         let entries = self.rows.iter().filter_map(|(row, t)| Some(Entry { key: key_of(index, &t.values)?, row: *row }));
         self.indexes.push(entries.collect());
     }
+}
+
+/// What it takes to come back to an older version of a table.
+#[derive(Clone, Debug)]
+pub(crate) struct Older {
+    /// Rows that have changed, as they were; none where there was none.
+    rows: Vec<(RowId, Option<Tuple>)>,
+    used: bool,
+    ambiguous: bool,
+    moved: bool,
 }
 
 /// The key of a row in an index, NULLs included; none if the row is not in the index.

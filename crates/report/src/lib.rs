@@ -141,6 +141,30 @@ pub struct Stats {
     pub complete: bool,
     /// Wall-clock time, if the caller measured it; left out of golden tests.
     pub elapsed_ms: Option<u64>,
+    /// What it took, if the caller wanted to know.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub details: Option<Details>,
+}
+
+/// What a search took: the statistics of the papers' tables.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Details {
+    /// Which steps were taken to commute, if any.
+    pub dependence: Option<String>,
+    /// States looked at; those that are not remembered count each time.
+    pub states_seen: u64,
+    /// Pairs of steps that could have come the other way round, as far as a reduction looked for them.
+    pub races: u64,
+    /// Runs that a reduction began in vain.
+    pub sleep_blocked: u64,
+    /// Steps taken again to come back to a state; not among the transitions.
+    pub steps_replayed: u64,
+    /// Microseconds spent on digests of states.
+    pub hash_us: u64,
+    /// Microseconds spent on choosing the next step and coming back to its state.
+    pub restore_us: u64,
+    /// The most memory that the process has used, if that is known.
+    pub memory_bytes: Option<u64>,
 }
 
 /// How it goes wrong.

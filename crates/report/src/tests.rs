@@ -62,6 +62,7 @@ fn lost_update() -> Report {
         depth: 8,
         complete: false,
         elapsed_ms: None,
+        details: None,
     };
     let mut report = Report::new("isolde explore bank.sql", "bank.sql", Verdict::Violated, stats);
     report.properties = vec![

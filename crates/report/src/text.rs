@@ -6,7 +6,7 @@ use crate::columns;
 use crate::fix;
 use crate::paint::{Paint, Style};
 use crate::wrap::{pad, width, wrap};
-use crate::{Counterexample, FinalTable, NotNeeded, Place, PropertyStatus, Report, Trace, Verdict};
+use crate::{Counterexample, Details, FinalTable, NotNeeded, Place, PropertyStatus, Report, Stats, Trace, Verdict};
 
 /// Rows of a final table that are shown.
 const ROWS_SHOWN: usize = 12;
@@ -22,6 +22,9 @@ pub fn write(out: &mut dyn Write, report: &Report, style: Style) -> fmt::Result 
     }
     write_properties(out, report, style)?;
     write_paragraph(out, "searched", &searched(report), style)?;
+    if let Some(details) = &report.stats.details {
+        write_details(out, &report.stats, details, style)?;
+    }
     for warning in &report.warnings {
         write_paragraph(out, "warning", warning, style)?;
     }
@@ -196,6 +199,38 @@ fn searched(report: &Report) -> String {
         (Verdict::Violated, false) => text + "; stopped at the first violation",
         (_, false) => text + "; not all of them",
     }
+}
+
+/// What the search took, a line for each number.
+fn write_details(out: &mut dyn Write, stats: &Stats, details: &Details, style: Style) -> fmt::Result {
+    let mut lines = vec![
+        ("states", grouped(details.states_seen)),
+        ("transitions", grouped(stats.transitions)),
+        ("executions", grouped(stats.ends)),
+    ];
+    if let Some(dependence) = &details.dependence {
+        lines.insert(0, ("dependence", dependence.clone()));
+        lines.push(("races", grouped(details.races)));
+        lines.push(("sleep-blocked", grouped(details.sleep_blocked)));
+    }
+    if details.steps_replayed > 0 {
+        lines.push(("steps replayed", grouped(details.steps_replayed)));
+    }
+    if let Some(ms) = stats.elapsed_ms {
+        lines.push(("time", duration(ms)));
+        lines.push(("steps/s", grouped(stats.transitions * 1000 / ms.max(1))));
+    }
+    lines.push(("hash time", format!("{}.{:03} ms", grouped(details.hash_us / 1000), details.hash_us % 1000)));
+    lines.push(("restore time", format!("{}.{:03} ms", grouped(details.restore_us / 1000), details.restore_us % 1000)));
+    if let Some(bytes) = details.memory_bytes {
+        lines.push(("memory", format!("{}.{} MB", grouped(bytes / 1_000_000), bytes / 100_000 % 10)));
+    }
+    writeln!(out)?;
+    style.write(out, Paint::Bold, "stats")?;
+    for (i, (name, value)) in lines.iter().enumerate() {
+        writeln!(out, "{}{name:<14}  {value}", if i == 0 { "  " } else { "       " })?;
+    }
+    Ok(())
 }
 
 fn counted(n: u64, noun: &str) -> String {

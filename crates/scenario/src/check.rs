@@ -4,10 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use isolde_engine::{Outcome, is_endless};
-use isolde_explore::{
-    Completeness, Limit, Limits, Matching, Progress, Schedule, Search, Strategy, Summary, System, Visit, Visitor,
-    replay,
-};
+use isolde_explore::{Limit, Progress, Schedule, Summary, System, Visit, Visitor, replay};
 use isolde_report::{Counterexample, NotNeeded, Place, PropertyResult, PropertyStatus, Report, Stats, Verdict};
 
 use crate::client::{Reaction, Status};
@@ -16,14 +13,10 @@ use crate::minimise::{self, absent, minimise};
 use crate::oracle::Oracle;
 use crate::property::{At, PROPERTIES, Property, Violation};
 use crate::scenario::Scenario;
+use crate::search::{self, RUN_STEPS_MAX};
 use crate::system::{Choice, Event, ScenarioSystem, State};
 use crate::threads::ThreadSet;
 use crate::trace::Run;
-
-/// States looked at unless the user says otherwise.
-pub const STATES_MAX: u64 = 2_000_000;
-/// Random runs drawn unless the user says otherwise.
-pub const RUNS: u64 = 1_000;
 
 /// How to check a scenario.
 #[derive(Clone, Debug, Default)]
@@ -32,6 +25,8 @@ pub struct Options {
     pub settings: FileOptions,
     /// The command, as a user would type it; for the report.
     pub command: String,
+    /// A clock in nanoseconds, if the report should say what took how long.
+    pub clock: Option<fn() -> u64>,
 }
 
 /// Called now and then during a search; a `Break` ends it and names the reason.
@@ -42,11 +37,11 @@ pub fn check(scenario: &Scenario, options: &Options, progress: OnProgress<'_>) -
     let settings = options.settings.clone().or(scenario.options());
     let scenario = &scenario.clone().with_options(settings.clone());
     let system = ScenarioSystem::new(scenario, &settings);
-    let searched = searched(system, &settings, progress);
-    let verdict = searched.verdict(&settings);
-    let Searched { summary, found, warnings, skipped, .. } = searched;
+    let searched = searched_by_clock(system, &settings, progress, options.clock);
+    let (verdict, stats) = (searched.verdict(), searched.stats(options.clock.is_some()));
+    let Searched { found, warnings, skipped, .. } = searched;
     let found = found.map(|finding| minimise(system, finding));
-    let mut report = Report::new(&options.command, scenario.name(), verdict, stats(&summary, &settings));
+    let mut report = Report::new(&options.command, scenario.name(), verdict, stats);
     report.properties = property_results(scenario, &report.verdict, found.as_ref(), &skipped);
     report.warnings = warnings.into_iter().collect();
     report.counterexample = found.map(|finding| {
@@ -78,7 +73,8 @@ pub fn replay_schedule(scenario: &Scenario, schedule: &str, options: &Options) -
         Some(_) => Verdict::Violated,
         None => Verdict::Inconclusive("this schedule breaks nothing; there are others".into()),
     };
-    let stats = Stats { search: "replay".into(), complete: false, ..stats(&summary, &settings) };
+    let stats = search::stats(&summary, &FileOptions { search: Some(SearchKind::Stateful), ..settings }, false);
+    let stats = Stats { search: "replay".into(), complete: false, ..stats };
     let mut report = Report::new(&options.command, scenario.name(), verdict, stats);
     report.properties = property_results(scenario, &report.verdict, found.as_ref(), &skipped);
     report.warnings = warnings.into_iter().collect();
@@ -92,6 +88,10 @@ pub fn replay_schedule(scenario: &Scenario, schedule: &str, options: &Options) -
 /// What a search has seen of a scenario, before any of it is replayed or explained.
 pub(crate) struct Searched {
     pub(crate) summary: Summary,
+    /// How it was searched in the end.
+    pub(crate) settings: FileOptions,
+    /// Different ends seen, if they were counted.
+    pub(crate) outcomes: Option<usize>,
     pub(crate) found: Option<Finding>,
     pub(crate) warnings: BTreeSet<String>,
     /// Names of properties that could not be decided somewhere.
@@ -103,21 +103,47 @@ pub(crate) struct Searched {
 
 impl Searched {
     /// What follows for the scenario.
-    pub(crate) fn verdict(&self, settings: &FileOptions) -> Verdict {
+    pub(crate) fn verdict(&self) -> Verdict {
         match (&self.found, &self.endless) {
             (Some(_), _) => Verdict::Violated,
             (None, Some(endless)) => Verdict::Inconclusive(endless.clone()),
-            (None, None) => verdict_without_finding(&self.summary, settings),
+            (None, None) => search::verdict_without_finding(&self.summary, &self.settings, self.outcomes),
         }
+    }
+
+    /// Its numbers; with what took how long, if that was measured.
+    fn stats(&self, measured: bool) -> Stats {
+        search::stats(&self.summary, &self.settings, measured)
     }
 }
 
 /// Searches for a violation of any property.
 pub(crate) fn searched(system: ScenarioSystem<'_>, settings: &FileOptions, progress: OnProgress<'_>) -> Searched {
+    searched_by_clock(system, settings, progress, None)
+}
+
+fn searched_by_clock(
+    system: ScenarioSystem<'_>,
+    settings: &FileOptions,
+    progress: OnProgress<'_>,
+    clock: Option<fn() -> u64>,
+) -> Searched {
+    let kind = search::kind(settings);
     let mut checker = Checker::new(system, progress);
-    let summary = search(settings).run(&system, &mut checker);
-    let Checker { found, warnings, skipped, endless, effort, .. } = checker;
-    Searched { summary, found, warnings, skipped, endless, effort }
+    checker.clock = clock;
+    checker.ends = matches!(kind, SearchKind::Random | SearchKind::Pct).then(BTreeSet::new);
+    let follows_runs = matches!(kind, SearchKind::Dpor | SearchKind::Source);
+    checker.depth_max = (follows_runs && settings.depth_max.is_none()).then_some(RUN_STEPS_MAX);
+    let summary = search::search(settings).run(&system, &mut checker);
+    let Checker { found, mut warnings, skipped, endless, effort, ends, too_long, progress, .. } = checker;
+    if too_long {
+        let dependence = Some(system.dependence);
+        let settings = FileOptions { search: Some(SearchKind::Stateful), dependence, ..settings.clone() };
+        return searched_by_clock(ScenarioSystem::new(system.scenario, &settings), &settings, progress, clock);
+    }
+    warnings.extend(search::warning(settings));
+    let (settings, outcomes) = (settings.clone(), ends.map(|ends| ends.len()));
+    Searched { summary, settings, outcomes, found, warnings, skipped, endless, effort }
 }
 
 /// What the threads go through on the explored ways: the price of locks and of stronger isolation.
@@ -180,6 +206,12 @@ pub(crate) struct Checker<'a, 'p> {
     warnings: BTreeSet<String>,
     /// Names of properties that could not be decided somewhere.
     skipped: BTreeSet<String>,
+    clock: Option<fn() -> u64>,
+    /// Digests of the ends seen, if they are counted.
+    ends: Option<BTreeSet<u128>>,
+    /// Runs longer than this may have no end; whether there was one.
+    depth_max: Option<usize>,
+    too_long: bool,
     effort: Effort,
 }
 
@@ -194,6 +226,10 @@ impl<'a, 'p> Checker<'a, 'p> {
             endless: None,
             warnings: BTreeSet::new(),
             skipped: BTreeSet::new(),
+            clock: None,
+            ends: None,
+            depth_max: None,
+            too_long: false,
             effort: Effort::default(),
         }
     }
@@ -245,6 +281,10 @@ impl<'a, 'p> Checker<'a, 'p> {
 
 impl<'a> Visitor<ScenarioSystem<'a>> for Checker<'a, '_> {
     fn state(&mut self, at: &Visit<'_, ScenarioSystem<'a>>) -> ControlFlow<()> {
+        if self.depth_max.is_some_and(|max| at.depth() > max) {
+            self.too_long = true;
+            return ControlFlow::Break(());
+        }
         let here = At { system: self.system, state: at.state, event: at.last_event() };
         for property in PROPERTIES {
             self.conclude(*property, property.at_state(&here), at, false)?;
@@ -254,6 +294,9 @@ impl<'a> Visitor<ScenarioSystem<'a>> for Checker<'a, '_> {
 
     fn leaf(&mut self, at: &Visit<'_, ScenarioSystem<'a>>) -> ControlFlow<()> {
         self.effort.end(at.state);
+        if let Some(ends) = &mut self.ends {
+            ends.extend(self.system.digest(at.state));
+        }
         self.warn_of_aborts(at.state);
         self.note_endless(at.state);
         let here = At { system: self.system, state: at.state, event: at.last_event() };
@@ -282,50 +325,9 @@ impl<'a> Visitor<ScenarioSystem<'a>> for Checker<'a, '_> {
     fn progress(&mut self, progress: &Progress) -> ControlFlow<Limit> {
         (self.progress)(progress)
     }
-}
 
-fn search(settings: &FileOptions) -> Search {
-    let (strategy, matching) = match settings.search.unwrap_or_default() {
-        SearchKind::Stateful => (Strategy::Breadth, Matching::Digest),
-        SearchKind::Stateless => (Strategy::Depth, Matching::Off),
-        SearchKind::Random => {
-            let (seed, runs) = (settings.seed.unwrap_or(0), settings.runs.unwrap_or(RUNS));
-            (Strategy::Random { seed, runs }, Matching::Off)
-        }
-    };
-    let limits = Limits {
-        states_max: Some(settings.states_max.unwrap_or(STATES_MAX)),
-        depth_max: settings.depth_max.map(|n| n as usize),
-        preemptions_max: None,
-    };
-    Search { strategy, matching, limits, ..Search::default() }
-}
-
-/// What a search that found nothing says.
-fn verdict_without_finding(summary: &Summary, settings: &FileOptions) -> Verdict {
-    let states = settings.states_max.unwrap_or(STATES_MAX);
-    Verdict::Inconclusive(match summary.completeness {
-        Completeness::Complete if summary.leaves > 0 => return Verdict::Holds,
-        Completeness::Complete => "no interleaving ends: some thread runs for ever".into(),
-        Completeness::Stopped(Limit::States) => format!("stopped after {states} states (states_max)"),
-        Completeness::Stopped(Limit::Depth) => {
-            format!("interleavings were cut off after {} steps (depth_max)", settings.depth_max.unwrap_or(0))
-        }
-        Completeness::Stopped(Limit::Sample) => format!("{} interleavings were tried, drawn by chance", summary.leaves),
-        Completeness::Stopped(limit) => limit.to_string(),
-    })
-}
-
-fn stats(summary: &Summary, settings: &FileOptions) -> Stats {
-    let search = settings.search.unwrap_or_default();
-    Stats {
-        search: search.name().into(),
-        states: if search == SearchKind::Stateful { summary.states_seen } else { 0 },
-        transitions: summary.transitions,
-        ends: summary.leaves,
-        depth: summary.depth_seen as u64,
-        complete: summary.is_complete(),
-        elapsed_ms: None,
+    fn now(&self) -> Option<u64> {
+        self.clock.map(|clock| clock())
     }
 }
 

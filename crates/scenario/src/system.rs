@@ -7,12 +7,13 @@ use std::hash::Hash;
 use std::sync::Arc;
 
 use isolde_engine::{Activity, Database, SessionId, Step};
-use isolde_explore::{Digester, System};
+use isolde_explore::{Digester, System, Undo};
 
 use crate::client::{AtWork, Client, Reaction, Status};
 use crate::dependence::Dependence;
 use crate::file::{FileOptions, Hashing};
 use crate::scenario::Scenario;
+use crate::search;
 use crate::threads::ThreadSet;
 
 /// A scenario to be explored.
@@ -28,6 +29,8 @@ pub struct ScenarioSystem<'a> {
     pub hash: Hashing,
     /// Threads that do not act, as if they were not in the file.
     pub absent: ThreadSet,
+    /// Whether rows of equal content are told apart in states, because footprints of different runs are compared.
+    pub rows_apart: bool,
 }
 
 /// The database and how far each thread has come.
@@ -84,7 +87,8 @@ impl<'a> ScenarioSystem<'a> {
     pub fn new(scenario: &'a Scenario, settings: &FileOptions) -> ScenarioSystem<'a> {
         let (atomic, dependence) = (settings.atomic.unwrap_or_default(), settings.dependence.unwrap_or_default());
         let hash = settings.hash.unwrap_or_default();
-        ScenarioSystem { scenario, atomic, dependence, hash, absent: ThreadSet::default() }
+        let (absent, rows_apart) = (ThreadSet::default(), search::is_graph(settings));
+        ScenarioSystem { scenario, atomic, dependence, hash, absent, rows_apart }
     }
 
     /// The thread that a session belongs to.
@@ -186,6 +190,9 @@ impl System for ScenarioSystem<'_> {
             Hashing::Full => state.database.digest_from_scratch().hash(&mut digester),
             Hashing::Off => return None,
         }
+        if self.rows_apart {
+            state.database.identity(&self.scenario.database).hash(&mut digester);
+        }
         state.clients.iter().for_each(|client| client.digest(&mut digester));
         Some(digester.digest())
     }
@@ -196,6 +203,14 @@ impl System for ScenarioSystem<'_> {
 
     fn dependent(&self, first: &Event, second: &Event) -> bool {
         self.dependence.dependent(first, second)
+    }
+
+    fn undo(&self, before: &State, after: &State) -> Undo<State> {
+        let (undo, clients) = (before.database.undo(&after.database), before.clients.clone());
+        Box::new(move |state| {
+            state.database.take_back(undo);
+            state.clients = clients;
+        })
     }
 
     fn name(&self, choice: &Choice) -> String {

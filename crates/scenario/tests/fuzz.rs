@@ -34,7 +34,7 @@ fn mutated_scenarios_are_answered() {
     let words = words(&seeds);
     let budget_ms = std::env::var("FUZZ_MS").ok().and_then(|ms| ms.parse().ok()).unwrap_or(1000);
     let settings = FileOptions { states_max: Some(300), ..FileOptions::default() };
-    let options = Options { settings, command: String::new() };
+    let options = Options { settings, ..Options::default() };
     arbtest(|u| {
         let mut pieces: Vec<&str> = u.choose(&seeds)?.split_inclusive(char::is_whitespace).collect();
         for _ in 0..u.int_in_range(1..=4)? {

@@ -32,7 +32,7 @@ fn load(path: &Path) -> Result<Scenario, ScenarioError> {
 }
 
 fn run(scenario: &Scenario, settings: FileOptions) -> Report {
-    let options = Options { settings, command: format!("isolde explore {}", scenario.name()) };
+    let options = Options { settings, command: format!("isolde explore {}", scenario.name()), ..Options::default() };
     check(scenario, &options, &mut |_| ControlFlow::Continue(()))
 }
 

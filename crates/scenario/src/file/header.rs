@@ -3,6 +3,7 @@
 //! One list, [`SECTIONS`], names the sections, and one, [`OPTIONS`], the options of a file; an unknown word is answered
 //! with the nearest known one.
 
+use isolde_explore::Restore;
 use isolde_sql::ast::Isolation;
 use isolde_sql::{Diagnostic, Span, SqlState};
 
@@ -24,13 +25,16 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ("atomic", "on | off"),
     ("serial", "on | outcome | off"),
     ("deadlock", "on | off"),
-    ("search", "stateful | stateless | random"),
-    ("dependence", "database | ..."),
+    ("search", "dpor | source | stateful | stateless | random | pct"),
+    ("dependence", "a level, or the name of a paper's relation"),
     ("hash", "incremental | full | off"),
+    ("restore", "snapshot | rollback | replay"),
     ("states_max", "a number"),
     ("depth_max", "a number"),
+    ("preemptions", "a number"),
     ("seed", "a number"),
     ("runs", "a number"),
+    ("bug_depth", "a number"),
     ("jobs", "a number"),
 ];
 
@@ -63,10 +67,13 @@ pub(super) enum OptionSetting {
     Search(SearchKind),
     Dependence(Dependence),
     Hash(Hashing),
+    Restore(Restore),
     StatesMax(u64),
     DepthMax(u64),
+    Preemptions(u64),
     Seed(u64),
     Runs(u64),
+    BugDepth(u64),
     Jobs(u64),
 }
 
@@ -80,10 +87,13 @@ impl OptionSetting {
             OptionSetting::Search(kind) => options.search = Some(kind),
             OptionSetting::Dependence(level) => options.dependence = Some(level),
             OptionSetting::Hash(kind) => options.hash = Some(kind),
+            OptionSetting::Restore(way) => options.restore = Some(way),
             OptionSetting::StatesMax(n) => options.states_max = Some(n),
             OptionSetting::DepthMax(n) => options.depth_max = Some(n),
+            OptionSetting::Preemptions(n) => options.preemptions = Some(n),
             OptionSetting::Seed(n) => options.seed = Some(n),
             OptionSetting::Runs(n) => options.runs = Some(n),
+            OptionSetting::BugDepth(n) => options.bug_depth = Some(n),
             OptionSetting::Jobs(n) => options.jobs = Some(n),
         }
     }
@@ -181,8 +191,11 @@ fn option(words: &mut Words<'_>) -> Result<OptionSetting, Diagnostic> {
         "search" => OptionSetting::Search(words.choice("search")?),
         "dependence" => OptionSetting::Dependence(words.choice("dependence")?),
         "hash" => OptionSetting::Hash(words.choice("hash")?),
+        "restore" => OptionSetting::Restore(words.choice("restore")?),
         "states_max" => OptionSetting::StatesMax(words.number("option states_max N")?),
         "depth_max" => OptionSetting::DepthMax(words.number("option depth_max N")?),
+        "preemptions" => OptionSetting::Preemptions(words.number("option preemptions N")?),
+        "bug_depth" => OptionSetting::BugDepth(words.number("option bug_depth N")?),
         "seed" => OptionSetting::Seed(words.number("option seed N")?),
         "runs" => OptionSetting::Runs(words.number("option runs N")?),
         "jobs" => OptionSetting::Jobs(words.number("option jobs N")?),

@@ -3,6 +3,7 @@
 //! Nothing has a value until somebody gives one: flags go before the file, and the defaults stand where they are used.
 //! What can be chosen from a list has its names here; the command line offers the same list.
 
+use isolde_explore::Restore;
 use isolde_sql::ast::Isolation;
 
 use crate::dependence::Dependence;
@@ -24,14 +25,20 @@ pub struct FileOptions {
     pub dependence: Option<Dependence>,
     /// How states are recognised.
     pub hash: Option<Hashing>,
+    /// How a state that was left is come back to.
+    pub restore: Option<Restore>,
     /// States to look at.
     pub states_max: Option<u64>,
     /// Length of a run.
     pub depth_max: Option<u64>,
+    /// Switches away from a thread that could go on, in a run.
+    pub preemptions: Option<u64>,
     /// Decides random choices.
     pub seed: Option<u64>,
     /// Random runs to draw.
     pub runs: Option<u64>,
+    /// How many events must come in a certain order for what PCT looks for.
+    pub bug_depth: Option<u64>,
     /// How many workers search at once.
     pub jobs: Option<u64>,
 }
@@ -47,10 +54,13 @@ impl FileOptions {
             search: self.search.or(others.search),
             dependence: self.dependence.or(others.dependence),
             hash: self.hash.or(others.hash),
+            restore: self.restore.or(others.restore),
             states_max: self.states_max.or(others.states_max),
             depth_max: self.depth_max.or(others.depth_max),
+            preemptions: self.preemptions.or(others.preemptions),
             seed: self.seed.or(others.seed),
             runs: self.runs.or(others.runs),
+            bug_depth: self.bug_depth.or(others.bug_depth),
             jobs: self.jobs.or(others.jobs),
         }
     }
@@ -99,9 +109,16 @@ macro_rules! choice {
 }
 
 choice!(SearchKind, "search", |kind| match kind {
-    SearchKind::Stateful => "Breadth first, every state once: the shortest counterexample",
-    SearchKind::Stateless => "Depth first, every interleaving: slow, but remembers nothing",
+    SearchKind::Dpor => "One run of each class of runs that differ only in the order of steps that commute",
+    SearchKind::Source => "The same with less bookkeeping; may begin runs in vain",
+    SearchKind::Stateful =>
+        "Every state once, breadth first: the shortest counterexample. With --dependence only the states \
+                             that are needed, depth first; also for threads that run for ever",
+    SearchKind::Stateless => "Every interleaving, depth first: slow, but remembers nothing",
     SearchKind::Random => "Interleavings by chance: never says \"holds\"",
+    SearchKind::Pct =>
+        "Interleavings by random priorities that change at a few points; finds what needs few switches. Never \
+                        says \"holds\"",
 });
 choice!(SerialCheck, "setting", |kind| match kind {
     SerialCheck::On => "Everything a thread has seen counts",
@@ -113,7 +130,16 @@ choice!(Hashing, "hashing", |kind| match kind {
     Hashing::Full => "The same digest computed from all rows each time, as a database without it must",
     Hashing::Off => "No state is recognised",
 });
-choice!(Dependence, "dependence", |_| "");
+choice!(Restore, "way to restore", |way| match way {
+    Restore::Snapshot =>
+        "Keep a copy of each state that will be needed; copies share what they have in common (default)",
+    Restore::Rollback => "Keep one state, and undo what was done since, row by row, as savepoints do. Depth first",
+    Restore::Replay => "Keep one state, and start again from the beginning. Depth first",
+});
+choice!(Dependence, "dependence", |level| match level.unsound() {
+    Some(_) => "As printed in the paper, where it overlooks dependences: never says \"holds\"",
+    None => "",
+});
 
 /// How runs are compared with serial ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -145,25 +171,41 @@ impl SerialCheck {
 /// How to search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SearchKind {
-    /// Breadth first, states matched: the shortest counterexample.
+    /// One run of each class of equivalent ones: Optimal-DPOR.
+    Dpor,
+    /// The same by source sets and sleep sets.
+    Source,
+    /// States matched. Breadth first, for the shortest counterexample; or reduced, if a dependence is given.
     #[default]
     Stateful,
     /// Depth first, every interleaving.
     Stateless,
     /// Interleavings by chance.
     Random,
+    /// Interleavings by random priorities.
+    Pct,
 }
 
 impl SearchKind {
     /// Every kind.
-    pub const ALL: [SearchKind; 3] = [SearchKind::Stateful, SearchKind::Stateless, SearchKind::Random];
+    pub const ALL: [SearchKind; 6] = [
+        SearchKind::Dpor,
+        SearchKind::Source,
+        SearchKind::Stateful,
+        SearchKind::Stateless,
+        SearchKind::Random,
+        SearchKind::Pct,
+    ];
 
     /// Its name on the command line and in files.
     pub fn name(self) -> &'static str {
         match self {
+            SearchKind::Dpor => "dpor",
+            SearchKind::Source => "source",
             SearchKind::Stateful => "stateful",
             SearchKind::Stateless => "stateless",
             SearchKind::Random => "random",
+            SearchKind::Pct => "pct",
         }
     }
 }
