@@ -11,6 +11,7 @@ use clap::builder::styling::{AnsiColor, Styles};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use isolde_scenario::Restore;
 use isolde_scenario::dependence::Dependence;
 use isolde_scenario::file::{Choice, Hashing, SearchKind};
 
@@ -212,7 +213,9 @@ pub(crate) struct Explore {
 
     /// Which steps a reduction takes to commute
     ///
-    /// The finer the level, the fewer orders are tried.
+    /// For the searches dpor, source and stateful. The finer the level, the fewer orders are tried; the answers are the same.
+    /// `dpf-...` and `epor` are the relations of two papers, as printed there: they overlook some dependences, so they
+    /// may miss an interleaving and never say "holds".
     #[arg(long, value_name = "LEVEL", value_parser = choices::<Dependence>(), help_heading = "Search")]
     pub(crate) dependence: Option<Dependence>,
 
@@ -226,9 +229,15 @@ pub(crate) struct Explore {
 
     /// How states are recognised
     ///
-    /// The answers are the same, the times are not.
+    /// For the search stateful. The answers are the same, the times are not.
     #[arg(long, value_name = "HOW", value_parser = choices::<Hashing>(), help_heading = "Search")]
     pub(crate) hash: Option<Hashing>,
+
+    /// How a state that was left is come back to
+    ///
+    /// For the searches stateful and stateless. The answers are the same, the times are not.
+    #[arg(long, value_name = "HOW", value_parser = choices::<Restore>(), help_heading = "Search")]
+    pub(crate) restore: Option<Restore>,
 
     /// Make every transaction a single step
     ///
@@ -237,15 +246,23 @@ pub(crate) struct Explore {
     #[arg(long, help_heading = "Search")]
     pub(crate) atomic: bool,
 
-    /// Random search: what decides the choices
+    /// Searches by chance: what decides the choices
     ///
     /// The same seed draws the same runs.
     #[arg(long, value_name = "N", help_heading = "Search")]
     pub(crate) seed: Option<u64>,
 
-    /// Random search: how many runs to draw
+    /// Searches by chance: how many runs to draw
+    ///
+    /// 1000 unless given.
     #[arg(long, value_name = "N", help_heading = "Search")]
     pub(crate) runs: Option<u64>,
+
+    /// PCT: how many steps in the right order a bug needs
+    ///
+    /// A run changes the priorities of threads at one point less than that. 3 unless given; most bugs need 1 to 3.
+    #[arg(long, value_name = "N", help_heading = "Search")]
+    pub(crate) bug_depth: Option<u64>,
 
     /// Give up after this many states
     #[arg(long, value_name = "N", help_heading = "Limits")]
@@ -254,6 +271,17 @@ pub(crate) struct Explore {
     /// Follow no run beyond this many steps
     #[arg(long, value_name = "N", help_heading = "Limits")]
     pub(crate) depth_max: Option<u64>,
+
+    /// Follow no run with more switches than this
+    ///
+    /// A switch counts if the thread switched away from could have gone on: a preemption. Most bugs show with one or two.
+    /// For the searches stateful and stateless.
+    #[arg(long, value_name = "N", help_heading = "Limits")]
+    pub(crate) preemptions: Option<u64>,
+
+    /// Give up when the process uses this much: 500M, 4G
+    #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Limits")]
+    pub(crate) memory_max: Option<u64>,
 
     /// Give up after this long: 500ms, 30s, 5m, 1h
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "Limits")]
@@ -283,9 +311,10 @@ pub(crate) struct Explore {
     #[arg(long, short, help_heading = "Output")]
     pub(crate) quiet: bool,
 
-    /// Add the time taken to the answer
+    /// Add what the search took: time, memory, steps/s
     ///
-    /// Without it the same input gives the same output, byte for byte.
+    /// Also states, transitions, executions, races, runs begun in vain, and the time spent on digests and on coming back to
+    /// states. Without it the same input gives the same output, byte for byte.
     #[arg(long, help_heading = "Output")]
     pub(crate) stats: bool,
 
@@ -385,10 +414,37 @@ fn duration(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(number * seconds).map_err(|_| "that is too long".to_string())
 }
 
+/// `500M`, `4G`, `1.5GB`; a bare number is bytes.
+fn size(text: &str) -> Result<u64, String> {
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let number: f64 = number.parse().map_err(|_| "write a number and a unit, such as 4G".to_string())?;
+    let factor = match unit.trim().trim_end_matches(['b', 'B']).to_ascii_uppercase().as_str() {
+        "" => 1.0,
+        "K" => 1e3,
+        "M" => 1e6,
+        "G" => 1e9,
+        "T" => 1e12,
+        _ => return Err(format!("unknown unit \"{}\": write K, M, G or T", unit.trim())),
+    };
+    Ok((number * factor) as u64)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use clap::CommandFactory;
+
+    #[test]
+    fn sizes() {
+        assert_eq!(size("4G"), Ok(4_000_000_000));
+        assert_eq!(size("1.5MB"), Ok(1_500_000));
+        assert_eq!(size("100k"), Ok(100_000));
+        assert_eq!(size("12"), Ok(12));
+        for wrong in ["", "G", "-1G", "3 floppies", "..M"] {
+            assert!(size(wrong).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn the_command_is_well_formed() {

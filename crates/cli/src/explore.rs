@@ -11,7 +11,7 @@ use crate::complain::Mistake;
 use crate::fixes;
 use crate::page::{self, Page};
 use crate::watch::{self, Watch};
-use crate::{EXIT_MISTAKE, input};
+use crate::{EXIT_MISTAKE, input, memory};
 
 /// Explores every file, and says what to exit with.
 pub(crate) fn run(explore: &Explore, color: Color) -> Result<u8, Mistake> {
@@ -45,14 +45,22 @@ pub(crate) fn run(explore: &Explore, color: Color) -> Result<u8, Mistake> {
 fn check(explore: &Explore, path: &Path) -> Result<Report, Mistake> {
     let file = input::read(path)?;
     let scenario = Scenario::parse(&file.name, &file.text, &mut input::include)?;
-    let mut watch = Watch::start(&file.name, explore.time_max, !explore.no_progress);
-    let options = Options { settings: settings(explore), command: args::command_line() };
+    let settings = settings(explore);
+    if let Some(conflict) = isolde_scenario::conflict(&settings.clone().or(scenario.options())) {
+        return Err(Mistake::new(conflict));
+    }
+    let mut watch = Watch::start(&file.name, explore.time_max, !explore.no_progress).limited(explore.memory_max);
+    let clock = explore.stats.then_some(watch::nanoseconds as fn() -> u64);
+    let options = Options { settings, command: args::command_line(), clock };
     let mut report = isolde_scenario::check(&scenario, &options, &mut |progress| watch.look(progress));
     if fixes::wanted(explore) {
         fixes::add(explore, &scenario, &mut report, &options, &mut |progress| watch.look(progress))?;
     }
     if explore.stats {
         report.stats.elapsed_ms = Some(watch.elapsed().as_millis() as u64);
+        if let Some(details) = &mut report.stats.details {
+            details.memory_bytes = memory::peak();
+        }
     }
     Ok(report)
 }
@@ -63,10 +71,13 @@ fn settings(explore: &Explore) -> FileOptions {
         search: explore.search,
         dependence: explore.dependence,
         hash: explore.hash,
+        restore: explore.restore,
         jobs: explore.jobs,
         atomic: explore.atomic.then_some(true),
         seed: explore.seed,
         runs: explore.runs,
+        bug_depth: explore.bug_depth,
+        preemptions: explore.preemptions,
         states_max: explore.states_max,
         depth_max: explore.depth_max,
         ..FileOptions::default()

@@ -14,7 +14,7 @@ pub(crate) fn run(replay: &Replay, color: Color) -> Result<u8, Mistake> {
     let file = input::read(&replay.file)?;
     let scenario = Scenario::parse(&file.name, &file.text, &mut input::include)?;
     let settings = FileOptions { atomic: replay.atomic.then_some(true), ..FileOptions::default() };
-    let options = Options { settings, command: args::command_line() };
+    let options = Options { settings, command: args::command_line(), clock: None };
     let report = replay_schedule(&scenario, &replay.schedule.join(" "), &options).map_err(Mistake::new)?;
     page.answer(&report)?;
     Ok(report.verdict.exit_code())

@@ -2,11 +2,14 @@
 
 use std::io::IsTerminal;
 use std::ops::ControlFlow::{self, Break, Continue};
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use isolde_explore::{Limit, Progress};
+
+use crate::memory;
 
 /// Set by the first Ctrl-C.
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
@@ -27,10 +30,19 @@ pub(crate) fn interrupted() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)
 }
 
+/// Nanoseconds since some moment.
+pub(crate) fn nanoseconds() -> u64 {
+    static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+    START.elapsed().as_nanos() as u64
+}
+
 /// Looks on one search.
 pub(crate) struct Watch {
     started: Instant,
     time_max: Option<Duration>,
+    memory_max: Option<u64>,
+    /// How often it was looked, so that memory is looked at less often.
+    looks: u64,
     /// The file, if its progress is to be shown.
     shown: Option<String>,
     /// There once the search has taken long enough.
@@ -41,6 +53,8 @@ pub(crate) struct Watch {
 
 /// A search that is over sooner shows no line at all.
 const QUIET_FOR: Duration = Duration::from_millis(400);
+/// Looks between two looks at the memory.
+const MEMORY_EVERY: u64 = 8;
 /// Between two changes of the line.
 const REFRESH: Duration = Duration::from_millis(100);
 
@@ -48,7 +62,21 @@ impl Watch {
     /// Starts the clock. With `progress` there is a line on standard error, if that is a terminal.
     pub(crate) fn start(file: &str, time_max: Option<Duration>, progress: bool) -> Watch {
         let shown = (progress && std::io::stderr().is_terminal()).then(|| file.to_string());
-        Watch { started: Instant::now(), time_max, shown, line: None, next_change: QUIET_FOR }
+        let started = Instant::now();
+        Watch { started, time_max, memory_max: None, looks: 0, shown, line: None, next_change: QUIET_FOR }
+    }
+
+    /// Ends a search when the process uses this many bytes.
+    pub(crate) fn limited(mut self, memory_max: Option<u64>) -> Watch {
+        self.memory_max = memory_max;
+        self
+    }
+
+    /// Whether the process uses more memory than it may; looked at now and then, as it costs a file to read.
+    fn is_full(&mut self) -> bool {
+        let Some(max) = self.memory_max else { return false };
+        self.looks += 1;
+        self.looks % MEMORY_EVERY == 1 && memory::used().is_some_and(|used| used >= max)
     }
 
     /// The time since the start.
@@ -69,6 +97,9 @@ impl Watch {
         let elapsed = self.elapsed();
         if self.time_max.is_some_and(|max| elapsed >= max) {
             return Break(Limit::Time);
+        }
+        if self.is_full() {
+            return Break(Limit::Memory);
         }
         if let Some(file) = self.shown.as_deref().filter(|_| elapsed >= self.next_change) {
             let line = self.line.get_or_insert_with(|| progress_line(file));
@@ -125,5 +156,7 @@ mod tests {
         assert_eq!(watch.look(&Progress::default()), Break(Limit::Time));
         let mut watch = Watch::start("bank.sql", None, false);
         assert_eq!(watch.look(&Progress::default()), Continue(()));
+        let mut watch = Watch::start("bank.sql", None, false).limited(Some(1));
+        assert_eq!(watch.look(&Progress::default()), Break(Limit::Memory));
     }
 }

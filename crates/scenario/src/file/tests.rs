@@ -260,7 +260,7 @@ fn mistakes() {
             "--@ option",
             expect![[r#"
                 test.sql:1:1: an option is missing
-                  hint: options are isolation, atomic, serial, deadlock, search, dependence, hash, states_max, depth_max, seed, runs, jobs
+                  hint: options are isolation, atomic, serial, deadlock, search, dependence, hash, restore, states_max, depth_max, preemptions, seed, runs, bug_depth, jobs
             "#]],
         ),
         (
@@ -280,9 +280,9 @@ fn mistakes() {
         (
             "--@ option search dfs",
             expect![[r#"
-            test.sql:1:19: unknown search "dfs"
-              hint: write: --@ option search stateful, stateless or random
-        "#]],
+                test.sql:1:19: unknown search "dfs"
+                  hint: write: --@ option search dpor, source, stateful, stateless, random or pct
+            "#]],
         ),
         (
             "SELECT 1; --@ thread a",
