@@ -19,7 +19,7 @@ use isolde_scenario::file::{self, FileOptions, SearchKind};
 use isolde_scenario::{Scenario, ScenarioSystem};
 
 /// States beyond which a search is not worth its time here.
-const STATES_MAX: u64 = 5_000;
+const STATES_MAX: u64 = 2_000;
 
 /// The scenarios of a directory, its subdirectories included.
 fn scenarios(directory: &str) -> Vec<(String, Scenario)> {

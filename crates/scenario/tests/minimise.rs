@@ -27,7 +27,7 @@ fn load(path: &Path) -> Result<Scenario, ScenarioError> {
 }
 
 fn run(scenario: &Scenario, settings: FileOptions) -> Report {
-    check(scenario, &Options { settings, command: String::new() }, &mut |_| ControlFlow::Continue(()))
+    check(scenario, &Options { settings, ..Options::default() }, &mut |_| ControlFlow::Continue(()))
 }
 
 fn counterexample(scenario: &Scenario, settings: FileOptions) -> Option<Counterexample> {
