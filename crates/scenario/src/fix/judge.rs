@@ -75,7 +75,7 @@ impl Standard {
             ends_aborted: effort.ends_aborted,
         };
         let mut gave_up = effort.aborted.clone();
-        let verdict = match (searched.verdict(settings), &searched.found) {
+        let verdict = match (searched.verdict(), &searched.found) {
             (_, Some(finding)) => {
                 let run = check::follow(system, &finding.schedule);
                 gave_up = aborted(&run.end);

@@ -43,9 +43,10 @@ use isolde_report::{Fix, FixCost, FixVerdict, PropertyStatus, Report};
 use self::case::Case;
 use self::judge::{Judged, Standard};
 use self::patch::{Edit, Loaded, Program};
-use crate::check::{self, OnProgress, Options, STATES_MAX};
+use crate::check::{self, OnProgress, Options};
 use crate::file::{FileOptions, Included};
 use crate::scenario::Scenario;
+use crate::search::STATES_MAX;
 use crate::system::{Choice, ScenarioSystem};
 
 /// Every kind of fix, in the order in which they are tried.
