@@ -13,7 +13,7 @@ use super::expr::exprs;
 use super::facts::{self, Facts, RelSet, Used, facts};
 use super::path::{self, Path};
 use super::siread::{self, Siread};
-use super::{Access, Expr, Item, Nest, RelStep, Source, Step, Subquery, expr, simplify};
+use super::{Access, Expr, Item, Nest, RelStep, Source, Step, Subquery, estimate, expr, simplify};
 
 /// A condition that must hold, with what it depends on.
 #[derive(Clone)]
@@ -67,7 +67,7 @@ fn flatten<'e>(from: &'e From, operands: &mut Vec<Operand<'e>>, conditions: &mut
 }
 
 /// The relations below a join.
-fn rels_of(from: &From, rels: &mut RelSet) {
+pub(super) fn rels_of(from: &From, rels: &mut RelSet) {
     match from {
         From::Rel(rel) => drop(rels.insert(*rel)),
         From::Join { left, right, .. } => {
@@ -151,7 +151,34 @@ impl Planner<'_> {
             }
             Operand::Outer(..) => (path::SCAN, 0),
         };
-        ready.min_by_key(|(_, o)| cost(o)).map_or(0, |(i, _)| i)
+        let first = ready.min_by_key(|(_, o)| cost(o)).map_or(0, |(i, _)| i);
+        if bound.is_empty() { self.expected_first(first, operands, conditions) } else { first }
+    }
+
+    /// Of two tables that have to be looked through, the one that is expected to have more rows comes first, as with PostgreSQL;
+    /// unless one is expected to have but one row, and nothing by which the other could be hashed.
+    fn expected_first(&self, first: usize, operands: &[Operand<'_>], conditions: &[Condition<'_>]) -> usize {
+        let [Operand::Rel(a), Operand::Rel(b)] = *operands else { return first };
+        let (RelSource::Table(left), RelSource::Table(right)) =
+            (&self.select.rels[a].source, &self.select.rels[b].source)
+        else {
+            return first;
+        };
+        let scans = |rel: usize, bound: &RelSet| self.path(rel, conditions, bound).cost() >= path::SCAN - 1;
+        let nothing = RelSet::new();
+        if !scans(a, &nothing) || !scans(b, &nothing) || !scans(a, &RelSet::from([b])) || !scans(b, &RelSet::from([a]))
+        {
+            return first;
+        }
+        let (left, right) = (self.catalog.table(*left), self.catalog.table(*right));
+        let (left, right) = (estimate::rows(left, a, conditions), estimate::rows(right, b, conditions));
+        let hashed = self.path(b, conditions, &RelSet::from([a])).cost() < path::SCAN;
+        let right_first = match hashed {
+            false if left == 1.0 => false,
+            false if right == 1.0 => true,
+            _ => right > left,
+        };
+        usize::from(right_first)
     }
 
     /// How many other operands become cheaper to find once `rel` is bound.

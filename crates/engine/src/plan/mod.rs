@@ -14,11 +14,13 @@
 //!
 //! Plans hold no rows and nothing of a session; they are shared between all executions.
 
+mod estimate;
 pub(crate) mod expr;
 pub(crate) mod facts;
 mod heap;
 mod join;
 mod order;
+mod outer;
 mod path;
 mod simplify;
 pub(crate) mod siread;

@@ -18,17 +18,19 @@ use isolde_sql::builtin::{self, Builtin, Eval};
 use isolde_sql::typed::{Expr, ExprKind, From, Select};
 use isolde_sql::{Type, Value};
 
+use super::outer;
 use crate::eval;
 
 /// A select with its conditions simplified; `None` if there is nothing to simplify.
 pub(super) fn select(select: &Select) -> Option<Select> {
-    let joined = |from: &From| on_conditions(from).any(is_simplifiable);
+    let joined = |from: &From| outer::has_any(from) || on_conditions(from).any(is_simplifiable);
     if !select.filter.iter().any(is_simplifiable) && !select.from.iter().any(joined) {
         return None;
     }
     let mut select = select.clone();
     select.filter.iter_mut().for_each(simplify_condition);
     select.from.iter_mut().for_each(simplify_joins);
+    outer::reduce(&mut select);
     Some(select)
 }
 
@@ -163,7 +165,7 @@ fn negated(e: Expr) -> ExprKind {
     }
 }
 
-fn is_scalar(ty: Type) -> bool {
+pub(super) fn is_scalar(ty: Type) -> bool {
     !matches!(ty, Type::Record | Type::Composite(_) | Type::Unknown)
 }
 
