@@ -220,11 +220,16 @@ pub(crate) struct Explore {
     pub(crate) dependence: Option<Dependence>,
 
     /// How many workers search at once
-    #[arg(long, value_name = "N", help_heading = "Search", hide = true)]
+    ///
+    /// For the search dpor; as many as there are processors unless given. The answer does not depend on it.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024), help_heading = "Search")]
     pub(crate) jobs: Option<u64>,
 
-    /// Where an interrupted search is kept, to go on later
-    #[arg(long, value_name = "FILE", help_heading = "Search", hide = true)]
+    /// Keep a search that was stopped here, to go on later
+    ///
+    /// For the searches dpor and source. If a limit or Ctrl-C stops the search, what is left of it is written to the
+    /// file, and the same command goes on from there. When everything was looked at, the file is removed.
+    #[arg(long, value_name = "FILE", help_heading = "Search")]
     pub(crate) checkpoint: Option<PathBuf>,
 
     /// How states are recognised

@@ -4,17 +4,20 @@ use std::path::Path;
 
 use isolde_report::{Report, Verdict};
 use isolde_scenario::file::FileOptions;
-use isolde_scenario::{Options, Scenario};
+use isolde_scenario::{Options, Progress, Scenario};
 
 use crate::args::{self, Color, Explore};
 use crate::complain::Mistake;
 use crate::fixes;
 use crate::page::{self, Page};
 use crate::watch::{self, Watch};
-use crate::{EXIT_MISTAKE, input, memory};
+use crate::{EXIT_MISTAKE, input, kept, memory};
 
 /// Explores every file, and says what to exit with.
 pub(crate) fn run(explore: &Explore, color: Color) -> Result<u8, Mistake> {
+    if explore.checkpoint.is_some() && explore.files.len() > 1 {
+        return Err(Mistake::new("--checkpoint keeps the search of one file, and there are several"));
+    }
     let mut page = Page::open(&explore.output, color)?;
     let mut tally = Tally::default();
     for file in &explore.files {
@@ -46,18 +49,26 @@ fn check(explore: &Explore, path: &Path) -> Result<Report, Mistake> {
     let file = input::read(path)?;
     let scenario = Scenario::parse(&file.name, &file.text, &mut input::include)?;
     let settings = settings(explore);
-    if let Some(conflict) = isolde_scenario::conflict(&settings.clone().or(scenario.options())) {
+    let all = settings.clone().or(scenario.options());
+    if let Some(conflict) = isolde_scenario::conflict(&all) {
         return Err(Mistake::new(conflict));
+    }
+    if explore.checkpoint.is_some() && !isolde_scenario::is_resumable(&all) {
+        return Err(Mistake::new("--checkpoint goes with the searches dpor and source"));
     }
     let mut watch = Watch::start(&file.name, explore.time_max, !explore.no_progress).limited(explore.memory_max);
     let clock = explore.stats.then_some(watch::nanoseconds as fn() -> u64);
     let options = Options { settings, command: args::command_line(), clock };
-    let mut report = isolde_scenario::check(&scenario, &options, &mut |progress| watch.look(progress));
+    let from = kept::read(explore)?;
+    let mut look = |progress: &Progress| watch.look(progress);
+    let checked = isolde_scenario::check_from(&scenario, &options, &mut look, from.as_ref()).map_err(Mistake::new)?;
+    let mut report = kept::write(explore, checked)?;
+    let elapsed = watch.elapsed();
     if fixes::wanted(explore) {
         fixes::add(explore, &scenario, &mut report, &options, &mut |progress| watch.look(progress))?;
     }
     if explore.stats {
-        report.stats.elapsed_ms = Some(watch.elapsed().as_millis() as u64);
+        report.stats.elapsed_ms = Some(elapsed.as_millis() as u64);
         if let Some(details) = &mut report.stats.details {
             details.memory_bytes = memory::peak();
         }
@@ -72,7 +83,7 @@ fn settings(explore: &Explore) -> FileOptions {
         dependence: explore.dependence,
         hash: explore.hash,
         restore: explore.restore,
-        jobs: explore.jobs,
+        jobs: Some(explore.jobs.unwrap_or_else(processors)),
         atomic: explore.atomic.then_some(true),
         seed: explore.seed,
         runs: explore.runs,
@@ -82,6 +93,11 @@ fn settings(explore: &Explore) -> FileOptions {
         depth_max: explore.depth_max,
         ..FileOptions::default()
     }
+}
+
+/// How many can work at once.
+fn processors() -> u64 {
+    std::thread::available_parallelism().map_or(1, |n| n.get() as u64)
 }
 
 /// How many files came out how.

@@ -8,6 +8,7 @@ mod complain;
 mod explore;
 mod fixes;
 mod input;
+mod kept;
 mod memory;
 mod page;
 mod replay;

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
+use std::sync::{Mutex, PoisonError};
 
 use isolde_engine::{Outcome, is_endless};
-use isolde_explore::{Limit, Progress, Schedule, Summary, System, Visit, Visitor, replay};
+use isolde_explore::{Done, Limit, Progress, Schedule, Summary, System, Visit, Visitor, replay};
 use isolde_report::{Counterexample, NotNeeded, Place, PropertyResult, PropertyStatus, Report, Stats, Verdict};
 
+use crate::checkpoint::Checkpoint;
 use crate::client::{Reaction, Status};
 use crate::file::{FileOptions, SearchKind};
 use crate::minimise::{self, absent, minimise};
@@ -30,16 +32,35 @@ pub struct Options {
 }
 
 /// Called now and then during a search; a `Break` ends it and names the reason.
-pub type OnProgress<'a> = &'a mut dyn FnMut(&Progress) -> ControlFlow<Limit>;
+pub type OnProgress<'a> = &'a mut (dyn FnMut(&Progress) -> ControlFlow<Limit> + Send);
+
+/// An answer, and where to go on if a limit has stopped the search.
+#[derive(Clone, Debug)]
+pub struct Checked {
+    /// The answer.
+    pub report: Report,
+    /// What [`check_from`] goes on with; only of the searches dpor and source.
+    pub checkpoint: Option<Checkpoint>,
+}
 
 /// Checks all properties over all interleavings, as far as the limits allow.
 pub fn check(scenario: &Scenario, options: &Options, progress: OnProgress<'_>) -> Report {
+    check_from(scenario, options, progress, None).expect("a search that starts anew goes on with no other one").report
+}
+
+/// The same, going on where a search was stopped. The error is a sentence: the checkpoint is of something else.
+pub fn check_from(
+    scenario: &Scenario,
+    options: &Options,
+    progress: OnProgress<'_>,
+    from: Option<&Checkpoint>,
+) -> Result<Checked, String> {
     let settings = options.settings.clone().or(scenario.options());
     let scenario = &scenario.clone().with_options(settings.clone());
     let system = ScenarioSystem::new(scenario, &settings);
-    let searched = searched_by_clock(system, &settings, progress, options.clock);
+    let searched = searched_from(system, &settings, progress, options.clock, from)?;
     let (verdict, stats) = (searched.verdict(), searched.stats(options.clock.is_some()));
-    let Searched { found, warnings, skipped, .. } = searched;
+    let Searched { found, warnings, skipped, checkpoint, .. } = searched;
     let found = found.map(|finding| minimise(system, finding));
     let mut report = Report::new(&options.command, scenario.name(), verdict, stats);
     report.properties = property_results(scenario, &report.verdict, found.as_ref(), &skipped);
@@ -49,7 +70,7 @@ pub fn check(scenario: &Scenario, options: &Options, progress: OnProgress<'_>) -
         shown.not_needed.statements = statements_not_needed(system, &finding);
         shown
     });
-    report
+    Ok(Checked { report, checkpoint })
 }
 
 /// Follows one schedule, and says what it breaks, if anything. The error is a sentence about the schedule.
@@ -58,14 +79,13 @@ pub fn replay_schedule(scenario: &Scenario, schedule: &str, options: &Options) -
     let scenario = &scenario.clone().with_options(settings.clone());
     let system = ScenarioSystem::new(scenario, &settings);
     let schedule = Schedule::parse(&system, schedule).map_err(|e| e.to_string())?;
-    let mut no_progress = |_: &Progress| ControlFlow::Continue(());
-    let mut checker = Checker::new(system, &mut no_progress);
+    let mut checker = Checker::new(system, |_: &Progress| ControlFlow::Continue(()));
     let summary = replay(&system, &schedule, &mut checker).map_err(|e| e.describe(&system))?;
     let schedule = checker.found.map_or(schedule, |finding| finding.schedule);
     // Threads that take no step are not there. So the others may have come to their end, and that can be judged.
     let end = follow(system, &schedule).end;
     let system = ScenarioSystem { absent: absent(&schedule, &end), ..system };
-    let mut checker = Checker::new(system, &mut no_progress);
+    let mut checker = Checker::new(system, |_: &Progress| ControlFlow::Continue(()));
     let replayed = replay(&system, &schedule, &mut checker);
     assert!(replayed.is_ok(), "threads that do not act are in nobody's way");
     let Checker { found, warnings, skipped, .. } = checker;
@@ -99,6 +119,8 @@ pub(crate) struct Searched {
     /// A thread that computes without end, in a sentence.
     pub(crate) endless: Option<String>,
     pub(crate) effort: Effort,
+    /// Where to go on.
+    checkpoint: Option<Checkpoint>,
 }
 
 impl Searched {
@@ -119,31 +141,111 @@ impl Searched {
 
 /// Searches for a violation of any property.
 pub(crate) fn searched(system: ScenarioSystem<'_>, settings: &FileOptions, progress: OnProgress<'_>) -> Searched {
-    searched_by_clock(system, settings, progress, None)
+    let searched = searched_from(system, settings, progress, None, None);
+    searched.expect("a search that starts anew goes on with no other one")
 }
 
-fn searched_by_clock(
+/// The same by a clock, going on where a search was stopped.
+fn searched_from(
     system: ScenarioSystem<'_>,
     settings: &FileOptions,
     progress: OnProgress<'_>,
     clock: Option<fn() -> u64>,
-) -> Searched {
-    let kind = search::kind(settings);
-    let mut checker = Checker::new(system, progress);
-    checker.clock = clock;
-    checker.ends = matches!(kind, SearchKind::Random | SearchKind::Pct).then(BTreeSet::new);
-    let follows_runs = matches!(kind, SearchKind::Dpor | SearchKind::Source);
-    checker.depth_max = (follows_runs && settings.depth_max.is_none()).then_some(RUN_STEPS_MAX);
-    let summary = search::search(settings).run(&system, &mut checker);
-    let Checker { found, mut warnings, skipped, endless, effort, ends, too_long, progress, .. } = checker;
-    if too_long {
+    from: Option<&Checkpoint>,
+) -> Result<Searched, String> {
+    let origin = from.map(|from| from.search(system, settings)).transpose()?;
+    let (summary, seen, left) = look(system, settings, progress, clock, origin)?;
+    if seen.too_long {
         let dependence = Some(system.dependence);
         let settings = FileOptions { search: Some(SearchKind::Stateful), dependence, ..settings.clone() };
-        return searched_by_clock(ScenarioSystem::new(system.scenario, &settings), &settings, progress, clock);
+        return searched_from(ScenarioSystem::new(system.scenario, &settings), &settings, progress, clock, None);
     }
-    warnings.extend(search::warning(settings));
-    let (settings, outcomes) = (settings.clone(), ends.map(|ends| ends.len()));
-    Searched { summary, settings, outcomes, found, warnings, skipped, endless, effort }
+    Ok(seen.searched(system, settings, summary, left, from))
+}
+
+/// Searches, with several checkers if there are several jobs.
+fn look(
+    system: ScenarioSystem<'_>,
+    settings: &FileOptions,
+    progress: OnProgress<'_>,
+    clock: Option<fn() -> u64>,
+    from: Option<&isolde_explore::Checkpoint>,
+) -> Result<(Summary, Seen, Option<isolde_explore::Checkpoint>), String> {
+    let kind = search::kind(settings);
+    let follows_runs = matches!(kind, SearchKind::Dpor | SearchKind::Source);
+    let depth_max = (follows_runs && settings.depth_max.is_none()).then_some(RUN_STEPS_MAX);
+    let progress = Mutex::new(progress);
+    let checker = || {
+        let progress = |count: &Progress| (progress.lock().unwrap_or_else(PoisonError::into_inner))(count);
+        let ends = matches!(kind, SearchKind::Random | SearchKind::Pct).then(BTreeSet::new);
+        Checker { clock, ends, depth_max, ..Checker::new(system, progress) }
+    };
+    let run = |jobs| search::search(settings).run_jobs(&system, jobs, from, checker).map_err(|e| e.to_string());
+    let mut done = run(settings.jobs.unwrap_or(1) as usize)?;
+    if done.visitors.len() > 1 && done.visitors.iter().any(|checker| checker.found.is_some()) {
+        // Whoever finds something first, by chance, is not to decide what is shown.
+        done = run(1)?;
+    }
+    let Done { summary, visitors, checkpoint } = done;
+    Ok((summary, Seen::by_all(visitors), checkpoint))
+}
+
+/// What the checkers of a search have seen together.
+struct Seen {
+    found: Option<Finding>,
+    warnings: BTreeSet<String>,
+    skipped: BTreeSet<String>,
+    endless: Option<String>,
+    effort: Effort,
+    outcomes: Option<usize>,
+    too_long: bool,
+}
+
+impl Seen {
+    fn by_all(checkers: Vec<Checker<'_, '_>>) -> Seen {
+        let mut ends: Option<BTreeSet<u128>> = None;
+        let mut all = Seen {
+            found: None,
+            warnings: BTreeSet::new(),
+            skipped: BTreeSet::new(),
+            endless: None,
+            effort: Effort::default(),
+            outcomes: None,
+            too_long: false,
+        };
+        for checker in checkers {
+            all.found = all.found.or(checker.found);
+            all.warnings.extend(checker.warnings);
+            all.skipped.extend(checker.skipped);
+            all.endless = all.endless.or(checker.endless);
+            all.effort.add(checker.effort);
+            all.too_long |= checker.too_long;
+            if let Some(theirs) = checker.ends {
+                ends.get_or_insert_with(BTreeSet::new).extend(theirs);
+            }
+        }
+        Seen { outcomes: ends.map(|ends| ends.len()), ..all }
+    }
+
+    fn searched(
+        mut self,
+        system: ScenarioSystem<'_>,
+        settings: &FileOptions,
+        summary: Summary,
+        left: Option<isolde_explore::Checkpoint>,
+        from: Option<&Checkpoint>,
+    ) -> Searched {
+        if let Some(from) = from {
+            from.add_to(&mut self.warnings, &mut self.skipped, &mut self.endless);
+        }
+        let checkpoint = left.map(|left| {
+            Checkpoint::new(system, settings, left).noting(&self.warnings, &self.skipped, self.endless.as_deref())
+        });
+        self.warnings.extend(search::warning(settings));
+        let Seen { found, warnings, skipped, endless, effort, outcomes, .. } = self;
+        let settings = settings.clone();
+        Searched { summary, settings, outcomes, found, warnings, skipped, endless, effort, checkpoint }
+    }
 }
 
 /// What the threads go through on the explored ways: the price of locks and of stronger isolation.
@@ -167,6 +269,14 @@ impl Effort {
         let aborts = event.steps.iter().any(|s| matches!(&s.reply, Some(Err(error)) if error.is_abort()));
         self.waits += u64::from(waits);
         self.aborts += u64::from(aborts);
+    }
+
+    fn add(&mut self, other: Effort) {
+        self.waits += other.waits;
+        self.aborts += other.aborts;
+        self.ends_aborted += other.ends_aborted;
+        self.succeed.extend(other.succeed);
+        self.aborted.extend(other.aborted);
     }
 
     fn end(&mut self, state: &State) {
@@ -197,7 +307,7 @@ pub(crate) struct Finding {
 pub(crate) struct Checker<'a, 'p> {
     system: ScenarioSystem<'a>,
     oracle: Oracle<'a>,
-    progress: OnProgress<'p>,
+    progress: Box<dyn FnMut(&Progress) -> ControlFlow<Limit> + Send + 'p>,
     /// The name of the only property to look at; all of them if there is none.
     pub(crate) wanted: Option<String>,
     pub(crate) found: Option<Finding>,
@@ -216,11 +326,14 @@ pub(crate) struct Checker<'a, 'p> {
 }
 
 impl<'a, 'p> Checker<'a, 'p> {
-    pub(crate) fn new(system: ScenarioSystem<'a>, progress: OnProgress<'p>) -> Checker<'a, 'p> {
+    pub(crate) fn new(
+        system: ScenarioSystem<'a>,
+        progress: impl FnMut(&Progress) -> ControlFlow<Limit> + Send + 'p,
+    ) -> Checker<'a, 'p> {
         Checker {
             system,
             oracle: Oracle::new(system),
-            progress,
+            progress: Box::new(progress),
             wanted: None,
             found: None,
             endless: None,

@@ -37,6 +37,7 @@
 #![recursion_limit = "256"]
 
 mod check;
+mod checkpoint;
 mod client;
 mod conflicts;
 pub mod dependence;
@@ -56,12 +57,13 @@ mod system;
 mod threads;
 mod trace;
 
-pub use check::{OnProgress, Options, check, replay_schedule};
+pub use check::{Checked, OnProgress, Options, check, check_from, replay_schedule};
+pub use checkpoint::Checkpoint;
 pub use client::{Client, Reaction, Status};
 pub use error::ScenarioError;
 pub use isolde_explore::{Limit, Progress, Restore};
 pub use oracle::SERIAL_THREADS_MAX;
 pub use scenario::{Scenario, Thread};
-pub use search::{BUG_DEPTH, RUN_STEPS_MAX, RUNS, STATES_MAX, conflict};
+pub use search::{BUG_DEPTH, RUN_STEPS_MAX, RUNS, STATES_MAX, conflict, is_resumable};
 pub use system::{Choice, Event, ScenarioSystem, State};
 pub use threads::ThreadSet;

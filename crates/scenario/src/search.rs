@@ -7,6 +7,7 @@
 use isolde_explore::{Completeness, Limit, Limits, Matching, Reduction, Restore, Search, Strategy, Summary};
 use isolde_report::{Details, Stats, Verdict};
 
+use crate::dependence::Dependence;
 use crate::file::{FileOptions, Hashing, SearchKind};
 
 /// States looked at unless the user says otherwise.
@@ -34,6 +35,11 @@ pub(crate) fn is_graph(settings: &FileOptions) -> bool {
 /// Whether steps are left out that are taken to commute.
 fn is_reduced(settings: &FileOptions) -> bool {
     matches!(kind(settings), SearchKind::Dpor | SearchKind::Source) || is_graph(settings)
+}
+
+/// Whether a search with these settings can be stopped and gone on with.
+pub fn is_resumable(settings: &FileOptions) -> bool {
+    matches!(kind(settings), SearchKind::Dpor | SearchKind::Source)
 }
 
 /// What is wrong with a combination of settings, in a sentence.
@@ -92,16 +98,20 @@ pub(crate) fn search(settings: &FileOptions) -> Search {
     Search { strategy, matching, restore, limits, ..Search::default() }
 }
 
+/// The dependence that steps are left out by, if it is one that overlooks some.
+fn overlooking(settings: &FileOptions) -> Option<Dependence> {
+    settings.dependence.filter(|level| is_reduced(settings) && level.unsound().is_some())
+}
+
 /// What the reader should know about the settings.
 pub(crate) fn warning(settings: &FileOptions) -> Option<String> {
-    let level = settings.dependence.filter(|_| is_reduced(settings))?;
+    let level = overlooking(settings)?;
     level.unsound().map(|why| format!("the dependence {} is a paper's, as printed: {why}", level.name()))
 }
 
 /// What a search that found nothing says. `outcomes` is the number of different ends seen, where that was counted.
 pub(crate) fn verdict_without_finding(summary: &Summary, settings: &FileOptions, outcomes: Option<usize>) -> Verdict {
-    let unsound = settings.dependence.filter(|level| is_reduced(settings) && level.unsound().is_some());
-    Verdict::Inconclusive(match (summary.completeness, unsound) {
+    Verdict::Inconclusive(match (summary.completeness, overlooking(settings)) {
         (Completeness::Complete, _) if summary.leaves == 0 => "no interleaving ends: some thread runs for ever".into(),
         (Completeness::Complete, None) => return Verdict::Holds,
         (Completeness::Complete, Some(level)) => {
@@ -128,7 +138,10 @@ fn left_out(limit: Limit, summary: &Summary, settings: &FileOptions, outcomes: O
             counted(settings.preemptions.unwrap_or(0), "preemption")
         ),
         Limit::Sample => {
-            let ends = outcomes.map(|n| format!("; they end in {}", counted(n as u64, "different state")));
+            let ends = outcomes.map(|n| match n {
+                1 => "; all end in the same state".into(),
+                n => format!("; they end in {n} different states"),
+            });
             format!("{} interleavings were tried, drawn by chance{}", summary.leaves, ends.unwrap_or_default())
         }
         Limit::Time | Limit::Memory | Limit::Interrupt => format!("{limit}, after {}", seen(summary, settings)),
@@ -171,7 +184,7 @@ pub(crate) fn stats(summary: &Summary, settings: &FileOptions, measured: bool) -
         transitions: summary.transitions,
         ends: summary.leaves,
         depth: summary.depth_seen as u64,
-        complete: summary.is_complete(),
+        complete: summary.is_complete() && overlooking(settings).is_none(),
         elapsed_ms: None,
         details: measured.then(details),
     }
@@ -180,7 +193,6 @@ pub(crate) fn stats(summary: &Summary, settings: &FileOptions, measured: bool) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dependence::Dependence;
 
     #[test]
     fn what_makes_no_sense_is_refused() {

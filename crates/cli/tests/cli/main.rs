@@ -8,6 +8,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod abuse;
+mod checkpoint;
 mod examples;
 mod golden;
 mod transcript;
