@@ -4,24 +4,24 @@ INSERT INTO account VALUES (1, 100), (2, 50);
 
 --@ thread alice
 DO $$
-DECLARE both int;
+DECLARE total int;
 BEGIN
-  SELECT sum(balance) INTO both FROM account;
-  IF both >= 100 THEN
+  SELECT sum(balance) INTO total FROM account;
+  IF total >= 100 THEN
     UPDATE account SET balance = balance - 100 WHERE id = 1;
   END IF;
 END $$;
 
 --@ thread bob
 DO $$
-DECLARE both int;
+DECLARE total int;
 BEGIN
-  SELECT sum(balance) INTO both FROM account;
-  IF both >= 100 THEN
+  SELECT sum(balance) INTO total FROM account;
+  IF total >= 100 THEN
     UPDATE account SET balance = balance - 100 WHERE id = 2;
   END IF;
-  SELECT sum(balance) INTO both FROM account;
-  ASSERT both >= 0;
+  SELECT sum(balance) INTO total FROM account;
+  ASSERT total >= 0;
 END $$;
 
 --@ invariant never_overdrawn

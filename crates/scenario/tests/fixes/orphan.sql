@@ -3,11 +3,11 @@ CREATE TABLE project (id int PRIMARY KEY, name text NOT NULL);
 CREATE TABLE task (id int PRIMARY KEY, project_id int NOT NULL, title text NOT NULL);
 INSERT INTO project VALUES (1, 'moon');
 
-CREATE PROCEDURE add_task(new_id int, project int, title text) LANGUAGE plpgsql AS $$
+CREATE PROCEDURE add_task(new_id int, given int, title text) LANGUAGE plpgsql AS $$
 BEGIN
-  PERFORM id FROM project WHERE id = project;
+  PERFORM id FROM project WHERE id = given;
   IF FOUND THEN
-    INSERT INTO task VALUES (new_id, project, title);
+    INSERT INTO task VALUES (new_id, given, title);
   END IF;
 END $$;
 
