@@ -131,7 +131,7 @@ fn column_of(item: &SelectItem, table: &Table) -> Option<Expr> {
 /// The rewriting of a read in a routine and the UPDATE behind it, with the place of the latter.
 fn in_routine(case: &Case<'_>, site: &Site<'_>) -> Option<(Span, Vec<Edit>)> {
     let text = case.text();
-    let targets = site.into_clause()?.targets.iter().map(|target| match target.path.as_slice() {
+    let targets = site.stored_into()?.targets.iter().map(|target| match target.path.as_slice() {
         [one] if target.subscripts.is_empty() => Some(one.name.to_string()),
         _ => None,
     });

@@ -152,7 +152,7 @@ impl<'f> Site<'f> {
     }
 
     /// `INTO` of it.
-    pub(super) fn into_clause(&self) -> Option<&'f Into> {
+    pub(super) fn stored_into(&self) -> Option<&'f Into> {
         match self.code {
             Code::Stmt(Stmt { kind: StmtKind::Sql(_, into), .. }) => into.as_ref(),
             _ => None,

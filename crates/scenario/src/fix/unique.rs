@@ -193,7 +193,7 @@ fn insert_first(case: &Case<'_>, site: &Site<'_>, clause: &str) -> Option<Vec<Ed
     let look = list.get(at.checked_sub(1)?)?;
     let looked = case.site_at(look.span).filter(|s| s.span == look.span)?;
     let same = sql::table(looked.query()?, case.catalog()).is_some_and(|t| t.name == *table);
-    let unused = match looked.into_clause() {
+    let unused = match looked.stored_into() {
         None => true,
         Some(into) => {
             let names: Vec<&str> = into.targets.iter().filter_map(|t| Some(&*t.path.last()?.name)).collect();
@@ -201,7 +201,7 @@ fn insert_first(case: &Case<'_>, site: &Site<'_>, clause: &str) -> Option<Vec<Ed
             !mentions(rest.of(text), &names)
         }
     };
-    let absent = is_not_found(condition) || (looked.into_clause().is_some() && is_zero(condition));
+    let absent = is_not_found(condition) || (looked.stored_into().is_some() && is_zero(condition));
     (same && unused && absent).then(|| {
         edits.push(sql::delete(look.span, text));
         edits
