@@ -564,7 +564,8 @@ impl<'a> Machine<'a> {
         let mut commits = false;
         while let Some(frame) = self.session.frames.pop() {
             if let Frame::Statement(frame) = &frame {
-                commits = matches!(frame.prepared.statement.kind, StatementKind::Transaction(Control::Commit { .. }));
+                let ends = |control: &Control| matches!(control, Control::Commit { .. } | Control::Prepare(_));
+                commits = matches!(&frame.prepared.statement.kind, StatementKind::Transaction(c) if ends(c));
             }
             if let Frame::Routine(mut routine) = frame
                 && let Some(savepoint) = routine.catch(&error)
@@ -579,7 +580,7 @@ impl<'a> Machine<'a> {
         }
         self.session.committing = None;
         match &mut self.session.transaction {
-            // COMMIT that fails has ended the transaction.
+            // COMMIT that fails has ended the transaction, and so has the first of two phases.
             Some(t) if t.explicit && !commits => self.fail_transaction(),
             _ => self.abort(),
         }
