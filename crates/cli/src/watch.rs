@@ -127,12 +127,13 @@ fn progress_line(file: &str) -> ProgressBar {
     line
 }
 
-/// `120,000 states, 45,000 steps/s, depth 14, 3,200 waiting`
+/// `120,000 states, 4 ends, 45,000 steps/s, depth 14, 3,200 waiting`
 fn words(progress: &Progress, elapsed: Duration) -> String {
     let rate = (progress.transitions as f64 / elapsed.as_secs_f64().max(0.001)) as u64;
     format!(
-        "{} states, {} steps/s, depth {}, {} waiting",
+        "{} states, {} ends, {} steps/s, depth {}, {} waiting",
         HumanCount(progress.states_seen),
+        HumanCount(progress.leaves),
         HumanCount(rate),
         progress.depth,
         HumanCount(progress.pending as u64),
@@ -147,7 +148,7 @@ mod tests {
     fn progress_in_words() {
         let progress = Progress { states_seen: 120_000, transitions: 90_000, leaves: 4, depth: 14, pending: 3_200 };
         let words = words(&progress, Duration::from_secs(2));
-        assert_eq!(words, "120,000 states, 45,000 steps/s, depth 14, 3,200 waiting");
+        assert_eq!(words, "120,000 states, 4 ends, 45,000 steps/s, depth 14, 3,200 waiting");
     }
 
     #[test]

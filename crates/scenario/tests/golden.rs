@@ -3,13 +3,15 @@
 //! Every scenario is also searched in the other ways, which must come to the same verdict.
 #![allow(clippy::unwrap_used)]
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use expect_test::expect;
 use isolde_report::{Report, Style, Verdict};
-use isolde_scenario::file::{FileOptions, Include, Included, SearchKind};
-use isolde_scenario::{Options, Scenario, ScenarioError, check, replay_schedule};
+use isolde_scenario::dependence::Dependence;
+use isolde_scenario::file::{self, FileOptions, Include, Included, SearchKind};
+use isolde_scenario::{Options, Restore, Scenario, ScenarioError, check, replay_schedule};
 
 fn directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
@@ -89,6 +91,45 @@ fn schedules_that_make_no_sense() {
         .assert_eq(&refused("alice!"));
 }
 
+/// Every search that looks at everything, by the coarsest dependence and the one that is used unless another is asked for.
+fn searches() -> Vec<FileOptions> {
+    let by = |search, dependence| FileOptions { search: Some(search), dependence, ..FileOptions::default() };
+    let mut all = vec![by(SearchKind::Stateless, None)];
+    for level in BTreeSet::from([Dependence::Database, Dependence::default()]) {
+        all.extend([SearchKind::Dpor, SearchKind::Source, SearchKind::Stateful].map(|kind| by(kind, Some(level))));
+    }
+    all.push(FileOptions { jobs: Some(2), ..by(SearchKind::Dpor, None) });
+    all.push(FileOptions { restore: Some(Restore::Rollback), ..by(SearchKind::Stateful, None) });
+    all
+}
+
+/// A run that does not end is left for a search that recognises states, whatever was asked for.
+#[test]
+fn a_run_without_an_end_is_searched_by_states() {
+    let text = "
+        CREATE TABLE flag (up bool);
+        INSERT INTO flag VALUES (false);
+        CREATE PROCEDURE wait_for_it() LANGUAGE plpgsql AS $$
+        BEGIN
+          LOOP
+            COMMIT;
+            EXIT WHEN (SELECT up FROM flag);
+          END LOOP;
+        END $$;
+        --@ option serial off
+        --@ thread waits autocommit
+        CALL wait_for_it();
+        --@ thread raises
+        UPDATE flag SET up = true;
+    ";
+    let scenario = Scenario::parse("flag.sql", text, &mut file::no_includes).unwrap();
+    for search in [SearchKind::Dpor, SearchKind::Source, SearchKind::Stateful] {
+        let settings = FileOptions { search: Some(search), ..FileOptions::default() };
+        let report = run(&scenario, settings);
+        assert_eq!((&report.verdict, report.stats.search.as_str()), (&Verdict::Holds, "stateful"));
+    }
+}
+
 #[test]
 fn every_search_comes_to_the_same_verdict() {
     for path in scenarios() {
@@ -97,8 +138,10 @@ fn every_search_comes_to_the_same_verdict() {
         if matches!(stateful.verdict, Verdict::Inconclusive(_)) {
             continue;
         }
-        let settings = FileOptions { search: Some(SearchKind::Stateless), ..FileOptions::default() };
-        assert_eq!(run(&scenario, settings).verdict, stateful.verdict, "{}", path.display());
+        for settings in searches() {
+            let report = run(&scenario, settings.clone());
+            assert_eq!(report.verdict, stateful.verdict, "{}: {settings:?}", path.display());
+        }
     }
 }
 
