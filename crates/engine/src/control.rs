@@ -8,7 +8,7 @@ use isolde_sql::typed::Transaction as Control;
 use isolde_sql::{SqlError, SqlState};
 
 use crate::exec::{Produced, Settling};
-use crate::footprint::Write;
+use crate::footprint::{ColumnSet, Write};
 use crate::lock::RowRef;
 use crate::machine::{Machine, Ran, in_failed_transaction};
 use crate::session::{Frame, Notice, Outcome, Part, Session};
@@ -277,8 +277,9 @@ impl Machine<'_> {
                     None => data.remove(table, row.1),
                 }
             }
-            let write = Write { table: row.0, row: row.1, before: before.cloned(), after: values.cloned() };
-            self.footprint.published.push(write);
+            let (table, id) = *row;
+            let (before, after) = (before.cloned(), values.cloned());
+            self.footprint.published.push(Write { table, row: id, before, after, set: ColumnSet::ALL });
         }
         if let Some(successor) = successor.filter(|_| !t.writes.is_empty()) {
             self.db.committed = successor;
@@ -320,6 +321,8 @@ impl Machine<'_> {
         }
         failed.savepoints = savepoints;
         let old = std::mem::replace(t, failed);
+        self.footprint.undone.extend(undone(&old, self.session.transaction.as_ref()));
+        self.footprint.everything |= !old.definitions.is_empty();
         let kept = self.transaction().locks.clone();
         let lost = old.locks.iter().filter(|&(row, held)| kept.get(row) != Some(held));
         self.footprint.locks.extend(lost.map(|(row, held)| released(*row, held.strength)));
@@ -335,7 +338,10 @@ impl Machine<'_> {
     /// Rolls back to the savepoint at this depth, which stays.
     pub(crate) fn rollback_to(&mut self, depth: usize) {
         if let Some(t) = &mut self.session.transaction {
+            let old = t.clone();
             let (rows, heavy) = t.rollback_to(depth);
+            self.footprint.undone.extend(undone(&old, Some(t)));
+            self.footprint.everything |= !old.definitions.is_empty();
             self.footprint.locks.extend(rows);
             self.footprint.heavy.extend(heavy);
             self.rollback_kept(depth);
@@ -348,6 +354,11 @@ impl Machine<'_> {
         self.footprint.locks.extend(t.locks.iter().map(|(row, held)| released(*row, held.strength)));
         self.footprint.heavy.extend(heavy_released(&t.heavy, &imbl::OrdMap::new()));
         self.footprint.ended = Some(committed);
+        self.footprint.everything |= !t.definitions.is_empty();
+        match committed {
+            true => self.footprint.undone.extend(replaced(t)),
+            false => self.footprint.undone.extend(undone(t, None)),
+        }
         self.end_serial(t, committed);
         self.end_cursors(committed);
     }
@@ -385,6 +396,36 @@ impl Machine<'_> {
 
 fn holds_snapshot(session: &Session) -> bool {
     session.running().next().is_some() || session.transaction.as_ref().is_some_and(|t| t.snapshot.is_some())
+}
+
+/// The uncommitted versions of a transaction that are no more, now that this is left of it.
+fn undone(old: &Transaction, now: Option<&Transaction>) -> Vec<Write> {
+    let position = |change: &Change| change.after.as_ref().map(|tuple| tuple.position);
+    let kept = |row: &RowRef, change: &Change| {
+        now.and_then(|t| t.writes.get(row)).is_some_and(|other| position(other) == position(change))
+    };
+    let lost = old.writes.iter().filter(|(row, change)| !kept(row, change)).map(|(&(table, row), change)| Write {
+        table,
+        row,
+        before: change.before.clone(),
+        after: change.after.as_ref().map(|tuple| tuple.values.clone()),
+        set: ColumnSet::ALL,
+    });
+    lost.chain(replaced(old)).collect()
+}
+
+/// The versions that a transaction has written and then replaced by others with other keys.
+fn replaced(t: &Transaction) -> Vec<Write> {
+    let versions = t.replaced.iter().flat_map(|(&row, versions)| versions.iter().map(move |values| (row, values)));
+    versions
+        .map(|((table, row), values)| Write {
+            table,
+            row,
+            before: Some(values.clone()),
+            after: None,
+            set: ColumnSet::ALL,
+        })
+        .collect()
 }
 
 fn no_savepoint(name: &str) -> SqlError {

@@ -9,6 +9,7 @@ use smallvec::SmallVec;
 
 use crate::enter::LOCK_OUTSIDE;
 use crate::exec::Produced;
+use crate::footprint::{HeavyEvent, SnapshotTaken, TableSet};
 use crate::host::Sequences;
 use crate::kept::Notification;
 use crate::lock::{self, Queues, Target, Wants, advisory, deadlock};
@@ -139,11 +140,12 @@ impl Database {
         self.row_steps = on;
     }
 
-    /// A client goes away: its transaction must have ended, and the advisory locks of its session are released.
-    pub fn disconnect(&mut self, session: SessionId) {
-        if !self.sessions[session.0].advisory.is_empty() {
-            advisory::release_all(Arc::make_mut(&mut self.sessions[session.0]));
+    /// A client goes away: its transaction must have ended, and the advisory locks of its session are released: these.
+    pub fn disconnect(&mut self, session: SessionId) -> Vec<HeavyEvent> {
+        if self.sessions[session.0].advisory.is_empty() {
+            return Vec::new();
         }
+        advisory::release_all(Arc::make_mut(&mut self.sessions[session.0]))
     }
 
     /// Opens a session.
@@ -322,10 +324,11 @@ impl Database {
     /// If the session is idle.
     pub fn step(&mut self, session: SessionId) -> Step {
         let pending = self.pending(session).expect("only a session with something to do can do a step");
+        let quiet = self.sessions[session.0].is_quiet();
         let mut machine = Machine::take(self, session);
         let reply = machine.step();
         let left = machine.put_back();
-        self.finish_step(session, left, pending, reply)
+        self.finish_step(session, quiet, left, pending, reply)
     }
 
     /// The sessions that wait for each other in a circle: one of them must be the victim.
@@ -353,18 +356,25 @@ impl Database {
         let mut machine = Machine::take(self, session);
         let reply = machine.fail_with(error);
         let left = machine.put_back();
-        self.finish_step(session, left, pending, reply)
+        self.finish_step(session, false, left, pending, reply)
     }
 
     fn finish_step(
         &mut self,
         session: SessionId,
-        (footprint, notices, outcome): (crate::Footprint, Vec<Notice>, Option<Outcome>),
+        was_quiet: bool,
+        (mut footprint, notices, outcome): (crate::Footprint, Vec<Notice>, Option<Outcome>),
         pending: Pending,
         reply: Option<Reply>,
     ) -> Step {
         self.untangle(session);
         self.renew_waits();
+        footprint.quiet = (was_quiet, self.sessions[session.0].is_quiet());
+        footprint.later = match footprint.snapshot {
+            None => TableSet::NONE,
+            Some(SnapshotTaken::Transaction) => TableSet::ALL,
+            Some(SnapshotTaken::Statement) => self.sessions[session.0].reads_on(),
+        };
         let outcome = outcome.unwrap_or_else(|| match self.activity(session) {
             Activity::Blocked(blocked) => Outcome::Blocked(blocked),
             _ => Outcome::Done,

@@ -3,7 +3,7 @@
 //! A footprint contains everything the step's result depends on and everything it changed. If two adjacent steps of
 //! different sessions have footprints that do not conflict, swapping them changes neither's result nor the state after both: that is
 //! what partial-order reduction, the serial oracle's explanation and the history graph are built on. So an entry may say too
-//! much, never too little.
+//! much, never too little; and where saying it exactly is not worth the trouble, [`Footprint::everything`] says it all.
 
 use std::sync::Arc;
 
@@ -21,10 +21,18 @@ use crate::{eval, plan};
 pub struct Footprint {
     /// The snapshot this step took, if it took one.
     pub snapshot: Option<SnapshotTaken>,
+    /// The tables that later steps may read from that snapshot, because the transaction keeps it or the statement is not
+    /// through.
+    pub later: TableSet,
     /// What it looked for.
     pub reads: Vec<Read>,
     /// Rows it changed; not visible to others until published.
     pub writes: Vec<Write>,
+    /// Uncommitted versions that are no more: rolled back, or replaced within the transaction that has now ended. Who was
+    /// kept waiting by one of their keys is so no longer.
+    pub undone: Vec<Write>,
+    /// Rows whose newest version it looked at, where no lock event of this step says so.
+    pub looked: Vec<(TableId, RowId)>,
     /// Row locks taken, waited for and given up.
     pub locks: Vec<LockEvent>,
     /// Table and advisory locks taken, waited for and given up.
@@ -41,6 +49,12 @@ pub struct Footprint {
     pub serializable: bool,
     /// It ended its transaction: committed (true) or rolled back.
     pub ended: Option<bool>,
+    /// It read or changed what has no entry of its own here (definitions, prepared transactions, channels): no step of
+    /// another session commutes with it.
+    pub everything: bool,
+    /// Nobody could tell that the session had a transaction, or waited: before this step, and after it. Locks that came
+    /// and went in between were met by nobody.
+    pub quiet: (bool, bool),
 }
 
 /// Whose snapshot was taken.
@@ -55,6 +69,9 @@ pub enum SnapshotTaken {
 /// A set of columns; those past 127 share a bit, which errs on the safe side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ColumnSet(u128);
+
+/// A set of tables, with the same margin.
+pub type TableSet = ColumnSet;
 
 /// A predicate read: which rows of a table were looked for, which columns mattered, and which rows were found.
 #[derive(Clone, Debug)]
@@ -82,6 +99,8 @@ pub struct Predicate {
     compiled: plan::Expr,
     /// How many columns a row must have to be asked about.
     width: usize,
+    /// The columns it asks about.
+    columns: ColumnSet,
 }
 
 /// A row changed.
@@ -95,6 +114,8 @@ pub struct Write {
     pub before: Option<Row>,
     /// Its values after; `None` for a delete.
     pub after: Option<Row>,
+    /// The columns that were given a value, be it the one they had; all of them for an insert or a delete.
+    pub set: ColumnSet,
 }
 
 /// What happened to a row lock.
@@ -132,6 +153,8 @@ pub enum LockEventKind {
     Refused,
     /// Given up, by the end of the transaction or a rollback to a savepoint.
     Released,
+    /// No longer waited for: it goes on, or has given up.
+    Left,
 }
 
 /// A unique or foreign key that was checked.
@@ -143,6 +166,33 @@ pub struct Probe {
     pub columns: Vec<usize>,
     /// Its values.
     pub key: Vec<Value>,
+    /// On whose behalf.
+    pub kind: ProbeKind,
+}
+
+/// Why a key was checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ProbeKind {
+    /// For a foreign key: among committed rows and one's own.
+    Reference,
+    /// For ON CONFLICT: among everybody's rows.
+    Arbiter,
+    /// For a row that enters the index: among everybody's rows, and from now on it is there for others to meet.
+    Entry,
+}
+
+impl LockEvent {
+    /// Whether two sessions cannot have both locks on one row.
+    pub fn excludes(one: LockStrength, other: LockStrength) -> bool {
+        crate::lock::row::conflict(one, other)
+    }
+}
+
+impl HeavyEvent {
+    /// Whether two sessions cannot have both locks on one key.
+    pub fn excludes(one: TableLockMode, other: TableLockMode) -> bool {
+        crate::lock::heavy::conflicts(one).contains(other)
+    }
 }
 
 impl ColumnSet {
@@ -180,6 +230,11 @@ impl ColumnSet {
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
+
+    /// Whether all of another set's are in it.
+    pub fn covers(self, other: ColumnSet) -> bool {
+        other.0 & !self.0 == 0
+    }
 }
 
 impl FromIterator<usize> for ColumnSet {
@@ -193,13 +248,16 @@ impl FromIterator<usize> for ColumnSet {
 impl Predicate {
     /// The condition `expr`, which must need neither tables nor a session.
     pub fn new(expr: Expr) -> Predicate {
-        let mut width = 0;
-        expr.walk(0, &mut |e, _| {
-            if let ExprKind::Column { col, .. } = e.kind {
+        let (mut width, mut columns) = (0, ColumnSet::NONE);
+        expr.walk(0, &mut |e, _| match e.kind {
+            ExprKind::Column { col, .. } => {
                 width = width.max(usize::from(col) + 1);
+                columns.insert(usize::from(col));
             }
+            ExprKind::WholeRow { .. } => columns = ColumnSet::ALL,
+            _ => {}
         });
-        Predicate { compiled: eval::compile_local(&expr), expr, width }
+        Predicate { compiled: eval::compile_local(&expr), expr, width, columns }
     }
 
     /// The condition itself.
@@ -234,11 +292,41 @@ impl Read {
         self.membership(Some(row)) != Membership::No
     }
 
+    /// The same if of the written row only the columns in `stable` are known to be as they are now whenever the write happens:
+    /// somebody else may change the others before it or after it.
+    pub fn may_hit(&self, write: &Write, stable: ColumnSet) -> bool {
+        if stable == ColumnSet::ALL {
+            return self.hit(write);
+        }
+        let excluded = |row: Option<&[Value]>| {
+            let Some(row) = row else { return true };
+            let differs = |(c, v): &(usize, Value)| stable.contains(*c) && row.get(*c) != Some(v);
+            self.key.iter().any(differs) || (self.filter_covered(stable) && self.passes(row) == Membership::No)
+        };
+        self.table == write.table
+            && write.changed().meets(self.columns)
+            && !(excluded(write.before.as_deref()) && excluded(write.after.as_deref()))
+    }
+
+    /// Whether a written row is among those looked for, before or after, whatever has changed of it.
+    pub fn concerns(&self, write: &Write) -> bool {
+        let found = |row: &Option<Row>| row.as_ref().is_some_and(|row| self.wants(row));
+        self.table == write.table && (found(&write.before) || found(&write.after))
+    }
+
+    fn filter_covered(&self, stable: ColumnSet) -> bool {
+        self.filter.as_ref().is_some_and(|filter| stable.covers(filter.columns))
+    }
+
     fn membership(&self, row: Option<&[Value]>) -> Membership {
         let Some(row) = row else { return Membership::No };
         if !self.key.iter().all(|(column, value)| !value.is_null() && row.get(*column) == Some(value)) {
             return Membership::No;
         }
+        self.passes(row)
+    }
+
+    fn passes(&self, row: &[Value]) -> Membership {
         let Some(filter) = &self.filter else { return Membership::Yes };
         if row.len() < filter.width {
             return Membership::Fails; // The table has been redefined in between.
@@ -248,6 +336,32 @@ impl Read {
             Ok(_) => Membership::No,
             Err(_) => Membership::Fails,
         }
+    }
+}
+
+impl Probe {
+    /// Whether a row has the key.
+    pub fn matches(&self, row: Option<&[Value]>) -> bool {
+        row.is_some_and(|row| self.columns.iter().zip(&self.key).all(|(&c, v)| row.get(c) == Some(v)))
+    }
+
+    /// Whether a written row has the key before or after.
+    pub fn concerns(&self, write: &Write) -> bool {
+        self.table == write.table && (self.matches(write.before.as_deref()) || self.matches(write.after.as_deref()))
+    }
+
+    /// Whether a write may take the key from a row, or give it to one, if only the columns in `stable` are certain. A probe
+    /// without columns looks at every row.
+    pub fn may_hit(&self, write: &Write, stable: ColumnSet) -> bool {
+        let columns: ColumnSet = self.columns.iter().copied().collect();
+        if self.table != write.table || !(self.columns.is_empty() || write.changed().meets(columns)) {
+            return false;
+        }
+        let excluded = |row: Option<&[Value]>| {
+            let Some(row) = row else { return true };
+            self.columns.iter().zip(&self.key).any(|(&c, v)| stable.contains(c) && row.get(c) != Some(v))
+        };
+        !(excluded(write.before.as_deref()) && excluded(write.after.as_deref()))
     }
 }
 

@@ -36,6 +36,8 @@ pub(crate) struct SessionHost<'a> {
     pub(crate) routine: Option<&'a RoutineFrame>,
     /// Draws of this step, for the footprint.
     pub(crate) drawn: &'a mut Vec<(Arc<str>, i64)>,
+    /// The footprint's word for what has no entry: that a sequence has come to its end.
+    pub(crate) everything: &'a mut bool,
     /// Advisory locks of this step, for the footprint.
     pub(crate) heavy: &'a mut Vec<HeavyEvent>,
     /// What is said to the client.
@@ -99,12 +101,12 @@ impl SessionHost<'_> {
     fn next_value(&mut self, args: &[Value]) -> Result<Value, Interrupt> {
         let sequence = self.sequence(args)?;
         self.open_sequence(&sequence.name)?;
-        let state = self.last_of(&sequence.name);
-        let value = match *state {
+        let last = *self.last_of(&sequence.name);
+        let value = match last {
             None => sequence.start,
-            Some(last) => next_in(&sequence, last)?,
+            Some(last) => next_in(&sequence, last).inspect_err(|_| *self.everything = true)?,
         };
-        *state = Some(value);
+        *self.last_of(&sequence.name) = Some(value);
         self.remember(&sequence.name, value);
         self.drawn.push((sequence.name.clone(), value));
         Ok(Value::Int(value))
@@ -163,7 +165,10 @@ impl SessionHost<'_> {
                 self.heavy.push(HeavyEvent { key, mode, kind: LockEventKind::Queued });
                 Err(Interrupt::Wait(Target::Heavy { key, mode, scope }))
             }
-            Answer::Deadlock => Err(deadlock::detected().into()),
+            Answer::Deadlock => {
+                self.heavy.push(HeavyEvent { key, mode, kind: LockEventKind::Refused });
+                Err(deadlock::detected().into())
+            }
         }
     }
 

@@ -147,6 +147,7 @@ impl Machine<'_> {
             return;
         }
         let kept = Arc::make_mut(&mut self.session.kept);
+        self.footprint.everything |= !kept.pending.is_empty() || !kept.queued.is_empty();
         let said = std::mem::take(&mut kept.pending);
         if committed {
             kept.undo.clear();

@@ -633,6 +633,7 @@ impl<'a> Machine<'a> {
             session: &mut self.session,
             me: self.me,
             drawn: &mut self.footprint.sequences,
+            everything: &mut self.footprint.everything,
             heavy: &mut self.footprint.heavy,
             notices: &mut self.notices,
             routine,
@@ -673,6 +674,7 @@ impl<'a> Machine<'a> {
         }
         if waits && self.db.row_steps && self.has_locked_another(row) {
             // Nobody is in the way: the wait is over as soon as it begins, and has no place in the queue.
+            self.note_conflict(row, strength, waits);
             return Err(Wants::Upgrade(strength));
         }
         self.footprint.locks.push(LockEvent { table: row.0, row: row.1, strength, kind: LockEventKind::Taken });

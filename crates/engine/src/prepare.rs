@@ -326,6 +326,8 @@ impl Plan {
             StatementKind::Update(update) => {
                 let mut used: Vec<&typed::Expr> = update.set.iter().map(|(_, e)| e).collect();
                 used.extend(update.returning.iter().flat_map(|r| &r.exprs));
+                let carried = crate::carried::by_update(catalog, update);
+                used.extend(&carried);
                 let (returning, columns) = returning(catalog, update.returning.as_ref());
                 Plan::Update(UpdatePlan {
                     withs: withs(catalog, &update.with),
@@ -339,7 +341,9 @@ impl Plan {
                 })
             }
             StatementKind::Delete(delete) => {
-                let used: Vec<&typed::Expr> = delete.returning.iter().flat_map(|r| &r.exprs).collect();
+                let carried = crate::carried::by_delete(catalog, delete.table);
+                let returned = delete.returning.iter().flat_map(|r| &r.exprs);
+                let used: Vec<&typed::Expr> = returned.chain(&carried).collect();
                 let (returning, columns) = returning(catalog, delete.returning.as_ref());
                 let select = plan::select(catalog, &delete.select, &used);
                 Plan::Delete(DeletePlan {

@@ -10,13 +10,13 @@ use std::sync::Arc;
 
 use imbl::OrdMap;
 use isolde_sql::ast::{Isolation, LockStrength, TableLockMode, plpgsql::RaiseLevel};
-use isolde_sql::typed::OutputColumn;
+use isolde_sql::typed::{OutputColumn, StatementKind};
 use isolde_sql::{Row, Span, SqlError, Value};
 
 use crate::clock::Timeouts;
 use crate::cursor::Cursor;
 use crate::exec::Running;
-use crate::footprint::Footprint;
+use crate::footprint::{Footprint, TableSet};
 use crate::kept::Kept;
 use crate::lock::advisory::Counts;
 use crate::lock::{Held, LockKey, RowRef, Scope, Wait};
@@ -322,6 +322,23 @@ impl Session {
         let Some(Frame::Statement(frame)) = self.frames.last() else { return true };
         let probing = frame.running.as_ref().and_then(|run| run.probing);
         probing.is_none_or(|(probed, next)| probed != row || index < next)
+    }
+
+    /// Whether others cannot tell it from a session without a transaction.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.wait.is_none() && self.transaction.as_ref().is_none_or(Transaction::is_quiet)
+    }
+
+    /// The tables that statements which have begun may still read. Those of CALL and DO read nothing themselves.
+    pub(crate) fn reads_on(&self) -> TableSet {
+        let waiting = |frame: &Frame| match frame {
+            Frame::Statement(frame) => {
+                frame.running.is_some() && !matches!(frame.prepared.statement.kind, StatementKind::Call(..) | StatementKind::Do(_))
+            }
+            Frame::Routine(frame) => frame.loops.iter().flatten().any(|open| open.rest.is_some()),
+        };
+        let reads = self.frames.iter().any(waiting) || self.cursors.iter().any(|cursor| cursor.rest.is_some());
+        if reads { TableSet::ALL } else { TableSet::NONE }
     }
 
     /// Whether its client may send a statement.

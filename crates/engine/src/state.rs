@@ -10,7 +10,7 @@ use std::hash::{Hash, Hasher};
 use crate::database::{Database, row_digest};
 use crate::define::frame::Definitions;
 use crate::exec::{After, Deferred, Input, Running};
-use crate::lock::{RowRef, Target};
+use crate::lock::{RowRef, Target, row};
 use crate::routine::RoutineFrame;
 use crate::session::{Frame, Session, StatementFrame};
 use crate::storage::{TableData, Tables};
@@ -197,10 +197,13 @@ impl Database {
         self.committed.version(row).map(|tuple| row_digest(row.0, &tuple.values))
     }
 
-    /// Waits, in the order in which they began.
+    /// Waits, each with those it is behind. In which order two waits began that have nothing to do with each other is
+    /// nobody's business, unless there are timers.
     fn hash_waits(&self, h: &mut Digester) {
         let mut waits: Vec<_> = self.all_sessions().filter_map(|(id, s)| Some((s.wait.as_ref()?, id))).collect();
-        waits.sort_by_key(|(wait, _)| wait.ticket);
+        if self.timed {
+            waits.sort_by_key(|(wait, _)| wait.ticket);
+        }
         for (wait, id) in waits {
             if self.timed {
                 (self.clock - wait.began, wait.checked, wait.first).hash(h);
@@ -214,6 +217,9 @@ impl Database {
                     // Who keeps no snapshot cannot be refused, however the row has changed.
                     let fate = target.seen.map(|_| (target.follows, target.is_lost(&self.committed)));
                     (id, self.content(target.row), pending, target.wants, fate).hash(h);
+                    for ahead in row::ahead(self.all_sessions(), id, target, wait.ticket) {
+                        ahead.hash(h);
+                    }
                 }
                 Target::Heavy { key, mode, scope } => (id, key, mode, scope).hash(h),
                 Target::Time(until) => (id, until - self.clock).hash(h),

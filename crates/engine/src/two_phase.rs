@@ -18,6 +18,7 @@ const ID_BYTES: usize = 200;
 impl Machine<'_> {
     /// PREPARE TRANSACTION; of one that has failed it is a ROLLBACK.
     pub(crate) fn prepare_transaction(&mut self, id: &Arc<str>) -> Result<&'static str, SqlError> {
+        self.footprint.everything = true;
         let Some(t) = self.session.transaction.as_ref().filter(|t| t.explicit) else {
             self.warn("there is no transaction in progress");
             return Ok("ROLLBACK");
@@ -61,6 +62,7 @@ impl Machine<'_> {
 
     /// COMMIT PREPARED or ROLLBACK PREPARED.
     pub(crate) fn end_prepared(&mut self, id: &str, commits: bool) -> Result<&'static str, SqlError> {
+        self.footprint.everything = true;
         let verb = if commits { "COMMIT PREPARED" } else { "ROLLBACK PREPARED" };
         self.not_in_block(verb)?;
         let Some(place) = self.db.find_prepared(id) else {

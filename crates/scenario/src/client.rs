@@ -282,7 +282,10 @@ impl AtWork<'_> {
         if self.roll_back() {
             self.reactions.push(Reaction::LeftOpen);
         }
-        self.database.disconnect(self.thread.session);
+        let released = self.database.disconnect(self.thread.session);
+        if let Some(last) = self.steps.last_mut() {
+            last.footprint.heavy.extend(released);
+        }
         self.client.status = Status::Done;
     }
 

@@ -29,7 +29,7 @@ use isolde_sql::{Row, SqlError, SqlState, Value};
 
 use crate::database::{Database, Schema, row_digest};
 use crate::define::sequence::OwnSequences;
-use crate::footprint::Write;
+use crate::footprint::{ColumnSet, Write};
 use crate::lock::{LockKey, RowRef, Scope};
 use crate::machine::Machine;
 use crate::plan::facts::is_stable;
@@ -154,6 +154,7 @@ impl Machine<'_> {
 
     /// Carries out a definition.
     pub(crate) fn define(&mut self, define: &Define) -> Result<&'static str, SqlError> {
+        self.footprint.everything = true;
         let before = self.working_tables();
         let own = self.schema().clone();
         let mut catalog = own.catalog.clone();
@@ -171,6 +172,7 @@ impl Machine<'_> {
 
     /// TRUNCATE leaves a table of its own without rows.
     pub(crate) fn truncate(&mut self, truncate: &Truncate) -> Result<&'static str, SqlError> {
+        self.footprint.everything = true;
         let schema = self.schema().clone();
         let tables = &truncate.tables;
         for notice in &truncate.notices {
@@ -197,8 +199,9 @@ impl Machine<'_> {
         for &table in tables {
             self.check_truncate(table)?;
             let rows = working.table(table).scan();
-            let gone = rows.map(|(row, t)| Write { table, row, before: Some(t.values.clone()), after: None });
-            self.footprint.writes.extend(gone);
+            let gone = rows.map(|(row, t)| (row, Some(t.values.clone())));
+            let set = ColumnSet::ALL;
+            self.footprint.writes.extend(gone.map(|(row, before)| Write { table, row, before, after: None, set }));
             let empty = TableData::new(schema.catalog.table(table).indexes.len());
             self.transaction_mut().rebuild(table, Rebuilt::new(table, empty, Rebuild::Rows), true);
             if self.db.tracks_table_locks {
@@ -289,6 +292,7 @@ impl Machine<'_> {
         let others = self.others().filter_map(|(_, s)| s.transaction.as_ref()?.definitions.schema.as_ref());
         let counts = others.map(|s| (s.catalog.table_count(), s.catalog.routine_count()));
         let Some((tables, routines)) = counts.reduce(|a, b| (a.0.max(b.0), a.1.max(b.1))) else { return };
+        self.footprint.everything = true;
         let mine = &self.schema().catalog;
         if mine.table_count() < tables || mine.routine_count() < routines {
             let mut catalog = mine.clone();
@@ -299,6 +303,7 @@ impl Machine<'_> {
 
     /// COMMIT makes definitions everybody's. Says what open snapshots must know of.
     pub(crate) fn publish_definitions(&mut self, t: &Transaction) -> u128 {
+        self.footprint.everything = true;
         let Definitions { schema, rebuilt, sequences } = &t.definitions;
         let old = self.db.schema.clone();
         let new = schema.clone().unwrap_or_else(|| old.clone());
@@ -332,6 +337,7 @@ impl Machine<'_> {
             row,
             before,
             after,
+            set: ColumnSet::ALL,
         }));
     }
 

@@ -9,7 +9,7 @@ use isolde_sql::{Row, SqlError, SqlState, Value};
 
 use super::{Running, Stop};
 use crate::eval;
-use crate::footprint::{ColumnSet, Probe};
+use crate::footprint::{ColumnSet, Probe, ProbeKind};
 use crate::lock::{RowRef, Target, Wants};
 use crate::machine::Machine;
 use crate::prepare::RowPlan;
@@ -87,7 +87,7 @@ impl Machine<'_> {
         while let Some(index) = table.indexes.get(next) {
             let concerned = index.unique && index.mentions().iter().any(|&c| set.contains(c));
             if let Some(key) = concerned.then(|| unique_key(index, &values)).flatten() {
-                self.note_probe(row.0, index, &key);
+                self.note_probe(row.0, index, &key, ProbeKind::Entry);
                 match self.find_key(row.0, next, &key, Some(row.1)) {
                     Found::Nobody => {}
                     Found::Row(_) | Found::Pending(_) if index.deferral != Deferral::NotDeferrable => {
@@ -121,7 +121,7 @@ impl Machine<'_> {
         let table = schema.catalog.table(row.0);
         let Some(values) = self.newest(row).map(|t| t.values) else { return Ok(()) };
         let Some(key) = unique_key(&table.indexes[index], &values) else { return Ok(()) };
-        self.note_probe(row.0, &table.indexes[index], &key);
+        self.note_probe(row.0, &table.indexes[index], &key, ProbeKind::Entry);
         match self.find_key(row.0, index, &key, Some(row.1)) {
             Found::Nobody => Ok(()),
             Found::Row(_) => Err(duplicate_key(table, &table.indexes[index], &key).into()),
@@ -145,18 +145,22 @@ impl Machine<'_> {
                 return Err(SqlError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message).into());
             }
             let Some(key) = unique_key(index, values) else { continue };
-            self.note_probe(table, index, &key);
+            self.note_probe(table, index, &key, ProbeKind::Arbiter);
             match self.find_key(table, arbiter, &key, None) {
                 Found::Nobody => {}
-                Found::Row(row) => return Ok(Some(row)),
+                Found::Row(row) => {
+                    // All of it counts, not only its key.
+                    self.footprint.looked.push((table, row));
+                    return Ok(Some(row));
+                }
                 Found::Pending(row) => return Err(Stop::Wait(Target::row((table, row), Wants::Outcome, None))),
             }
         }
         Ok(None)
     }
 
-    fn note_probe(&mut self, table: TableId, index: &Index, key: &[Value]) {
-        self.footprint.probes.push(Probe { table, columns: probed(index), key: probed_key(index, key) });
+    fn note_probe(&mut self, table: TableId, index: &Index, key: &[Value], kind: ProbeKind) {
+        self.footprint.probes.push(Probe { table, columns: probed(index), key: probed_key(index, key), kind });
     }
 
     /// Who has a key, leaving out the row `except`.

@@ -14,7 +14,7 @@ use super::constraint::key_text;
 use super::version::{Lock, Version, concurrent_update};
 use super::{Running, Stop};
 use crate::eval;
-use crate::footprint::{ColumnSet, HeavyEvent, LockEventKind, Probe};
+use crate::footprint::{ColumnSet, HeavyEvent, LockEventKind, Probe, ProbeKind};
 use crate::lock::{LockKey, RowRef};
 use crate::machine::Machine;
 use crate::storage::{RowId, Tables, Tuple};
@@ -184,7 +184,7 @@ impl Machine<'_> {
                         }
                         None => {
                             self.check_row(row.0, &mut new, &crate::prepare::RowPlan::new(catalog, row.0), run)?;
-                            self.update_version(run, row, old, new)?;
+                            self.update_version(run, row, old, new, ColumnSet::ALL)?;
                             run.probing = Some((row, 0));
                         }
                     }
@@ -343,8 +343,11 @@ impl Machine<'_> {
         if self.transaction().serial.is_some() && check.waits_for.is_none() {
             self.watch_children(parent, child, check, &old_key)?;
         }
-        if check.action == ReferentialAction::NoAction && self.find_parent(parent, fk, &old_key).is_some() {
-            return Ok(()); // Somebody else has the key by now: no child is left behind.
+        if check.action == ReferentialAction::NoAction {
+            self.note_key(parent.id, &fk.parent_columns, &old_key);
+            if self.find_parent(parent, fk, &old_key).is_some() {
+                return Ok(()); // Somebody else has the key by now: no child is left behind.
+            }
         }
         let children = self.current_rows(child, &fk.columns, &old_key);
         let set: Option<Vec<Value>> = match check.action {
@@ -409,6 +412,8 @@ impl Machine<'_> {
     /// Locks a child that a cascade reaches and finds its newest version, unless it has gone or changed its mind.
     fn cascade_target(&mut self, child: &Table, key: usize, found: &Found, lock: Lock) -> Result<Option<Tuple>, Stop> {
         let row = found.row;
+        // All of it counts: what is not set is carried along.
+        self.footprint.looked.push(row);
         let version = self.lock_version(row, found.old.position, u64::MAX, lock)?;
         self.refuse_changed(row, &version)?;
         if self.keeps_snapshot() && !self.transaction().writes.contains_key(&row) {
@@ -440,7 +445,8 @@ impl Machine<'_> {
     }
 
     fn note_key(&mut self, table: TableId, columns: &[usize], key: &[Value]) {
-        self.footprint.probes.push(Probe { table, columns: columns.to_vec(), key: key.to_vec() });
+        let kind = ProbeKind::Reference;
+        self.footprint.probes.push(Probe { table, columns: columns.to_vec(), key: key.to_vec(), kind });
     }
 }
 

@@ -125,6 +125,8 @@ impl Machine<'_> {
                 (Lock::update(changes_key, sets_key), Some(wanted), before)
             }
         };
+        // All of it counts: what is not set is carried along.
+        self.footprint.looked.push(row);
         let version = self.lock_version(row, target.position, run.start, lock)?;
         self.refuse_changed(row, &version)?;
         match version {
@@ -159,7 +161,7 @@ impl Machine<'_> {
                 if triggers.is_some() {
                     run.triggered().written = Some((Event::Update, Some(old.clone())));
                 }
-                self.update_version(run, row, old, new)?;
+                self.update_version(run, row, old, new, *columns)?;
                 run.written(row);
                 self.finish_merge(plan, run, *columns, triggers)?;
             }

@@ -154,7 +154,7 @@ impl Machine<'_> {
             return self.update_conflicting(plan, params, run, triggers);
         }
         self.check_row(plan.table, &mut changed, &plan.row, run)?;
-        self.update_version(run, row, current.values, changed)?;
+        self.update_version(run, row, current.values, changed, ColumnSet::ALL)?;
         run.written(row);
         self.finish_insert(plan, params, run, triggers)?;
         Ok(true)
@@ -176,7 +176,7 @@ impl Machine<'_> {
         let Some(mut changed) = changed else { return Ok(true) };
         self.undisturbed(run, row, "updated")?;
         self.check_row(plan.table, &mut changed, &plan.row, run)?;
-        self.update_version(run, row, old.clone(), changed)?;
+        self.update_version(run, row, old.clone(), changed, ColumnSet::ALL)?;
         run.written(row);
         run.triggered().written = Some((Event::Update, Some(old)));
         self.finish_insert(plan, params, run, triggers)?;
@@ -225,7 +225,7 @@ impl Machine<'_> {
             }
             let mut wanted = self.apply_set(&plan.set, &seen.rows[0].values, &seen.rows, params, run)?;
             // Constraints come before the lock: a row that could not be stored is refused without waiting.
-            self.check_row(plan.table, &mut wanted, &plan.row, run)?;
+            self.check_seen(plan, row, &mut wanted, run)?;
             let lock = self.update_lock(plan, &seen.rows[0].values, &wanted);
             let Some(candidate) = self.lock_target(&plan.select, row, lock, params, run, seen, "updated")? else {
                 return Ok(());
@@ -235,14 +235,14 @@ impl Machine<'_> {
                 wanted
             } else {
                 let mut values = self.apply_set(&plan.set, &old.values, &candidate.rows, params, run)?;
-                self.check_row(plan.table, &mut values, &plan.row, run)?;
+                self.check_seen(plan, row, &mut values, run)?;
                 values
             };
             let old = old.values.clone();
             if triggers.is_some() {
                 run.triggered().written = Some((Event::Update, Some(old.clone())));
             }
-            self.update_version(run, row, old, values)?;
+            self.update_version(run, row, old, values, plan.set_columns)?;
             run.written(row);
         }
         self.probe_unique(run, if before.is_some() { ColumnSet::ALL } else { plan.set_columns })?;
@@ -260,6 +260,21 @@ impl Machine<'_> {
         }
         run.count += 1;
         Ok(())
+    }
+
+    /// Checks what a row shall be. An error shows all of it, so that it depends on all of it.
+    fn check_seen(
+        &mut self,
+        plan: &UpdatePlan,
+        row: RowRef,
+        values: &mut Row,
+        run: &mut Running,
+    ) -> Result<(), Stop> {
+        let checked = self.check_row(plan.table, values, &plan.row, run);
+        if let Err(Stop::Error(_)) = checked {
+            self.footprint.looked.push(row);
+        }
+        checked
     }
 
     /// A changed key needs the strongest lock, any other update the one below it. A newer version is locked before it is known
@@ -394,22 +409,23 @@ impl Machine<'_> {
     /// Writes a row that is new, and queues what its foreign keys ask for.
     pub(crate) fn insert_version(&mut self, table: TableId, values: Row, run: &mut Running) -> Result<(), SqlError> {
         let row = (table, RowId(self.db.next_position));
-        self.write_row(row, None, Some(values.clone()))?;
+        self.write_row(row, None, Some(values.clone()), ColumnSet::ALL)?;
         self.queue_child_checks(run, row, &values);
         run.written(row);
         Ok(())
     }
 
-    /// Writes a new version of a row that we have locked, and queues what its keys ask for.
+    /// Writes a new version of a row that we have locked, with values for these columns, and queues what its keys ask for.
     pub(crate) fn update_version(
         &mut self,
         run: &mut Running,
         row: RowRef,
         old: Row,
         new: Row,
+        set: ColumnSet,
     ) -> Result<(), SqlError> {
         let own = self.transaction().writes.contains_key(&row);
-        self.write_row(row, Some(&old), Some(new.clone()))?;
+        self.write_row(row, Some(&old), Some(new.clone()), set)?;
         self.queue_parent_checks(run, row.0, &old, Some(new.clone()));
         // The check of what we wrote before counts for that version only, so ours is checked whatever has changed.
         self.queue_moved_child_checks(run, row, Some(&old).filter(|_| !own), &new);
@@ -418,7 +434,7 @@ impl Machine<'_> {
 
     /// Deletes a row that we have locked, and queues what that means for its children.
     pub(crate) fn delete_version(&mut self, run: &mut Running, row: RowRef, old: &Row) -> Result<(), SqlError> {
-        self.write_row(row, Some(old), None)?;
+        self.write_row(row, Some(old), None, ColumnSet::ALL)?;
         self.queue_parent_checks(run, row.0, old, None);
         Ok(())
     }
@@ -437,7 +453,13 @@ impl Machine<'_> {
     }
 
     /// Writes a version and notes it in the footprint. At SERIALIZABLE, somebody's having read the old one may forbid it.
-    pub(crate) fn write_row(&mut self, row: RowRef, before: Option<&Row>, after: Option<Row>) -> Result<(), SqlError> {
+    pub(crate) fn write_row(
+        &mut self,
+        row: RowRef,
+        before: Option<&Row>,
+        after: Option<Row>,
+        set: ColumnSet,
+    ) -> Result<(), SqlError> {
         let replaced = self.newest(row);
         if self.transaction().serial.is_some() {
             self.check_write(row, replaced.as_ref())?;
@@ -445,7 +467,8 @@ impl Machine<'_> {
         self.assign_xid();
         let position = self.db.next_position;
         self.db.next_position += 1;
-        self.footprint.writes.push(Write { table: row.0, row: row.1, before: before.cloned(), after: after.clone() });
+        let (table, id) = row;
+        self.footprint.writes.push(Write { table, row: id, before: before.cloned(), after: after.clone(), set });
         self.tell_callers(row);
         let replaces = replaced.as_ref().map_or(0, |tuple| tuple.position);
         let key_position = replaced.as_ref().map_or(position, |tuple| tuple.key_position);

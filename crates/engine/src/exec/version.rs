@@ -69,6 +69,9 @@ impl Machine<'_> {
             Version::Newer(t) if lock.newer == LockStrength::KeyShare && t.key_position <= seen => Version::SameKey,
             version => version,
         };
+        if self.is_looked_at(row, &version) {
+            self.footprint.looked.push(row);
+        }
         let strength = match &version {
             Version::Gone | Version::OwnCommand | Version::Skipped => return Ok(version),
             Version::Same => lock.seen,
@@ -103,6 +106,13 @@ impl Machine<'_> {
                 Err(SqlError::new(SqlState::LOCK_NOT_AVAILABLE, message).into())
             }
         }
+    }
+
+    /// Whether what is done with a version depends on more than a lock event tells: it is not the newest; or it is locked
+    /// already, but so weakly that others may change it.
+    fn is_looked_at(&self, row: RowRef, version: &Version) -> bool {
+        let held = || self.transaction().locks.get(&row).map(|held| held.strength);
+        !matches!(version, Version::Same | Version::OwnCommand) || held() == Some(LockStrength::KeyShare)
     }
 
     /// A transaction that will be refused waits all the same for those who share a lock on the version that it saw.

@@ -119,7 +119,10 @@ impl SessionHost<'_> {
             Answer::Granted => LockEventKind::Taken,
             _ if tries => LockEventKind::Refused,
             Answer::Queue(_) => LockEventKind::Queued,
-            Answer::Deadlock => return Err(deadlock::detected().into()),
+            Answer::Deadlock => {
+                self.heavy.push(HeavyEvent { key, mode, kind: LockEventKind::Refused });
+                return Err(deadlock::detected().into());
+            }
         };
         self.heavy.push(HeavyEvent { key, mode, kind });
         match kind {
@@ -128,7 +131,7 @@ impl SessionHost<'_> {
                 self.session.take_heavy(key, mode, scope);
                 Ok(true)
             }
-            LockEventKind::Refused | LockEventKind::Released => Ok(false),
+            LockEventKind::Refused | LockEventKind::Released | LockEventKind::Left => Ok(false),
         }
     }
 }

@@ -119,20 +119,38 @@ where
         Wants::Upgrade(strength) => holders(sessions, strength),
         Wants::Lock(strength) => {
             let mut blockers = holders(sessions.clone(), strength);
-            for (id, session) in sessions {
-                let ahead = session.wait.as_ref().is_some_and(|w| {
-                    let Target::Row(other) = &w.target else { return false };
-                    other.row == wait.row
-                        && w.ticket < ticket
-                        && matches!(other.wants, Wants::Lock(s) if conflict(s, strength))
-                });
-                if id != me && ahead && !blockers.contains(&id) {
+            for id in ahead(sessions, me, wait, ticket) {
+                if !blockers.contains(&id) {
                     blockers.push(id);
                 }
             }
             blockers
         }
     }
+}
+
+/// The sessions other than `me` that have waited longer for a conflicting lock on the same row.
+pub(crate) fn ahead<'a>(
+    sessions: impl Iterator<Item = (SessionId, &'a Session)>,
+    me: SessionId,
+    wait: &RowWait,
+    ticket: u64,
+) -> impl Iterator<Item = SessionId> {
+    let wanted = match wait.wants {
+        Wants::Lock(strength) => Some(strength),
+        Wants::Upgrade(_) | Wants::Outcome => None,
+    };
+    sessions.filter(move |(id, session)| {
+        let is_ahead = |strength| {
+            session.wait.as_ref().is_some_and(|w| {
+                let Target::Row(other) = &w.target else { return false };
+                other.row == wait.row
+                    && w.ticket < ticket
+                    && matches!(other.wants, Wants::Lock(s) if conflict(s, strength))
+            })
+        };
+        *id != me && wanted.is_some_and(is_ahead)
+    }).map(|(id, _)| id)
 }
 
 #[cfg(test)]

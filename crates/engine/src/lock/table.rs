@@ -6,9 +6,9 @@ use isolde_sql::refused::Construct;
 use isolde_sql::{SqlError, SqlState};
 
 use super::heavy::is_weak;
-use super::{Answer, LockKey, Scope, Target, Wait, deadlock, request};
+use super::{Answer, LockKey, RowWait, Scope, Target, Wait, Wants, deadlock, request};
 use crate::exec::Stop;
-use crate::footprint::{HeavyEvent, LockEventKind};
+use crate::footprint::{HeavyEvent, LockEvent, LockEventKind};
 use crate::machine::{Machine, Ran};
 use crate::session::Granted;
 
@@ -47,12 +47,16 @@ impl Machine<'_> {
                 self.footprint.heavy.push(HeavyEvent { key, mode, kind: LockEventKind::Queued });
                 Err(Stop::Wait(Target::Heavy { key, mode, scope: Scope::Transaction }))
             }
-            Answer::Deadlock => Err(deadlock::detected().into()),
+            Answer::Deadlock => {
+                self.footprint.heavy.push(HeavyEvent { key, mode, kind: LockEventKind::Refused });
+                Err(deadlock::detected().into())
+            }
         }
     }
 
     /// Nobody has kept account of weak locks, so a strong one is for those who are alone.
-    fn refuse_untracked(&self) -> Result<(), Stop> {
+    fn refuse_untracked(&mut self) -> Result<(), Stop> {
+        self.footprint.everything = true;
         if self.others().all(|(_, session)| session.transaction.is_none()) {
             return Ok(());
         }
@@ -93,8 +97,17 @@ impl Machine<'_> {
     /// The wait is given up.
     pub(crate) fn leave_queue(&mut self) -> Option<Target> {
         let target = self.session.wait.take()?.target;
-        if let Target::Heavy { key, .. } = target {
-            self.db.queues.remove(key, self.me);
+        let kind = LockEventKind::Left;
+        match &target {
+            Target::Heavy { key, mode, .. } => {
+                self.db.queues.remove(*key, self.me);
+                self.footprint.heavy.push(HeavyEvent { key: *key, mode: *mode, kind });
+            }
+            Target::Row(RowWait { row, wants: Wants::Lock(strength) | Wants::Upgrade(strength), .. }) => {
+                let (table, row) = *row;
+                self.footprint.locks.push(LockEvent { table, row, strength: *strength, kind });
+            }
+            Target::Row(RowWait { wants: Wants::Outcome, .. }) | Target::Time(_) | Target::SafeSnapshot(_) => {}
         }
         Some(target)
     }

@@ -62,6 +62,7 @@ impl Machine<'_> {
                 return Ok(());
             }
             let deferred = t.deferrable && t.read_only;
+            self.footprint.serializable |= deferred || t.snapshot.is_none();
             if t.snapshot.is_none() {
                 self.begin_serial();
             }
@@ -90,7 +91,6 @@ impl Machine<'_> {
         }
         let watched = self.db.with_ssi(|ssi| ssi.begin(begin));
         self.transaction_mut().serial = watched.then_some(id);
-        self.footprint.serializable |= watched;
         self.footprint.snapshot = Some(SnapshotTaken::Transaction);
         let (db, schema) = (&*self.db, self.schema().clone());
         if let Some(t) = &mut self.session.transaction {

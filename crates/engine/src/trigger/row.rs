@@ -132,7 +132,7 @@ impl Machine<'_> {
             self.lock_row(row, isolde_sql::ast::LockStrength::Update)?;
         }
         run.triggered().written = Some((Event::Update, Some(old.clone())));
-        self.update_version(run, row, old, new)?;
+        self.update_version(run, row, old, new, ColumnSet::ALL)?;
         run.written(row);
         Ok(())
     }

@@ -92,7 +92,7 @@ fn locked_at(run: &Run<'_>, thread: usize, what: WaitsFor) -> Option<String> {
                 match kind {
                     LockEventKind::Taken => line = Some(names::line(run.system.scenario, step.pending.span)),
                     LockEventKind::Released => line = None,
-                    LockEventKind::Queued | LockEventKind::Refused => {}
+                    LockEventKind::Queued | LockEventKind::Refused | LockEventKind::Left => {}
                 }
             }
         }

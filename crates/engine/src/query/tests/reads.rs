@@ -1,7 +1,7 @@
 //! What a query leaves in the footprint, and which writes it is sensitive to.
 
 use super::*;
-use crate::footprint::Write;
+use crate::footprint::{ColumnSet, Write};
 
 const SCHEMA: &str = "
     CREATE TABLE account (id int PRIMARY KEY, owner int, balance int);
@@ -32,7 +32,7 @@ fn write(before: &str, after: &str) -> Write {
         let values = text.split_whitespace().map(|n| n.parse::<i64>().map_or(Value::Null, Value::Int));
         (!text.is_empty()).then(|| values.collect())
     };
-    Write { table: isolde_sql::catalog::TableId(0), row: RowId(99), before: row(before), after: row(after) }
+    Write { table: isolde_sql::catalog::TableId(0), row: RowId(99), before: row(before), after: row(after), set: ColumnSet::ALL }
 }
 
 /// Whether a change of `account` matters to a statement.
