@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use isolde_sql::ast::TransactionModes;
 use isolde_sql::ast::plpgsql::RaiseLevel;
+use isolde_sql::catalog::TableId;
 use isolde_sql::typed::Transaction as Control;
 use isolde_sql::{SqlError, SqlState};
 
@@ -193,11 +194,12 @@ impl Machine<'_> {
 
     /// Whether every routine on the stack was reached by CALL or DO, not from inside a query.
     pub(crate) fn called_only(&self) -> bool {
-        use isolde_sql::typed::StatementKind::{Call, Do};
-        self.session.frames.iter().all(|frame| match frame {
-            Frame::Statement(f) => matches!(f.prepared.statement.kind, Call(..) | Do(_)),
-            Frame::Routine(_) => true,
-        })
+        self.session.frames.iter().all(is_called)
+    }
+
+    /// The same for what is below the top of the stack.
+    pub(crate) fn below_called_only(&self) -> bool {
+        self.session.frames.iter().rev().skip(1).all(is_called)
     }
 
     fn in_handler_block(&self) -> bool {
@@ -250,9 +252,10 @@ impl Machine<'_> {
     fn publish(&mut self) {
         let Some(t) = self.session.transaction.take() else { return };
         let watched = self.others().any(|(_, session)| holds_snapshot(session));
-        let mut published_sum: u128 = 0;
+        // What open snapshots must know of, if there are any.
+        let mut published: Vec<(TableId, u128)> = Vec::new();
         if !t.definitions.is_empty() {
-            published_sum = self.publish_definitions(&t);
+            published = self.publish_definitions(&t);
         }
         let schema = self.db.schema.clone();
         // If nobody has committed since the view was made, the view is what is committed now.
@@ -262,8 +265,7 @@ impl Machine<'_> {
             let values = after.map(|tuple| &tuple.values);
             self.db.count_row(row.0, before, values);
             if watched {
-                published_sum =
-                    published_sum.wrapping_add(isolde_digest::tagged(PUBLISHED, (row.0, before, values, change.first)));
+                published.push((row.0, isolde_digest::tagged(PUBLISHED, (row.0, before, values, change.first))));
             }
             if watched && change.after.is_none() {
                 let deleted = self.db.committed.version(*row).map(|tuple| tuple.position);
@@ -287,7 +289,7 @@ impl Machine<'_> {
         if !t.writes.is_empty() || !t.definitions.is_empty() {
             self.db.epoch += 1;
             if watched {
-                self.tell_snapshots(published_sum);
+                self.tell_snapshots(&published);
             }
         }
         self.forget(&t, true);
@@ -378,19 +380,28 @@ impl Machine<'_> {
     }
 
     /// Open snapshots of other sessions are out of date in what was just published.
-    fn tell_snapshots(&mut self, published: u128) {
+    fn tell_snapshots(&mut self, published: &[(TableId, u128)]) {
         for (id, slot) in self.db.sessions.iter_mut().enumerate() {
             if id == self.me.0 || !holds_snapshot(slot) {
                 continue;
             }
             let session = Arc::make_mut(slot);
             if let Some(snapshot) = session.transaction.as_mut().and_then(|t| t.snapshot.as_mut()) {
-                snapshot.published_since = snapshot.published_since.wrapping_add(published);
+                snapshot.outdate(published);
             }
             for run in session.running_mut() {
-                run.view.published_since = run.view.published_since.wrapping_add(published);
+                run.view.outdate(published);
             }
         }
+    }
+}
+
+/// Whether a frame is a routine, or what CALL or DO is to one.
+fn is_called(frame: &Frame) -> bool {
+    use isolde_sql::typed::StatementKind::{Call, Do};
+    match frame {
+        Frame::Statement(f) => matches!(f.prepared.statement.kind, Call(..) | Do(_)),
+        Frame::Routine(_) => true,
     }
 }
 

@@ -154,6 +154,17 @@ impl Database {
         SessionId(self.sessions.len() - 1)
     }
 
+    /// Promises that a session will read no other tables than these, by whatever it is going to be sent: then what others
+    /// do to other tables is nothing to a snapshot that it keeps.
+    pub fn set_reach(&mut self, session: SessionId, tables: TableSet) {
+        Arc::make_mut(&mut self.sessions[session.0]).reach = Some(tables);
+    }
+
+    /// The tables that a session may go on reading as they are now: a statement has begun, and is not through.
+    pub fn reads_on(&self, session: SessionId) -> TableSet {
+        self.sessions[session.0].reads_on(self.epoch)
+    }
+
     /// What a session's client has set.
     pub fn options_mut(&mut self, session: SessionId) -> &mut SessionOptions {
         &mut Arc::make_mut(&mut self.sessions[session.0]).options
@@ -370,10 +381,11 @@ impl Database {
         self.untangle(session);
         self.renew_waits();
         footprint.quiet = (was_quiet, self.sessions[session.0].is_quiet());
+        // Who gets which number is noted by those who watch.
+        footprint.serializable |= self.sessions[session.0].transaction.as_ref().is_some_and(|t| t.serial.is_some());
         footprint.later = match footprint.snapshot {
-            None => TableSet::NONE,
-            Some(SnapshotTaken::Transaction) => TableSet::ALL,
-            Some(SnapshotTaken::Statement) => self.sessions[session.0].reads_on(),
+            Some(SnapshotTaken::Transaction) => self.sessions[session.0].reach(),
+            _ => self.reads_on(session),
         };
         let outcome = outcome.unwrap_or_else(|| match self.activity(session) {
             Activity::Blocked(blocked) => Outcome::Blocked(blocked),

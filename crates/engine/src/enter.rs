@@ -142,14 +142,14 @@ impl Machine<'_> {
 
     /// Takes the snapshot of a transaction that keeps one and has none yet.
     pub(crate) fn take_snapshot_if_kept(&mut self) {
-        let (db, schema) = (&*self.db, self.schema().clone());
+        let (db, schema, reach) = (&*self.db, self.schema().clone(), self.session.reach());
         if let Some(t) = self
             .session
             .transaction
             .as_mut()
             .filter(|t| t.isolation == Isolation::RepeatableRead && t.snapshot.is_none() && !t.failed)
         {
-            t.begin_statement(&schema.catalog, &db.committed, db.committed_digest, db.epoch);
+            t.begin_statement(&schema.catalog, &db.committed, reach, db.epoch);
             self.footprint.snapshot = Some(SnapshotTaken::Transaction);
         }
     }

@@ -20,7 +20,7 @@ use isolde_sql::{Row, SqlError, SqlState, Value};
 use crate::database::Database;
 use crate::eval::{self, CallResult, Calls, Context, Env, Inner, Interrupt};
 use crate::exec::{Produced, Running, Stop};
-use crate::footprint::{Footprint, LockEvent, LockEventKind, SnapshotTaken};
+use crate::footprint::{Footprint, LockEvent, LockEventKind, SnapshotTaken, TableSet};
 use crate::host::SessionHost;
 use crate::lock::{self, RowRef, Wants};
 use crate::plan::WithScope;
@@ -445,11 +445,13 @@ impl<'a> Machine<'a> {
         if let Some(run) = self.begin_in_stable_function(prepared, changes)? {
             return Ok(run);
         }
+        let reach = self.session.reach();
         let transaction = self.session.transaction.as_mut().expect("a transaction was just begun");
         let schema = transaction.definitions.schema.as_ref().unwrap_or(&self.db.schema).clone();
-        let view =
-            transaction.begin_statement(&schema.catalog, &self.db.committed, self.db.committed_digest, self.db.epoch);
-        let snapshot = Snapshot::new(view.clone(), self.db.committed_digest, self.db.epoch);
+        let view = transaction.begin_statement(&schema.catalog, &self.db.committed, reach, self.db.epoch).clone();
+        // What a kept snapshot shows is known from there.
+        let reads = if transaction.keeps_snapshot() { TableSet::NONE } else { prepared.reads };
+        let snapshot = Snapshot::new(view, reads, self.db.epoch);
         let withs = WithScope { own: prepared.plan.withs(), around: None };
         Ok(Running { withs, ..Running::new(snapshot, self.db.next_position) })
     }
@@ -476,8 +478,7 @@ impl<'a> Machine<'a> {
     fn end_inner_statement(&mut self, prepared: &Prepared) -> Result<(), SqlError> {
         let inner = self.session.frames.iter().any(|f| matches!(f, Frame::Routine(_)));
         let implicit = self.session.transaction.as_ref().is_some_and(|t| !t.explicit);
-        let of_statement = self.session.frames.iter().flat_map(Frame::running).any(|run| run.triggered.is_some());
-        if self.session.options.autocommit && inner && implicit && prepared.visible && !of_statement {
+        if self.session.options.autocommit && inner && implicit && prepared.visible && self.called_only() {
             return self.commit();
         }
         Ok(())
@@ -558,7 +559,8 @@ impl<'a> Machine<'a> {
     /// An error: to the nearest handler that takes it, else to the client.
     pub(crate) fn fail(&mut self, error: SqlError) -> Ran {
         self.outcome.get_or_insert_with(|| Outcome::Error(error.clone()));
-        if self.session.options.autocommit && self.session.transaction.as_ref().is_some_and(|t| !t.explicit) {
+        let implicit = self.session.transaction.as_ref().is_some_and(|t| !t.explicit);
+        if self.session.options.autocommit && implicit && self.below_called_only() {
             self.abort();
         }
         let mut commits = false;
@@ -791,7 +793,8 @@ pub(crate) fn is_step(session: &Session, prepared: &Prepared) -> bool {
         }
         // The first query of a transaction that keeps its snapshot takes it, whatever it reads.
         StatementKind::Query(_) => {
-            prepared.visible || transaction.is_some_and(|t| t.explicit && t.keeps_snapshot() && t.snapshot.is_none())
+            let takes = |t: &Transaction| t.keeps_snapshot() && t.snapshot.is_none();
+            prepared.visible || transaction.is_some_and(|t| takes(t) && (t.explicit || prepared.calls))
         }
         _ => prepared.visible,
     }

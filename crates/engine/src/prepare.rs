@@ -4,13 +4,13 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use isolde_sql::ast::{self, TableLockMode};
-use isolde_sql::catalog::{Catalog, TableId};
+use isolde_sql::catalog::{Catalog, RoutineId, Table, TableId};
 use isolde_sql::typed::{
     self, CursorCommand, OutputColumn, QueryBody, Rel, RelSource, RowLocking, SessionCommand, StatementKind,
 };
 use isolde_sql::{Diagnostic, Type};
 
-use crate::footprint::ColumnSet;
+use crate::footprint::{ColumnSet, TableSet};
 use crate::lock::LockKey;
 use crate::plan::{self, Expr, QueryPlan, SelectPlan, Subquery, WithPlan};
 use crate::routine::Code;
@@ -25,6 +25,10 @@ pub struct Prepared {
     pub(crate) visible: bool,
     /// The locks on tables and sequences that it takes before it begins, in order.
     pub(crate) locks: Box<[(LockKey, TableLockMode)]>,
+    /// The tables that it may read from its snapshot.
+    pub(crate) reads: TableSet,
+    /// It calls a routine.
+    pub(crate) calls: bool,
     /// What it was bound from, if it is not part of a routine.
     origin: Option<Arc<Origin>>,
     /// The version of the catalog that it was bound to.
@@ -268,8 +272,32 @@ impl Prepared {
         let (locks, visible) = (crate::lock::needs::locks(catalog, &statement.kind), is_visible(&statement.kind));
         let version = catalog.version();
         let id = hasher.finish();
-        Prepared { plan, visible, locks, origin: None, version, late: false, id, rows_max: None, statement }
+        let (reads, called) = (reads(catalog, &statement), statement.routines());
+        // A routine that is not volatile reads what the statement that calls it sees: from then on, that statement has seen it.
+        let looks =
+            matches!(statement.kind, StatementKind::Query(_)) && called.iter().any(|id| is_stable(catalog, *id));
+        let (visible, calls) = (visible || looks, !called.is_empty());
+        let (origin, late, rows_max) = (None, false, None);
+        Prepared { plan, visible, locks, reads, calls, origin, version, late, id, rows_max, statement }
     }
+}
+
+/// The tables that a statement may read from its snapshot. A routine that is not volatile reads from it, too, and may be
+/// called by a trigger or a CHECK.
+fn reads(catalog: &Catalog, statement: &typed::Statement) -> TableSet {
+    let stable = || catalog.routines().any(|(id, _)| is_stable(catalog, id));
+    let calls = |table: &Table| !table.triggers.is_empty() || table.checks.iter().any(|check| calls(&check.expr));
+    let changes = !matches!(statement.kind, StatementKind::Query(_));
+    let calls = !statement.routines().is_empty() || (changes && catalog.tables().any(|table| calls(table)));
+    if calls && stable() {
+        return TableSet::ALL;
+    }
+    statement.tables().iter().map(|table| table.0 as usize).collect()
+}
+
+/// Whether a routine reads tables as the statement sees them that calls it.
+fn is_stable(catalog: &Catalog, routine: RoutineId) -> bool {
+    catalog.routine(routine).volatility == ast::Volatility::Stable
 }
 
 /// Whether a statement may see or change what others see or change. CALL and DO are not visible themselves: the

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use imbl::OrdMap;
 use isolde_sql::ast::{Isolation, LockStrength, TableLockMode, plpgsql::RaiseLevel};
-use isolde_sql::typed::{OutputColumn, StatementKind};
+use isolde_sql::typed::OutputColumn;
 use isolde_sql::{Row, Span, SqlError, Value};
 
 use crate::clock::Timeouts;
@@ -224,6 +224,8 @@ pub(crate) struct Session {
     pub(crate) granted: Option<Granted>,
     /// When its client sent what it is doing.
     pub(crate) statement_began: i64,
+    /// The tables that it may ever read, if that is known.
+    pub(crate) reach: Option<TableSet>,
     /// How many pseudo-random values it has drawn.
     pub(crate) randoms: u64,
 }
@@ -329,16 +331,15 @@ impl Session {
         self.wait.is_none() && self.transaction.as_ref().is_none_or(Transaction::is_quiet)
     }
 
-    /// The tables that statements which have begun may still read. Those of CALL and DO read nothing themselves.
-    pub(crate) fn reads_on(&self) -> TableSet {
-        let waiting = |frame: &Frame| match frame {
-            Frame::Statement(frame) => {
-                frame.running.is_some() && !matches!(frame.prepared.statement.kind, StatementKind::Call(..) | StatementKind::Do(_))
-            }
-            Frame::Routine(frame) => frame.loops.iter().flatten().any(|open| open.rest.is_some()),
-        };
-        let reads = self.frames.iter().any(waiting) || self.cursors.iter().any(|cursor| cursor.rest.is_some());
-        if reads { TableSet::ALL } else { TableSet::NONE }
+    /// The tables that statements which have begun may still read from their own snapshots, if these are of this epoch.
+    pub(crate) fn reads_on(&self, epoch: u64) -> TableSet {
+        let fresh = self.running().filter(|run| run.view.is_of(epoch));
+        fresh.fold(TableSet::NONE, |sum, run| sum.union(run.view.reads))
+    }
+
+    /// The tables that it may ever read.
+    pub(crate) fn reach(&self) -> TableSet {
+        self.reach.unwrap_or(TableSet::ALL)
     }
 
     /// Whether its client may send a statement.

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use crate::define::frame::{Definitions, Rebuilt, older};
 use crate::exec::Deferred;
-use crate::footprint;
+use crate::footprint::{self, TableSet};
 use crate::lock::{Held, LockKey, Modes, RowRef};
 use crate::ssi::XactId;
 use crate::storage::{RowId, Tables, Tuple};
@@ -95,9 +95,10 @@ pub(crate) struct Snapshot {
     pub(crate) tables: Tables,
     /// The database's epoch when it was taken.
     epoch: u64,
-    /// Digest of its content.
-    pub(crate) digest: u128,
-    /// Sum over the rows published since: which of its rows are out of date is part of the state.
+    /// The tables that may be read from it.
+    pub(crate) reads: TableSet,
+    /// Sum over the rows published in these tables since: which of its rows are out of date is part of the state. With what
+    /// is committed now, it also tells what the snapshot shows.
     pub(crate) published_since: u128,
     /// Rows deleted since, but not in the version that it shows: that one was updated first.
     pub(crate) updated_first: OrdSet<RowRef>,
@@ -122,13 +123,24 @@ impl Savepoint {
 }
 
 impl Snapshot {
-    pub(crate) fn new(tables: Tables, digest: u128, epoch: u64) -> Self {
-        Snapshot { tables, epoch, digest, published_since: 0, updated_first: OrdSet::new() }
+    pub(crate) fn new(tables: Tables, reads: TableSet, epoch: u64) -> Self {
+        Snapshot { tables, epoch, reads, published_since: 0, updated_first: OrdSet::new() }
+    }
+
+    /// Whether it was taken in this epoch.
+    pub(crate) fn is_of(&self, epoch: u64) -> bool {
+        self.epoch == epoch
+    }
+
+    /// Something that it may show has been published.
+    pub(crate) fn outdate(&mut self, published: &[(TableId, u128)]) {
+        let read = published.iter().filter(|(table, _)| self.reads.contains(table.0 as usize));
+        self.published_since = read.fold(self.published_since, |sum, (_, digest)| sum.wrapping_add(*digest));
     }
 
     /// Of a database without tables, for statements that read none.
     pub(crate) fn empty() -> Self {
-        Snapshot::new(Tables::none().clone(), 0, 0)
+        Snapshot::new(Tables::none().clone(), TableSet::NONE, 0)
     }
 }
 
@@ -199,16 +211,17 @@ impl Transaction {
         self.isolation != Isolation::ReadCommitted
     }
 
-    /// What a statement that begins now reads. At REPEATABLE READ the first call decides for all.
+    /// What a statement that begins now reads. At REPEATABLE READ the first call decides for all; of what it keeps, nothing
+    /// but the tables in `reach` will ever be read.
     pub(crate) fn begin_statement(
         &mut self,
         catalog: &Catalog,
         committed: &Tables,
-        digest: u128,
+        reach: TableSet,
         epoch: u64,
     ) -> &Tables {
         if self.keeps_snapshot() {
-            let snapshot = self.snapshot.get_or_insert_with(|| Snapshot::new(committed.clone(), digest, epoch));
+            let snapshot = self.snapshot.get_or_insert_with(|| Snapshot::new(committed.clone(), reach, epoch));
             let (base, made) = (snapshot.tables.clone(), snapshot.epoch);
             if self.view_epoch.is_none() {
                 self.rebase(catalog, &base);

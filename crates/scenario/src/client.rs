@@ -183,6 +183,11 @@ impl AtWork<'_> {
         if let Some(reply) = reply {
             self.answer(reply);
             self.advance();
+            // What was sent may have begun, and has looked.
+            let later = self.database.reads_on(self.thread.session);
+            if let Some(last) = self.steps.last_mut() {
+                last.footprint.later = last.footprint.later.union(later);
+            }
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use isolde_engine::{Activity, Database, Prepared, Reply, SessionId, StatementResult};
 use isolde_sql::ast::{self, StatementKind as Ast};
-use isolde_sql::catalog::ReturnsDef;
+use isolde_sql::catalog::{ReturnsDef, TableId};
 use isolde_sql::typed::{self, StatementKind};
 use isolde_sql::{Diagnostic, Span, SqlError, SqlState, Type, Value, bind, parse};
 
@@ -62,6 +62,8 @@ pub(crate) struct Submission {
 pub(crate) struct Check {
     pub(crate) name: Arc<str>,
     pub(crate) query: Arc<Prepared>,
+    /// The tables that it reads; `None` if a routine may read any.
+    pub(crate) watches: Option<BTreeSet<TableId>>,
 }
 
 impl Thread {
@@ -358,7 +360,9 @@ fn bind_check(database: &Database, section: &QuerySection, sources: &Sources) ->
     let query = database.prepare(&section.statement.ast, sources.text(), &[])?;
     match &query.statement.kind {
         StatementKind::Query(q) if q.columns.len() == 1 && q.columns[0].ty == Type::Bool => {
-            Ok(Check { name: section.name.clone(), query })
+            let statement = &query.statement;
+            let watches = statement.routines().is_empty().then(|| statement.tables());
+            Ok(Check { name: section.name.clone(), query, watches })
         }
         _ => Err(Diagnostic::new(
             span,

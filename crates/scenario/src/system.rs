@@ -4,15 +4,16 @@
 //! inside a procedure, or a commit; with `atomic`, it is a whole transaction.
 
 use std::hash::Hash;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use isolde_engine::footprint::ColumnSet;
 use isolde_engine::{Activity, Database, SessionId, Step};
 use isolde_explore::{Digester, System, Undo};
 
 use crate::client::{AtWork, Client, Reaction, Status};
-use crate::dependence::Dependence;
+use crate::dependence::{Dependence, Touch};
 use crate::file::{FileOptions, Hashing};
-use crate::scenario::Scenario;
+use crate::scenario::{Check, Scenario};
 use crate::search;
 use crate::threads::ThreadSet;
 
@@ -73,9 +74,19 @@ pub struct Event {
     pub steps: Vec<Step>,
     /// What the client made of it.
     pub reactions: Vec<Reaction>,
+    /// The victim of a deadlock: the threads that waited then, itself included.
+    pub cycle: Vec<usize>,
+    /// Invariants whose answer it may have changed, by position in the file.
+    pub watched: ColumnSet,
+    touch: OnceLock<Touch>,
 }
 
 impl Event {
+    /// What it touched, summed up when first asked for.
+    pub(crate) fn touch(&self) -> &Touch {
+        self.touch.get_or_init(|| Touch::new(self))
+    }
+
     /// Whether it changed the committed tables.
     pub fn published(&self) -> bool {
         self.steps.iter().any(|s| !s.footprint.published.is_empty())
@@ -119,6 +130,27 @@ impl<'a> ScenarioSystem<'a> {
     pub fn present(&self) -> impl Iterator<Item = usize> + use<> {
         let absent = self.absent;
         (0..self.scenario.threads.len()).filter(move |&thread| !absent.contains(thread))
+    }
+
+    /// The threads that wait for somebody.
+    fn waiting(&self, state: &State) -> Vec<usize> {
+        let waits = |&t: &usize| state.clients[t].status == Status::Running && !self.can_step(state, t);
+        self.present().filter(waits).collect()
+    }
+
+    /// The invariants that look at a table in which an event has published.
+    fn watched(&self, event: &Event) -> ColumnSet {
+        let footprints = || event.steps.iter().map(|step| &step.footprint);
+        let watches = |check: &Check| {
+            footprints().any(|f| {
+                let tables = f.published.iter().map(|write| write.table).chain(f.defined.iter().copied());
+                check.watches.as_ref().map_or(f.defined.len() + f.published.len() > 0, |watched| {
+                    tables.into_iter().any(|table| watched.contains(&table))
+                })
+            })
+        };
+        let invariants = self.scenario.invariants.iter().enumerate();
+        invariants.filter(|(_, check)| watches(check)).map(|(i, _)| i).collect()
     }
 
     /// The threads that wait for each other in a circle, in the order of the file.
@@ -166,7 +198,9 @@ impl System for ScenarioSystem<'_> {
         let (thread, victim) = (choice.thread(), matches!(choice, Choice::Victim(_)));
         let session = self.scenario.threads[thread].session;
         let resumed = !victim && matches!(state.database.activity(session), Activity::Resumable(_));
-        let mut event = Event { thread, victim, resumed, steps: Vec::new(), reactions: Vec::new() };
+        let cycle = if victim { self.waiting(state) } else { Vec::new() };
+        let (steps, reactions, watched) = (Vec::new(), Vec::new(), ColumnSet::NONE);
+        let mut event = Event { thread, victim, resumed, steps, reactions, cycle, watched, touch: OnceLock::new() };
         loop {
             let mut work = self.work(state, thread);
             if victim {
@@ -178,6 +212,7 @@ impl System for ScenarioSystem<'_> {
             event.steps.append(&mut work.steps);
             event.reactions.append(&mut work.reactions);
             if !self.atomic || victim || ended || !self.can_step(state, thread) {
+                event.watched = self.watched(&event);
                 return event;
             }
         }

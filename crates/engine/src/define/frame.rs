@@ -302,16 +302,16 @@ impl Machine<'_> {
     }
 
     /// COMMIT makes definitions everybody's. Says what open snapshots must know of.
-    pub(crate) fn publish_definitions(&mut self, t: &Transaction) -> u128 {
+    pub(crate) fn publish_definitions(&mut self, t: &Transaction) -> Vec<(TableId, u128)> {
         self.footprint.everything = true;
         let Definitions { schema, rebuilt, sequences } = &t.definitions;
         let old = self.db.schema.clone();
         let new = schema.clone().unwrap_or_else(|| old.clone());
         self.db.committed.grow(&new.catalog);
-        let mut published: u128 = 0;
+        let mut published = Vec::new();
         for (id, table) in rebuilt {
             self.publish_table(*id, &old.catalog, &new.catalog, &table.data);
-            published = published.wrapping_add(isolde_digest::tagged(0x52, (id, &table.change, table.digest)));
+            published.push((*id, isolde_digest::tagged(0x52, (id, &table.change, table.digest))));
             self.db.recount_table(*id, &table.data);
             self.footprint.defined.push(*id);
         }

@@ -14,6 +14,7 @@ use isolde_sql::{Span, SqlError};
 
 use super::foreign_key::After;
 use super::{Running, Stop};
+use crate::footprint::TableSet;
 use crate::lock::RowRef;
 use crate::machine::{Machine, Ran};
 use crate::prepare::Prepared;
@@ -93,9 +94,9 @@ impl Machine<'_> {
         let (now, later): (Vec<After>, Vec<After>) = all.into_iter().partition(|check| due(self, check));
         self.transaction_mut().deferred.checks = later;
         let schema = self.schema().clone();
-        let (committed, digest, epoch) = (self.db.committed.clone(), self.db.committed_digest, self.db.epoch);
-        let view = self.transaction_mut().begin_statement(&schema.catalog, &committed, digest, epoch).clone();
-        let mut run = Running::new(Snapshot::new(view, digest, epoch), self.db.next_position);
+        let (committed, reach, epoch) = (self.db.committed.clone(), self.session.reach(), self.db.epoch);
+        let view = self.transaction_mut().begin_statement(&schema.catalog, &committed, reach, epoch).clone();
+        let mut run = Running::new(Snapshot::new(view, TableSet::NONE, epoch), self.db.next_position);
         run.after = now;
         while run.after_next < run.after.len() {
             if let Err(stop) = self.after(&mut run) {

@@ -263,13 +263,7 @@ impl Machine<'_> {
     }
 
     /// Checks what a row shall be. An error shows all of it, so that it depends on all of it.
-    fn check_seen(
-        &mut self,
-        plan: &UpdatePlan,
-        row: RowRef,
-        values: &mut Row,
-        run: &mut Running,
-    ) -> Result<(), Stop> {
+    fn check_seen(&mut self, plan: &UpdatePlan, row: RowRef, values: &mut Row, run: &mut Running) -> Result<(), Stop> {
         let checked = self.check_row(plan.table, values, &plan.row, run);
         if let Err(Stop::Error(_)) = checked {
             self.footprint.looked.push(row);

@@ -140,17 +140,19 @@ pub(crate) fn ahead<'a>(
         Wants::Lock(strength) => Some(strength),
         Wants::Upgrade(_) | Wants::Outcome => None,
     };
-    sessions.filter(move |(id, session)| {
-        let is_ahead = |strength| {
-            session.wait.as_ref().is_some_and(|w| {
-                let Target::Row(other) = &w.target else { return false };
-                other.row == wait.row
-                    && w.ticket < ticket
-                    && matches!(other.wants, Wants::Lock(s) if conflict(s, strength))
-            })
-        };
-        *id != me && wanted.is_some_and(is_ahead)
-    }).map(|(id, _)| id)
+    sessions
+        .filter(move |(id, session)| {
+            let is_ahead = |strength| {
+                session.wait.as_ref().is_some_and(|w| {
+                    let Target::Row(other) = &w.target else { return false };
+                    other.row == wait.row
+                        && w.ticket < ticket
+                        && matches!(other.wants, Wants::Lock(s) if conflict(s, strength))
+                })
+            };
+            *id != me && wanted.is_some_and(is_ahead)
+        })
+        .map(|(id, _)| id)
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The watch in the database's digest.
 //!
-//! Counters grow for ever, but only their order matters: commits count by rank, transaction numbers too. Transactions count by
+//! Counters grow for ever, but only their order matters: commits count by rank, transaction numbers by the ends of
+//! serializable transactions that came before them, which is all that is ever asked of them. Transactions count by
 //! whose they are, and once committed by the order in which they did; tuples by the content of their rows, and by whether they are still
 //! the newest versions.
 
@@ -32,14 +33,12 @@ impl Database {
     pub(crate) fn hash_ssi(&self, ssi: &Ssi, h: &mut Digester) {
         let mut xacts: Vec<&Xact> = ssi.xacts.iter().map(|x| &**x).collect();
         xacts.sort_by_key(|x| (x.committed_at(), x.session, x.id));
-        let running = || self.sessions.iter().filter_map(|s| s.transaction.as_ref()?.xid);
         let seqs = xacts.iter().flat_map(|x| [x.prepared_at(), x.committed_at(), x.earliest_out, Some(x.snapshot_seq)]);
         let seqs = Ranks::new(seqs.flatten().chain([ssi.seq, ssi.cleared_through]).collect());
-        let xids = xacts.iter().flat_map(|x| [x.xmin, x.finished_before]).chain(running()).chain([self.next_xid]);
-        let xids = Ranks::new(xids.collect());
-        (seqs.of(ssi.seq), seqs.of(ssi.cleared_through), xids.of(self.next_xid)).hash(h);
+        let ends = Ranks::new(xacts.iter().filter(|x| x.is_committed()).map(|x| x.finished_before).collect());
+        (seqs.of(ssi.seq), seqs.of(ssi.cleared_through)).hash(h);
         for session in &self.sessions {
-            session.transaction.as_ref().and_then(|t| t.xid).map(|xid| xids.of(xid)).hash(h);
+            session.transaction.as_ref().and_then(|t| t.xid).map(|xid| ends.of(xid + 1)).hash(h);
         }
         let place = |id: &XactId| xacts.iter().position(|x| x.id == *id);
         for x in &xacts {
@@ -51,7 +50,7 @@ impl Database {
             };
             status.hash(h);
             (x.earliest_out.map(|s| seqs.of(s)), seqs.of(x.snapshot_seq)).hash(h);
-            (xids.of(x.xmin), xids.of(x.finished_before)).hash(h);
+            (ends.of(x.xmin + 1), ends.of(x.finished_before)).hash(h);
             // Ordered: of several pivots among those who read, the first is chosen, if it has not committed.
             let open = |id: &&XactId| ssi.get(**id).is_some_and(|x| !x.is_committed());
             x.into.iter().filter(open).for_each(|id| place(id).hash(h));

@@ -92,9 +92,9 @@ impl Machine<'_> {
         let watched = self.db.with_ssi(|ssi| ssi.begin(begin));
         self.transaction_mut().serial = watched.then_some(id);
         self.footprint.snapshot = Some(SnapshotTaken::Transaction);
-        let (db, schema) = (&*self.db, self.schema().clone());
+        let (db, schema, reach) = (&*self.db, self.schema().clone(), self.session.reach());
         if let Some(t) = &mut self.session.transaction {
-            t.begin_statement(&schema.catalog, &db.committed, db.committed_digest, db.epoch);
+            t.begin_statement(&schema.catalog, &db.committed, reach, db.epoch);
         }
     }
 

@@ -7,15 +7,29 @@
 mod dpf;
 mod epor;
 mod operation;
+mod sound;
+mod touch;
+
+pub(crate) use touch::Touch;
+
+use sound::Precision;
 
 use crate::system::Event;
 
 /// How closely footprints are compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Dependence {
-    /// Everything that touches the database depends on everything else that does.
-    #[default]
+    /// Everything that changes or locks something in the database depends on everything else that touches it.
     Database,
+    /// The same, in one table.
+    Relation,
+    /// The same, if columns meet: those that are changed and those that matter.
+    Attribute,
+    /// The same, if rows meet: those that are changed and those that are looked for.
+    Record,
+    /// If rows and columns meet.
+    #[default]
+    Cell,
     /// Figure 1 of the DPF paper, as printed: tables. Unsound.
     DpfRelation,
     /// Figure 1 of the DPF paper, as printed: columns selected and set. Unsound.
@@ -30,8 +44,12 @@ pub enum Dependence {
 
 impl Dependence {
     /// Every level.
-    pub const ALL: [Dependence; 6] = [
+    pub const ALL: [Dependence; 10] = [
         Dependence::Database,
+        Dependence::Relation,
+        Dependence::Attribute,
+        Dependence::Record,
+        Dependence::Cell,
         Dependence::DpfRelation,
         Dependence::DpfAttribute,
         Dependence::DpfRecord,
@@ -43,6 +61,10 @@ impl Dependence {
     pub fn name(self) -> &'static str {
         match self {
             Dependence::Database => "database",
+            Dependence::Relation => "relation",
+            Dependence::Attribute => "attribute",
+            Dependence::Record => "record",
+            Dependence::Cell => "cell",
             Dependence::DpfRelation => "dpf-relation",
             Dependence::DpfAttribute => "dpf-attribute",
             Dependence::DpfRecord => "dpf-record",
@@ -60,10 +82,18 @@ impl Dependence {
 
     /// Whether the order of two neighbouring events of different threads may matter.
     pub fn dependent(self, first: &Event, second: &Event) -> bool {
-        match (self, dpf::Granularity::of(self)) {
-            (_, Some(granularity)) => operation::any_pair(first, second, |a, b| granularity.dependent(a, b)),
-            (Dependence::Epor, _) => operation::any_pair(first, second, epor::dependent),
-            _ => true,
+        let precision = |rows, columns| sound::dependent(first, second, Precision { rows, columns });
+        match self {
+            Dependence::Database => sound::touching(first, second),
+            Dependence::Relation => precision(false, false),
+            Dependence::Attribute => precision(false, true),
+            Dependence::Record => precision(true, false),
+            Dependence::Cell => precision(true, true),
+            Dependence::Epor => operation::any_pair(first, second, epor::dependent),
+            Dependence::DpfRelation | Dependence::DpfAttribute | Dependence::DpfRecord | Dependence::DpfCell => {
+                let granularity = dpf::Granularity::of(self);
+                operation::any_pair(first, second, |a, b| granularity.is_none_or(|g| g.dependent(a, b)))
+            }
         }
     }
 }

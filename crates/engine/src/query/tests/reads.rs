@@ -32,7 +32,13 @@ fn write(before: &str, after: &str) -> Write {
         let values = text.split_whitespace().map(|n| n.parse::<i64>().map_or(Value::Null, Value::Int));
         (!text.is_empty()).then(|| values.collect())
     };
-    Write { table: isolde_sql::catalog::TableId(0), row: RowId(99), before: row(before), after: row(after), set: ColumnSet::ALL }
+    Write {
+        table: isolde_sql::catalog::TableId(0),
+        row: RowId(99),
+        before: row(before),
+        after: row(after),
+        set: ColumnSet::ALL,
+    }
 }
 
 /// Whether a change of `account` matters to a statement.

@@ -1,0 +1,89 @@
+//! What tests of the reduction stand on: small scenarios from a seed, and a way to make a failing one smaller.
+#![allow(dead_code, clippy::unwrap_used)]
+
+pub mod generate;
+pub mod program;
+
+use std::ops::Range;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use isolde_scenario::file::no_includes;
+use isolde_scenario::{Scenario, ScenarioSystem};
+
+pub use generate::generate;
+pub use program::Program;
+
+/// A scenario of a text that is known to be right.
+pub fn scenario(text: &str) -> Scenario {
+    Scenario::parse("generated.sql", text, &mut no_includes).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+/// The system of a scenario, with its own options.
+pub fn system(scenario: &Scenario) -> ScenarioSystem<'_> {
+    ScenarioSystem::new(scenario, scenario.options())
+}
+
+/// The seeds to try: from 0 up to a number that an environment variable may raise; `SEED` tries one alone.
+pub fn seeds(variable: &str, usual: u64) -> Range<u64> {
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
+    match number("SEED") {
+        Some(seed) => seed..seed + 1,
+        None => 0..number(variable).unwrap_or(usual),
+    }
+}
+
+/// Complains about a program that fails a check, as small as it can be made.
+pub fn check_all(seeds: Range<u64>, check: impl Fn(&Program) -> Result<(), String> + Sync) {
+    if let Some((seed, complaint)) = first_failure(seeds, &check) {
+        let (small, why) = smaller(generate(seed), complaint, &check);
+        panic!("seed {seed}: {why}\n\n{small}");
+    }
+}
+
+/// The first seed that fails a check, and how; all cores look for it.
+pub fn first_failure(
+    seeds: Range<u64>,
+    check: &(impl Fn(&Program) -> Result<(), String> + Sync),
+) -> Option<(u64, String)> {
+    let next = AtomicU64::new(seeds.start);
+    let found: Mutex<Option<(u64, String)>> = Mutex::new(None);
+    let work = || {
+        loop {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed >= seeds.end || found.lock().unwrap().is_some() {
+                return;
+            }
+            if let Err(complaint) = check(&generate(seed)) {
+                let mut found = found.lock().unwrap();
+                if found.as_ref().is_none_or(|(other, _)| seed < *other) {
+                    *found = Some((seed, complaint));
+                }
+            }
+        }
+    };
+    let workers = std::thread::available_parallelism().map_or(1, |n| n.get());
+    std::thread::scope(|scope| (0..workers).for_each(|_| drop(scope.spawn(work))));
+    found.into_inner().unwrap()
+}
+
+/// Leaves out what need not be there for a check to fail.
+fn smaller(
+    mut program: Program,
+    mut why: String,
+    check: &impl Fn(&Program) -> Result<(), String>,
+) -> (Program, String) {
+    let end = Instant::now() + Duration::from_secs(60);
+    loop {
+        let found = program.reductions().into_iter().filter(|_| Instant::now() < end).find_map(|candidate| {
+            // What is left out may be needed by the rest: then it is no scenario.
+            Scenario::parse("generated.sql", &candidate.to_string(), &mut no_includes).ok()?;
+            Some((check(&candidate).err()?, candidate))
+        });
+        match found {
+            Some((complaint, candidate)) => (program, why) = (candidate, complaint),
+            None => return (program, why),
+        }
+    }
+}

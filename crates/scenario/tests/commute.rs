@@ -1,0 +1,201 @@
+//! Independent steps commute: the law that partial-order reduction stands on, tested directly.
+//!
+//! In every state of a small scenario that can be reached, two steps of different threads are executed in both orders. If
+//! the relation calls them independent, then whichever comes first, the other must still be possible, each must do the
+//! same, and the state after both must be the same. This is asked of events executed from the same state, as sleep sets
+//! compare them, and of events that follow each other, as races are found.
+//!
+//! A few thousand scenarios by default; `COMMUTE_PROGRAMS=200000 cargo test --release -p isolde-scenario --test commute`
+//! for a long run, and `SEED=n` for a single one.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::collections::BTreeSet;
+
+use isolde_engine::Outcome;
+use isolde_explore::System;
+use isolde_scenario::dependence::Dependence;
+use isolde_scenario::{Choice, Event, ScenarioSystem, State};
+
+use common::{Program, check_all, first_failure, scenario, seeds, system};
+
+/// States looked at of one scenario.
+const STATES_MAX: usize = 40;
+
+/// Spoils the events before they are compared: what a footprint would be that forgot something.
+type Spoil = fn(&mut Event);
+
+#[test]
+fn independent_steps_commute() {
+    check_all(seeds("COMMUTE_PROGRAMS", 1500), |program| commutes(program, |_| {}));
+}
+
+#[test]
+fn forgotten_probes_are_noticed() {
+    noticed(|event| event.steps.iter_mut().for_each(|step| step.footprint.probes.clear()));
+}
+
+#[test]
+fn forgotten_reads_are_noticed() {
+    noticed(|event| event.steps.iter_mut().for_each(|step| step.footprint.reads.clear()));
+}
+
+#[test]
+fn forgotten_locks_are_noticed() {
+    noticed(|event| event.steps.iter_mut().for_each(|step| step.footprint.locks.clear()));
+}
+
+#[test]
+fn forgotten_rollbacks_are_noticed() {
+    noticed(|event| event.steps.iter_mut().for_each(|step| step.footprint.undone.clear()));
+}
+
+fn noticed(spoil: Spoil) {
+    let found = first_failure(0..3000, &|program| commutes(program, spoil));
+    assert!(found.is_some(), "footprints that leave something out pass for complete");
+}
+
+/// Whether independent steps of a program commute wherever they can be taken.
+fn commutes(program: &Program, spoil: Spoil) -> Result<(), String> {
+    let scenario = scenario(&program.to_string());
+    let system = system(&scenario);
+    let mut open = vec![system.initial()];
+    let mut seen: BTreeSet<u128> = open.iter().filter_map(|state| system.digest(state)).collect();
+    while let Some(state) = open.pop() {
+        let next = look_around(&system, &state, spoil)?;
+        for after in next {
+            if seen.len() < STATES_MAX && system.digest(&after).is_some_and(|digest| seen.insert(digest)) {
+                open.push(after);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Tries all pairs of steps from a state; returns the states one step away.
+fn look_around(system: &ScenarioSystem<'_>, state: &State, spoil: Spoil) -> Result<Vec<State>, String> {
+    let first = steps(system, state);
+    let second: Vec<Vec<_>> = first.iter().map(|(.., after)| steps(system, after)).collect();
+    for (at, (a, event_a, _)) in first.iter().enumerate() {
+        for (b, event_b, after_ab) in &second[at] {
+            if system.thread(a) == system.thread(b) {
+                continue;
+            }
+            // The way round from b, if it could come first.
+            let before = first.iter().position(|(choice, ..)| choice == b);
+            let swapped = before.map(|at| (&first[at].1, second[at].iter().find(|(choice, ..)| choice == a)));
+            let complain = |how: &str| {
+                let names = (system.name(a), system.name(b));
+                Err(format!(
+                    "{} and {} are called independent, but {how}\n{}\n{}",
+                    names.0,
+                    names.1,
+                    show(event_a),
+                    show(event_b)
+                ))
+            };
+            let independent = |x: &Event, y: &Event| {
+                let (mut x, mut y) = (x.clone(), y.clone());
+                spoil(&mut x);
+                spoil(&mut y);
+                levels_nest(system, &x, &y);
+                !system.dependent(&x, &y)
+            };
+            let adjacent = independent(event_a, event_b);
+            let siblings = swapped.as_ref().is_some_and(|(event, _)| independent(event_a, event));
+            if !adjacent && !siblings {
+                continue;
+            }
+            match swapped {
+                None => complain("the second is possible only after the first")?,
+                Some((_, None)) => complain("the first is not possible after the second")?,
+                Some((early_b, Some((_, late_a, after_ba)))) => {
+                    if result(early_b) != result(event_b) {
+                        complain(&format!("the second does something else alone: {}", show(early_b)))?;
+                    }
+                    if result(event_a) != result(late_a) {
+                        complain(&format!("the first does something else behind the second: {}", show(late_a)))?;
+                    }
+                    if system.digest(after_ab) != system.digest(after_ba) {
+                        complain("they lead to different states")?;
+                    }
+                }
+            }
+        }
+        // A step that is possible now must stay so if what is taken instead commutes with it.
+        for (b, event_b, _) in &first {
+            let lost = system.thread(a) != system.thread(b) && !second[at].iter().any(|(c, ..)| c == b);
+            let (mut x, mut y) = (event_a.clone(), event_b.clone());
+            spoil(&mut x);
+            spoil(&mut y);
+            if lost && !system.dependent(&x, &y) {
+                return Err(format!(
+                    "{} takes the chance from {}, but they are called independent\n{}\n{}",
+                    system.name(a),
+                    system.name(b),
+                    show(event_a),
+                    show(event_b)
+                ));
+            }
+        }
+    }
+    Ok(first.into_iter().map(|(.., after)| after).collect())
+}
+
+/// Each level is a coarsening of the closer ones.
+fn levels_nest(system: &ScenarioSystem<'_>, a: &Event, b: &Event) {
+    let dependent = |dependence| ScenarioSystem { dependence, ..*system }.dependent(a, b);
+    let chains = [
+        [Dependence::Cell, Dependence::Attribute, Dependence::Relation, Dependence::Database],
+        [Dependence::Cell, Dependence::Record, Dependence::Relation, Dependence::Database],
+    ];
+    for chain in chains {
+        for pair in chain.windows(2) {
+            assert!(
+                !dependent(pair[0]) || dependent(pair[1]),
+                "{} sees what {} does not",
+                pair[0].name(),
+                pair[1].name()
+            );
+        }
+    }
+    assert_eq!(system.dependent(a, b), system.dependent(b, a), "dependence goes both ways");
+}
+
+/// All steps of a state.
+fn steps(system: &ScenarioSystem<'_>, state: &State) -> Vec<(Choice, Event, State)> {
+    let mut choices = Vec::new();
+    system.enabled(state, &mut choices);
+    let take = |choice: Choice| {
+        let mut after = state.clone();
+        let event = system.execute(&mut after, &choice);
+        (choice, event, after)
+    };
+    choices.into_iter().map(take).collect()
+}
+
+/// What a thread can tell of its event.
+fn result(event: &Event) -> String {
+    let of_step = |outcome: &Outcome| match outcome {
+        Outcome::Rows { rows, .. } => {
+            let mut rows: Vec<String> = rows.iter().map(|row| format!("{row:?}")).collect();
+            rows.sort();
+            rows.join("\n")
+        }
+        Outcome::Blocked(_) => "waits".into(),
+        other => format!("{other:?}"),
+    };
+    let steps: Vec<String> = event.steps.iter().map(|step| of_step(&step.outcome)).collect();
+    format!("{steps:?} {:?}", event.reactions)
+}
+
+/// An event on a few lines.
+fn show(event: &Event) -> String {
+    let steps = event.steps.iter().map(|step| {
+        let (text, outcome, footprint) = (&step.pending.text, &step.outcome, &step.footprint);
+        let outcome = if let Outcome::Blocked(_) = outcome { "waits".into() } else { format!("{outcome:?}") };
+        format!("  {text} -> {outcome}\n    {footprint:?}")
+    });
+    format!("thread {}:\n{}", event.thread, steps.collect::<Vec<_>>().join("\n"))
+}
