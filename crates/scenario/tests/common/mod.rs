@@ -1,5 +1,5 @@
 //! What tests of the reduction stand on: small scenarios from a seed, and a way to make a failing one smaller.
-#![allow(dead_code, clippy::unwrap_used)]
+#![allow(dead_code, unreachable_pub, clippy::unwrap_used)]
 
 pub mod generate;
 pub mod program;
