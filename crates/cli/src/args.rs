@@ -15,6 +15,8 @@ use isolde_scenario::Restore;
 use isolde_scenario::dependence::Dependence;
 use isolde_scenario::file::{Choice, Hashing, SearchKind};
 
+use crate::picture::Picture;
+
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
     .usage(AnsiColor::Green.on_default().bold())
@@ -294,6 +296,13 @@ pub(crate) struct Explore {
 
     #[command(flatten)]
     pub(crate) output: Output,
+
+    /// Draw who must come before whom: FILE.svg or FILE.dot
+    ///
+    /// A violation whose statements depend on each other in a circle, or a deadlock, is drawn as a graph of its threads. The
+    /// ending of the name says how: svg is a picture, dot is for Graphviz. There is one only for a single scenario.
+    #[arg(long, value_name = "FILE", value_parser = Picture::parse, help_heading = "Output")]
+    pub(crate) graph: Option<Picture>,
 
     /// Try no fixes for what goes wrong
     ///

@@ -18,6 +18,9 @@ pub(crate) fn run(explore: &Explore, color: Color) -> Result<u8, Mistake> {
     if explore.checkpoint.is_some() && explore.files.len() > 1 {
         return Err(Mistake::new("--checkpoint keeps the search of one file, and there are several"));
     }
+    if explore.graph.is_some() && explore.files.len() > 1 {
+        return Err(Mistake::new("--graph draws one scenario; give it a single file"));
+    }
     let mut page = Page::open(&explore.output, color)?;
     let mut tally = Tally::default();
     for file in &explore.files {
@@ -27,6 +30,9 @@ pub(crate) fn run(explore: &Explore, color: Color) -> Result<u8, Mistake> {
                 match explore.quiet || explore.files.len() > 1 {
                     true => page.verdict(&report)?,
                     false => page.answer(&report)?,
+                }
+                if let Some(remark) = explore.graph.as_ref().map_or(Ok(None), |picture| picture.write(&report))? {
+                    page.remark(remark)?;
                 }
             }
             Err(mistake) => {

@@ -11,6 +11,7 @@ mod input;
 mod kept;
 mod memory;
 mod page;
+mod picture;
 mod replay;
 mod spec;
 mod watch;

@@ -2,9 +2,12 @@
 //!
 //! Each is a shape of cycle. The list goes from the weakest to the strongest: what comes earlier is ruled out by lower
 //! isolation levels, and the first entry that matches a cycle gives it its name. The last one matches every cycle.
+//!
+//! The literature defines them between transactions. Where the units are threads that run several, the same shapes occur
+//! one level up: a thread can read another's intermediate state although no transaction can.
 
 use crate::ConflictKind::{ReadWrite, WriteRead, WriteWrite};
-use crate::{Conflict, Cycle};
+use crate::{Conflict, Cycle, OpKind};
 use std::fmt;
 
 /// A way in which concurrent transactions go wrong.
@@ -13,42 +16,66 @@ pub struct Anomaly {
     pub name: &'static str,
     /// The name as it ends a sentence: "a lost update".
     pub phrase: &'static str,
+    /// Its numbers in the literature: `P` and `A` are Berenson's and others', `G` Adya's.
+    pub code: &'static str,
     /// What it is, in one sentence.
     pub definition: &'static str,
     /// Whether a cycle has this shape.
     pub matches: fn(&Cycle<'_>) -> bool,
 }
 
-/// Every anomaly, weakest first; reports use this order. To add one: an entry here and a golden test.
+/// Every anomaly, weakest first; reports use this order. To add one: an entry here, a story in the tests, a line in the
+/// reference.
 pub static ANOMALIES: &[Anomaly] = &[
     Anomaly {
         name: "dirty write",
         phrase: "a dirty write",
+        code: "P0, G0",
         definition: "A transaction overwrites a change that another has not yet committed.",
         matches: |cycle| cycle.all(WriteWrite) && cycle.any_dirty(),
     },
     Anomaly {
         name: "mixed writes",
         phrase: "mixed writes",
+        code: "G0",
         definition: "Two units write the same rows in opposite orders, so that the result is partly of one and partly \
                      of the other.",
         matches: |cycle| cycle.all(WriteWrite),
     },
     Anomaly {
+        name: "aborted read",
+        phrase: "an aborted read",
+        code: "G1a",
+        definition: "A unit reads a change that is then rolled back, so that it has seen what never was.",
+        matches: |cycle| cycle.is_aborted_read(),
+    },
+    Anomaly {
         name: "dirty read",
         phrase: "a dirty read",
+        code: "P1",
         definition: "A transaction reads a change that another has not yet committed.",
         matches: |cycle| !cycle.any(ReadWrite) && cycle.any_dirty(),
     },
     Anomaly {
         name: "intermediate read",
         phrase: "an intermediate read",
-        definition: "A unit sees the work of another half done: some of its changes before, some after its own.",
+        code: "G1b",
+        definition: "A unit reads a row as another one has left it for the moment, before that one changes it again.",
+        matches: |cycle| {
+            cycle.pair_of(WriteRead, ReadWrite, |new, old| new.to == old.from && new.item.same_row(&old.item))
+        },
+    },
+    Anomaly {
+        name: "circular information flow",
+        phrase: "circular information flow",
+        code: "G1c",
+        definition: "Units see or overwrite each other's work half done: each has taken in something of the other.",
         matches: |cycle| !cycle.any(ReadWrite),
     },
     Anomaly {
         name: "lost update",
         phrase: "a lost update",
+        code: "P4",
         definition: "A unit reads a row, another one changes it, and the first overwrites the change with a value \
                      computed from its old read.",
         matches: |cycle| cycle.pair_of(ReadWrite, WriteWrite, |read, write| read.item.overlaps(&write.item)),
@@ -56,6 +83,7 @@ pub static ANOMALIES: &[Anomaly] = &[
     Anomaly {
         name: "non-repeatable read",
         phrase: "a non-repeatable read",
+        code: "P2, G-single",
         definition: "A unit reads a row twice and gets two answers, because another one changed it in between.",
         matches: |cycle| {
             cycle.pair_of(ReadWrite, WriteRead, |old, new| is_of_row(old, new) && old.item.overlaps(&new.item))
@@ -64,18 +92,39 @@ pub static ANOMALIES: &[Anomaly] = &[
     Anomaly {
         name: "read skew",
         phrase: "read skew",
+        code: "A5A, G-single",
         definition: "A unit sees part of the data as it was before a change by another one and part as it was after.",
         matches: |cycle| cycle.count(ReadWrite) == 1 && cycle.any(WriteRead) && !cycle.any_predicate(),
     },
     Anomaly {
         name: "write skew",
         phrase: "write skew",
+        code: "A5B, G2-item",
         definition: "Each unit reads what the other is about to change, and each acts on what is no longer true.",
         matches: |cycle| cycle.all(ReadWrite) && !cycle.any_predicate(),
     },
     Anomaly {
+        name: "read-only anomaly",
+        phrase: "a read-only anomaly",
+        code: "G2-item",
+        definition: "Two units could go one after the other, but a third one, which only reads, has seen them in a \
+                     state that fits no order.",
+        matches: |cycle| {
+            let three = (cycle.conflicts().len(), cycle.count(ReadWrite), cycle.count(WriteRead)) == (3, 2, 1);
+            three && cycle.has_reader_only()
+        },
+    },
+    Anomaly {
+        name: "check-then-insert",
+        phrase: "check-then-insert",
+        code: "P3, G2",
+        definition: "A unit looks for a row, finds none and inserts it, while another one does the same.",
+        matches: |cycle| cycle.conflicts().len() == 2 && checks_then_inserts(cycle),
+    },
+    Anomaly {
         name: "phantom",
         phrase: "a phantom",
+        code: "P3, G2",
         definition: "A unit searches for rows by a condition, and another one adds, removes or changes rows such that \
                      the search would have had another answer.",
         matches: |cycle| cycle.any_predicate(),
@@ -83,6 +132,7 @@ pub static ANOMALIES: &[Anomaly] = &[
     Anomaly {
         name: "serialization anomaly",
         phrase: "a serialization anomaly",
+        code: "G2",
         definition: "The units depend on each other in a circle, so that none of them can be the first.",
         matches: |_| true,
     },
@@ -90,6 +140,22 @@ pub static ANOMALIES: &[Anomaly] = &[
 
 fn is_of_row(old: &Conflict, new: &Conflict) -> bool {
     !old.predicate && !new.predicate
+}
+
+/// Whether some search that found nothing missed an INSERT, and all other conflicts are of this kind too, or an INSERT
+/// that then ran into the other's row.
+fn checks_then_inserts(cycle: &Cycle<'_>) -> bool {
+    let missed = |conflict: &&Conflict| {
+        let ends = cycle.ops(conflict);
+        let fits = ends.is_some_and(|(search, insert)| search.found_none && insert.kind == OpKind::Insert);
+        conflict.kind == ReadWrite && conflict.predicate && fits
+    };
+    let ran_into = |conflict: &&Conflict| {
+        let ends = cycle.ops(conflict);
+        conflict.kind == WriteRead && ends.is_some_and(|(a, b)| [a.kind, b.kind] == [OpKind::Insert; 2])
+    };
+    let conflicts = || cycle.conflicts().iter().copied();
+    conflicts().any(|c| missed(&c)) && conflicts().all(|c| missed(&c) || ran_into(&c))
 }
 
 impl Anomaly {

@@ -5,7 +5,7 @@
 //! chosen decides the name. `alice read x, bob wrote x and y, alice wrote x and y` is a lost update if told by x alone,
 //! and nothing with a name if told by her reading x and writing y.
 
-use crate::{Anomaly, Conflict, ConflictKind, History};
+use crate::{Anomaly, Conflict, ConflictKind, History, Op};
 use std::collections::{BTreeSet, VecDeque};
 
 /// A cycle: each conflict ends in the unit in which the next one begins, and the last in that of the first.
@@ -59,6 +59,22 @@ impl<'a> Cycle<'a> {
         }
     }
 
+    /// The operations of a conflict: the one that must come first, and the other.
+    pub fn ops(&self, conflict: &Conflict) -> Option<(&'a Op, &'a Op)> {
+        self.history.ends(conflict)
+    }
+
+    /// Whether it is a single read of something that was rolled back; then it is no circle.
+    pub fn is_aborted_read(&self) -> bool {
+        matches!(self.conflicts[..], [conflict] if self.history.is_aborted_read(conflict))
+    }
+
+    /// Whether one of its units changes nothing.
+    pub fn has_reader_only(&self) -> bool {
+        let mut firsts = self.conflicts.iter().filter_map(|conflict| self.ops(conflict));
+        firsts.any(|(from, _)| self.history.is_read_only(from.unit))
+    }
+
     /// Lower is told rather: an earlier anomaly of the list, then fewer anti-dependencies, then what happened earlier.
     fn rank(&self) -> impl Ord + use<> {
         let (place, _) = Anomaly::of(self);
@@ -79,8 +95,11 @@ impl<'a> Cycle<'a> {
     }
 }
 
-/// A shortest cycle, or `None` if some serial order satisfies all conflicts.
+/// A shortest cycle, or a read of what was rolled back, or `None` if some serial order satisfies all conflicts.
 pub(crate) fn shortest(history: &History) -> Option<Cycle<'_>> {
+    if let Some(conflict) = history.conflicts.iter().filter(|conflict| history.is_aborted_read(conflict)).min() {
+        return Some(Cycle { history, conflicts: vec![conflict] });
+    }
     let graph = Graph::new(history);
     let cycles = graph.shortest_cycles();
     let choices_max = CHOICES_MAX / cycles.len().max(1);
@@ -104,7 +123,7 @@ impl<'a> Graph<'a> {
     fn new(history: &'a History) -> Self {
         let count = history.units.len();
         let mut between = vec![vec![Vec::new(); count]; count];
-        for conflict in &history.conflicts {
+        for conflict in history.conflicts.iter().filter(|conflict| !history.is_of_aborted(conflict)) {
             if let Some((from, to)) = history.ends(conflict) {
                 between[from.unit.0][to.unit.0].push(conflict);
             }
@@ -196,6 +215,6 @@ impl<'a> Graph<'a> {
     }
 }
 
-fn row(conflict: &Conflict) -> (&str, &str) {
-    (&conflict.item.table, &conflict.item.row)
+fn row(conflict: &Conflict) -> (&str, u64) {
+    (&conflict.item.table, conflict.item.id)
 }

@@ -1,6 +1,7 @@
 //! The explanation of a run that no serial order explains: data first, text second.
 
-use crate::{Anomaly, Conflict, History, UnitId, cycle, words};
+use crate::{Anomaly, Conflict, Cycle, History, UnitId, cycle, words};
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// Why no serial order of the units explains a run; `None` if the conflicts allow one.
@@ -9,13 +10,10 @@ use std::fmt;
 pub fn explain(history: &History) -> Option<Explanation> {
     let cycle = cycle::shortest(history)?;
     let (_, anomaly) = Anomaly::of(&cycle);
-    let edges = cycle.conflicts.iter().filter_map(|&conflict| {
-        let (from, to) = history.ends(conflict)?;
-        Some(Edge { from: from.unit, to: to.unit, conflict: conflict.clone() })
-    });
-    let edges: Vec<Edge> = edges.collect();
+    let others = others(history, &cycle);
+    let edges: Vec<Edge> = cycle.conflicts.iter().filter_map(|conflict| Edge::new(history, conflict)).collect();
     let sentences = words::sentences(history, &edges, anomaly);
-    Some(Explanation { anomaly, cycle: edges, sentences })
+    Some(Explanation { anomaly, cycle: edges, others, sentences })
 }
 
 /// Why no serial order explains a run.
@@ -23,9 +21,12 @@ pub fn explain(history: &History) -> Option<Explanation> {
 pub struct Explanation {
     /// What this is called.
     pub anomaly: &'static Anomaly,
-    /// The units that must each come before the next, and the last before the first.
+    /// The units that must each come before the next, and the last before the first. A read of what was rolled back is a
+    /// single edge.
     pub cycle: Vec<Edge>,
-    /// The same in words: a sentence for each edge, and a conclusion.
+    /// The rest of the dependency graph: of each kind, one edge for two units, if none of the cycle is like it.
+    pub others: Vec<Edge>,
+    /// The same in words: a sentence for each edge of the cycle, and a conclusion.
     pub sentences: Vec<String>,
 }
 
@@ -44,4 +45,26 @@ pub struct Edge {
     pub to: UnitId,
     /// Why.
     pub conflict: Conflict,
+}
+
+impl Edge {
+    fn new(history: &History, conflict: &Conflict) -> Option<Edge> {
+        let (from, to) = history.ends(conflict)?;
+        Some(Edge { from: from.unit, to: to.unit, conflict: conflict.clone() })
+    }
+}
+
+/// What else is known about the order of units, without telling anything twice.
+fn others(history: &History, cycle: &Cycle<'_>) -> Vec<Edge> {
+    let kind = |edge: &Edge| (edge.from, edge.to, edge.conflict.kind, edge.conflict.predicate);
+    let told: Vec<_> = cycle.conflicts.iter().filter_map(|c| Edge::new(history, c)).map(|edge| kind(&edge)).collect();
+    let mut others: BTreeMap<_, Edge> = BTreeMap::new();
+    let committed = history.conflicts.iter().filter(|conflict| !history.is_of_aborted(conflict));
+    for edge in committed.filter_map(|conflict| Edge::new(history, conflict)).filter(|e| !told.contains(&kind(e))) {
+        let known = others.entry(kind(&edge)).or_insert_with(|| edge.clone());
+        if edge.conflict < known.conflict {
+            *known = edge;
+        }
+    }
+    others.into_values().collect()
 }

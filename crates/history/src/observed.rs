@@ -1,5 +1,8 @@
 //! What was observed of a run: who did what, and where two of them touched the same thing.
 
+use std::collections::BTreeSet;
+use std::fmt;
+
 /// A run of concurrent units: what each did, and the conflicts between them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct History {
@@ -9,6 +12,9 @@ pub struct History {
     pub ops: Vec<Op>,
     /// Where they met. Conflicts within one unit, or of operations that do not exist, are passed over.
     pub conflicts: Vec<Conflict>,
+    /// Transactions that were rolled back. What they wrote never was; a conflict with them is passed over, unless
+    /// somebody has read it.
+    pub aborted: BTreeSet<usize>,
 }
 
 impl History {
@@ -29,6 +35,31 @@ impl History {
         let (from, to) = (self.ops.get(conflict.from.0)?, self.ops.get(conflict.to.0)?);
         let known = from.unit.0 < self.units.len() && to.unit.0 < self.units.len();
         (known && from.unit != to.unit).then_some((from, to))
+    }
+
+    /// Whether a unit changes nothing.
+    pub(crate) fn is_read_only(&self, unit: UnitId) -> bool {
+        let writes = |op: &Op| matches!(op.kind, OpKind::Insert | OpKind::Update | OpKind::Delete);
+        !self.ops.iter().any(|op| op.unit == unit && writes(op))
+    }
+
+    /// Whether somebody read what a transaction wrote that was rolled back.
+    pub(crate) fn is_aborted_read(&self, conflict: &Conflict) -> bool {
+        conflict.kind == ConflictKind::WriteRead
+            && self.ends(conflict).is_some_and(|(from, to)| {
+                self.aborted.contains(&from.transaction) && !self.aborted.contains(&to.transaction)
+            })
+    }
+
+    /// Whether one of the transactions of a conflict was rolled back.
+    pub(crate) fn is_of_aborted(&self, conflict: &Conflict) -> bool {
+        self.ends(conflict).is_some_and(|ends| [ends.0, ends.1].iter().any(|op| self.aborted.contains(&op.transaction)))
+    }
+
+    /// Which of its unit's transactions an operation belongs to, counted from 1.
+    pub fn transaction_of_unit(&self, op: &Op) -> usize {
+        let before = self.ops.iter().filter(|other| other.unit == op.unit && other.step <= op.step);
+        before.map(|other| other.transaction).collect::<BTreeSet<_>>().len()
     }
 
     /// Whether the transaction that wrote was still open when the other operation touched what it wrote.
@@ -69,8 +100,23 @@ pub struct Op {
     pub kind: OpKind,
     /// Its text.
     pub statement: String,
-    /// Its line in the file it came from.
+    /// The file it came from, if that is not the one that the history is about.
+    pub file: Option<String>,
+    /// Its line in that file.
     pub line: Option<u32>,
+    /// It searched, and found nothing.
+    pub found_none: bool,
+}
+
+impl Op {
+    /// Where it stands: `line 6`, `schema.sql line 6`.
+    pub fn place(&self) -> Option<String> {
+        let line = self.line?;
+        Some(match &self.file {
+            None => format!("line {line}"),
+            Some(file) => format!("{file} line {line}"),
+        })
+    }
 }
 
 /// What a statement does.
@@ -88,6 +134,20 @@ pub enum OpKind {
     Commit,
     /// Anything else.
     Other,
+}
+
+impl OpKind {
+    /// Its word in SQL.
+    pub fn verb(self) -> &'static str {
+        match self {
+            OpKind::Select => "SELECT",
+            OpKind::Insert => "INSERT",
+            OpKind::Update => "UPDATE",
+            OpKind::Delete => "DELETE",
+            OpKind::Commit => "COMMIT",
+            OpKind::Other => "statement",
+        }
+    }
 }
 
 /// Two operations of different units that touch the same item, at least one of them writing. The unit of `from` must
@@ -123,6 +183,8 @@ pub enum ConflictKind {
 pub struct Item {
     /// The table's name.
     pub table: String,
+    /// Tells it from the other rows of its table, whatever its values are.
+    pub id: u64,
     /// The row, told by its key: `id = 1`.
     pub row: String,
     /// The columns in question; none if it is the row as a whole.
@@ -132,12 +194,24 @@ pub struct Item {
 impl Item {
     /// Whether both are in the same row.
     pub fn same_row(&self, other: &Item) -> bool {
-        (&self.table, &self.row) == (&other.table, &other.row)
+        (&self.table, self.id) == (&other.table, other.id)
     }
 
     /// Whether both are in the same row and share a column.
     pub fn overlaps(&self, other: &Item) -> bool {
         let whole = self.columns.is_empty() || other.columns.is_empty();
         self.same_row(other) && (whole || self.columns.iter().any(|column| other.columns.contains(column)))
+    }
+}
+
+/// `balance of account id = 1`; many columns are not listed.
+impl fmt::Display for Item {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const COLUMNS_MAX: usize = 3;
+        let columns: Vec<&str> = self.columns.iter().map(String::as_str).collect();
+        if (1..=COLUMNS_MAX).contains(&columns.len()) {
+            write!(f, "{} of ", crate::words::list(&columns))?;
+        }
+        write!(f, "{} {}", self.table, self.row)
     }
 }

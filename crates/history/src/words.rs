@@ -3,7 +3,7 @@
 //! One sentence for each conflict says what happened and which unit must therefore come first; the last one begins with
 //! "But", because it closes the circle; a conclusion gives the anomaly its name.
 
-use crate::{Anomaly, Conflict, ConflictKind, Edge, History, Item, Op, OpKind};
+use crate::{Anomaly, Conflict, ConflictKind, Edge, History, Op, OpKind};
 
 /// The sentences that explain a cycle.
 pub(crate) fn sentences(history: &History, cycle: &[Edge], anomaly: &Anomaly) -> Vec<String> {
@@ -11,9 +11,16 @@ pub(crate) fn sentences(history: &History, cycle: &[Edge], anomaly: &Anomaly) ->
     for (index, edge) in cycle.iter().enumerate() {
         let but = if index + 1 == cycle.len() { "But " } else { "" };
         // What the sentence before was about need not be told again.
-        let before = index.checked_sub(1).map(|before| &cycle[before].conflict.item);
-        let what = what_happened(history, &edge.conflict, before);
+        let before = index.checked_sub(1).map(|before| &cycle[before]);
+        let what = what_happened(history, &edge.conflict, before.map(|before| &before.conflict));
         let (from, to) = (name(history, edge.from.0), name(history, edge.to.0));
+        if history.is_aborted_read(&edge.conflict) {
+            let phrase = anomaly.phrase;
+            return vec![
+                format!("{what}."),
+                format!("That was rolled back, so {to} has seen what never was: {phrase}."),
+            ];
+        }
         sentences.push(format!("{but}{what}, so {from} must come before {to}."));
     }
     let units: Vec<&str> = cycle.iter().map(|edge| name(history, edge.from.0)).collect();
@@ -21,9 +28,11 @@ pub(crate) fn sentences(history: &History, cycle: &[Edge], anomaly: &Anomaly) ->
     sentences
 }
 
-fn what_happened(history: &History, conflict: &Conflict, before: Option<&Item>) -> String {
+fn what_happened(history: &History, conflict: &Conflict, before: Option<&Conflict>) -> String {
     let Some((from, to)) = history.ends(conflict) else { return String::new() };
-    let words = Words { history, conflict, from, to, known: before.is_some_and(|item| item.overlaps(&conflict.item)) };
+    let known = before.is_some_and(|before| before.item.overlaps(&conflict.item));
+    let same_read = known && before.is_some_and(|before| before.from == conflict.to);
+    let words = Words { history, conflict, from, to, known, same_read };
     match (conflict.kind, conflict.predicate) {
         (ConflictKind::WriteWrite, _) => words.overwrote(),
         (ConflictKind::WriteRead, false) => words.read_new(),
@@ -41,6 +50,8 @@ struct Words<'a> {
     to: &'a Op,
     /// Whether the sentence before was about the same item.
     known: bool,
+    /// Whether it was about the same read of it.
+    same_read: bool,
 }
 
 impl Words<'_> {
@@ -55,7 +66,9 @@ impl Words<'_> {
         let victim = match (self.known, from.kind == to.kind) {
             (true, true) => format!("{}'s {}", self.who(from), place(from)),
             (true, false) => self.doer(from),
-            (false, _) => format!("{}'s {} of {} {}", self.who(from), verb(from), item(self.conflict), place(from)),
+            (false, _) => {
+                format!("{}'s {} of {} {}", self.who(from), from.kind.verb(), self.conflict.item, place(from))
+            }
         };
         format!("{} {then}{did} {victim}", self.doer(to))
     }
@@ -63,9 +76,27 @@ impl Words<'_> {
     /// `bob read account id = 1 (line 9) as alice's UPDATE (line 8) had left it`.
     fn read_new(&self) -> String {
         let (from, to) = (self.from, self.to);
+        if self.same_read && to.kind == OpKind::Select {
+            let (verb, who) = (from.kind.verb(), self.who(from));
+            return format!("the same SELECT did see {who}'s {verb} of it {}", place(from));
+        }
         let then = if self.known { "then " } else { "" };
         let left = if from.kind == OpKind::Insert { "had added" } else { "had left" };
+        if to.kind == OpKind::Insert {
+            return self.met(then);
+        }
         format!("{} {then}{} as {} {left} it", self.who(to), self.read(to), self.doer(from))
+    }
+
+    /// An INSERT reads the keys that it must not repeat, or must refer to: `bob's INSERT (line 9) met person id = 1, which
+    /// alice's INSERT (line 8) had added`.
+    fn met(&self, then: &str) -> String {
+        let (insert, change, item) = (self.doer(self.to), self.doer(self.from), &self.conflict.item);
+        match self.from.kind {
+            OpKind::Insert => format!("{insert} {then}met {item}, which {change} had added"),
+            OpKind::Delete => format!("{insert} {then}no longer met {item}, which {change} had removed"),
+            _ => format!("{insert} {then}met {item} as {change} had left it"),
+        }
     }
 
     /// `bob's SELECT (line 9) found account id = 3, which alice's INSERT (line 8) had added`.
@@ -81,7 +112,7 @@ impl Words<'_> {
     /// `alice read account id = 1 (line 6) and did not see bob's UPDATE of it (line 8)`.
     fn read_old(&self) -> String {
         let (from, to) = (self.from, self.to);
-        let missed = format!("{}'s {} of it {}", self.who(to), verb(to), place(to));
+        let missed = format!("{}'s {} of it {}", self.who(to), to.kind.verb(), place(to));
         format!("{} {} and did not see {missed}", self.who(from), self.read(from))
     }
 
@@ -99,14 +130,14 @@ impl Words<'_> {
     fn read(&self, op: &Op) -> String {
         let how = match op.kind {
             OpKind::Select => "read".to_string(),
-            _ => format!("read by {}", verb(op)),
+            _ => format!("read by {}", op.kind.verb()),
         };
-        format!("{how} {} {}", item(self.conflict), place(op))
+        format!("{how} {} {}", self.conflict.item, place(op))
     }
 
     /// `alice's UPDATE (line 8)`.
     fn doer(&self, op: &Op) -> String {
-        format!("{}'s {} {}", self.who(op), verb(op), place(op))
+        format!("{}'s {} {}", self.who(op), op.kind.verb(), place(op))
     }
 
     fn who(&self, op: &Op) -> &str {
@@ -118,21 +149,10 @@ fn name(history: &History, unit: usize) -> &str {
     history.units.get(unit).map_or("somebody", |unit| &unit.name)
 }
 
-fn verb(op: &Op) -> &'static str {
-    match op.kind {
-        OpKind::Select => "SELECT",
-        OpKind::Insert => "INSERT",
-        OpKind::Update => "UPDATE",
-        OpKind::Delete => "DELETE",
-        OpKind::Commit => "COMMIT",
-        OpKind::Other => "statement",
-    }
-}
-
 /// Where a statement stands: its line, or its text if that is not known.
 fn place(op: &Op) -> String {
-    match op.line {
-        Some(line) => format!("(line {line})"),
+    match op.place() {
+        Some(place) => format!("({place})"),
         None => format!("(`{}`)", shortened(&op.statement)),
     }
 }
@@ -153,19 +173,8 @@ fn row(conflict: &Conflict) -> String {
     format!("{} {}", conflict.item.table, conflict.item.row)
 }
 
-/// `balance of account id = 1`; many columns are not listed.
-fn item(conflict: &Conflict) -> String {
-    match &conflict.item.columns[..] {
-        columns @ ([_] | [_, _] | [_, _, _]) => {
-            let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
-            format!("{} of {}", list(&columns), row(conflict))
-        }
-        _ => row(conflict),
-    }
-}
-
 /// `a`, `a and b`, `a, b and c`.
-fn list(names: &[&str]) -> String {
+pub(crate) fn list(names: &[&str]) -> String {
     match names {
         [] => String::new(),
         [name] => name.to_string(),

@@ -14,27 +14,34 @@ fn random(u: &mut Unstructured) -> Result<History> {
     for step in 0..u.int_in_range(1..=14)? {
         let unit = UnitId(u.int_in_range(0..=units - 1)?);
         let kind = *u.choose(&[OpKind::Select, OpKind::Insert, OpKind::Update, OpKind::Delete, OpKind::Other])?;
-        history.op(Op { unit, transaction: unit.0, step, kind, statement: "...".to_string(), line: u.arbitrary()? });
+        let (statement, line, found_none) = ("...".to_string(), u.arbitrary()?, u.arbitrary()?);
+        history.op(Op { unit, transaction: unit.0, step, kind, statement, file: None, line, found_none });
     }
     let last = history.ops.len(); // one too far, on purpose
     for _ in 0..u.int_in_range(0..=12)? {
-        let row = format!("id = {}", u.int_in_range(1..=3)?);
+        let id = u.int_in_range(1..=3)?;
+        let row = format!("id = {id}");
         history.conflicts.push(Conflict {
             from: OpId(u.int_in_range(0..=last)?),
             to: OpId(u.int_in_range(0..=last)?),
             kind: *u.choose(&[ConflictKind::WriteWrite, ConflictKind::WriteRead, ConflictKind::ReadWrite])?,
-            item: Item { table: "t".to_string(), row, columns: Vec::new() },
+            item: Item { table: "t".to_string(), id, row, columns: Vec::new() },
             predicate: u.arbitrary()?,
         });
     }
     Ok(history)
 }
 
-/// The length of a shortest cycle: the least power of the relation between units that relates one to itself.
-fn shortest(history: &History) -> Option<usize> {
+/// Which units must come before which.
+fn edges(history: &History) -> BTreeSet<(UnitId, UnitId)> {
     let unit = |op: OpId| history.ops.get(op.0).map(|op| op.unit);
     let edges = history.conflicts.iter().filter_map(|conflict| unit(conflict.from).zip(unit(conflict.to)));
-    let edges: BTreeSet<(UnitId, UnitId)> = edges.filter(|(from, to)| from != to).collect();
+    edges.filter(|(from, to)| from != to).collect()
+}
+
+/// The length of a shortest cycle: the least power of the relation between units that relates one to itself.
+fn shortest(history: &History) -> Option<usize> {
+    let edges = edges(history);
     let mut paths = edges.clone();
     for length in 1..=history.units.len() {
         if paths.iter().any(|(from, to)| from == to) {
@@ -63,6 +70,11 @@ fn an_explanation_is_a_shortest_cycle_of_observed_conflicts() {
             assert_eq!(cycle[(index + 1) % cycle.len()].from, edge.to);
         }
         assert_eq!(explanation.sentences.len(), cycle.len() + 1);
+        for edge in &explanation.others {
+            assert!(history.conflicts.contains(&edge.conflict) && !cycle.contains(edge));
+        }
+        let known = cycle.iter().chain(&explanation.others).map(|edge| (edge.from, edge.to));
+        assert_eq!(known.collect::<BTreeSet<_>>(), edges(&history), "the graph has all dependencies");
         assert!(explanation.to_string().ends_with(&format!("{}.", explanation.anomaly.phrase)));
         Ok(())
     })

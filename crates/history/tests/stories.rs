@@ -1,8 +1,8 @@
 //! One story for each anomaly: what was observed, and how it is explained.
 //!
-//! A story is text: a line for each operation in the order of the trace (`unit.transaction VERB line`), then a line for
-//! each conflict (`rw 0 2 table [row] columns`, numbering the operations from 0; `?` after the kind marks one through
-//! a condition).
+//! A story is text: a line for each operation in the order of the trace (`unit.transaction VERB line`; `none` behind it
+//! says that it found nothing), then a line for each conflict (`rw 0 2 table [row] columns`, numbering the operations from
+//! 0; `?` after the kind marks one through a condition). `aborted 2` says that transaction 2 was rolled back.
 
 #![allow(clippy::unwrap_used)]
 
@@ -14,14 +14,18 @@ fn history(story: &str) -> History {
     for line in story.lines().map(str::trim).filter(|line| !line.is_empty()) {
         let words: Vec<&str> = line.split(' ').collect();
         match words[0].split_once('.') {
-            Some((unit, transaction)) => op(&mut history, unit, transaction.parse().unwrap(), words[1], words.get(2)),
+            Some((unit, transaction)) => op(&mut history, unit, transaction.parse().unwrap(), &words[1..]),
+            None if words[0] == "aborted" => {
+                history.aborted.insert(words[1].parse().unwrap());
+            }
             None => conflict(&mut history, line, &words),
         }
     }
     history
 }
 
-fn op(history: &mut History, unit: &str, transaction: usize, verb: &str, line: Option<&&str>) {
+fn op(history: &mut History, unit: &str, transaction: usize, words: &[&str]) {
+    let verb = words[0];
     let known = history.units.iter().position(|known| known.name == unit).map(isolde_history::UnitId);
     let unit = known.unwrap_or_else(|| history.unit(unit));
     let kind = match verb {
@@ -32,9 +36,10 @@ fn op(history: &mut History, unit: &str, transaction: usize, verb: &str, line: O
         "COMMIT" => OpKind::Commit,
         _ => OpKind::Other,
     };
-    let (step, line) = (history.ops.len(), line.map(|line| line.parse().unwrap()));
+    let (step, line) = (history.ops.len(), words.get(1).and_then(|line| line.parse().ok()));
+    let found_none = words.last() == Some(&"none");
     let statement = format!("{verb} something that takes quite a few words\n  to spell out in full");
-    history.op(Op { unit, transaction, step, kind, statement, line });
+    history.op(Op { unit, transaction, step, kind, statement, file: None, line, found_none });
 }
 
 fn conflict(history: &mut History, line: &str, words: &[&str]) {
@@ -47,6 +52,7 @@ fn conflict(history: &mut History, line: &str, words: &[&str]) {
     let (row, columns) = line.split_once('[').unwrap().1.split_once(']').unwrap();
     let item = Item {
         table: words[3].to_string(),
+        id: row.bytes().fold(0, |id, byte| id * 31 % 1_000_003 + u64::from(byte)),
         row: row.to_string(),
         columns: columns.split_whitespace().map(str::to_string).collect(),
     };
@@ -118,9 +124,44 @@ fn dirty_read() {
 }
 
 #[test]
+fn aborted_read() {
+    check(
+        "aborted read",
+        "alice.1 UPDATE 3
+         bob.2 SELECT 7
+         alice.1 ROLLBACK 4
+         bob.2 INSERT 8
+         bob.2 COMMIT 9
+         aborted 1
+         wr 0 1 account [id = 1] balance
+         ww 0 3 audit [id = 2]",
+        expect![[r#"
+            bob read balance of account id = 1 (line 7) as alice's UPDATE (line 3) had left it.
+            That was rolled back, so bob has seen what never was: an aborted read."#]],
+    );
+}
+
+#[test]
 fn intermediate_read() {
     check(
         "intermediate read",
+        "alice.1 UPDATE 3
+         bob.2 SELECT 7
+         bob.2 INSERT 8
+         alice.3 UPDATE 4
+         wr 0 1 account [id = 1] balance
+         rw 1 3 account [id = 1] balance",
+        expect![[r#"
+            bob read balance of account id = 1 (line 7) and did not see alice's UPDATE of it (line 4), so bob must come before alice.
+            But the same SELECT did see alice's UPDATE of it (line 3), so alice must come before bob.
+            No serial order of bob and alice explains this run: an intermediate read."#]],
+    );
+}
+
+#[test]
+fn circular_information_flow() {
+    check(
+        "circular information flow",
         "alice.1 UPDATE 3
          bob.2 SELECT 7
          bob.3 INSERT 8
@@ -130,7 +171,7 @@ fn intermediate_read() {
         expect![[r#"
             bob read balance of account id = 1 (line 7) as alice's UPDATE (line 3) had left it, so alice must come before bob.
             But alice read audit id = 2 (line 4) as bob's INSERT (line 8) had added it, so bob must come before alice.
-            No serial order of alice and bob explains this run: an intermediate read."#]],
+            No serial order of alice and bob explains this run: circular information flow."#]],
     );
 }
 
@@ -224,6 +265,38 @@ fn phantom() {
 }
 
 #[test]
+fn check_then_insert() {
+    check(
+        "check-then-insert",
+        "first.1 SELECT 6 none
+         second.2 SELECT 6 none
+         first.1 INSERT 7
+         second.2 INSERT 7
+         rw? 0 3 person [id = 2]
+         rw? 1 2 person [id = 1]",
+        expect![[r#"
+            first's SELECT (line 6) did not find person id = 2, which second's INSERT (line 7) added, so first must come before second.
+            But second's SELECT (line 6) did not find person id = 1, which first's INSERT (line 7) added, so second must come before first.
+            No serial order of first and second explains this run: check-then-insert."#]],
+    );
+    // With a unique key, the second one runs into the row that it did not find.
+    check(
+        "check-then-insert",
+        "first.1 SELECT 6 none
+         second.2 SELECT 6 none
+         second.2 INSERT 7
+         second.2 COMMIT
+         first.1 INSERT 7
+         rw? 0 2 person [email = 'eve']
+         wr 2 4 person [email = 'eve']",
+        expect![[r#"
+            first's SELECT (line 6) did not find person email = 'eve', which second's INSERT (line 7) added, so first must come before second.
+            But first's INSERT (line 7) then met person email = 'eve', which second's INSERT (line 7) had added, so second must come before first.
+            No serial order of first and second explains this run: check-then-insert."#]],
+    );
+}
+
+#[test]
 fn phantoms_by_other_changes() {
     check(
         "phantom",
@@ -253,11 +326,12 @@ fn phantoms_by_other_changes() {
     );
 }
 
-/// A report sees a deposit but not an earlier withdrawal: the read-only transaction anomaly of snapshot isolation.
+/// A report sees a deposit but not an earlier withdrawal: the read-only transaction anomaly of snapshot isolation (Fekete,
+/// O'Neil and O'Neil, 2004).
 #[test]
-fn serialization_anomaly() {
+fn read_only_anomaly() {
     check(
-        "serialization anomaly",
+        "read-only anomaly",
         "withdrawal.1 SELECT 3
          deposit.2 UPDATE 7
          deposit.2 COMMIT
@@ -267,6 +341,29 @@ fn serialization_anomaly() {
          rw 0 1 savings [id = 1]
          wr 1 3 savings [id = 1]
          rw 3 4 checking [id = 1]",
+        expect![[r#"
+            withdrawal read savings id = 1 (line 3) and did not see deposit's UPDATE of it (line 7), so withdrawal must come before deposit.
+            report then read savings id = 1 (line 11) as deposit's UPDATE (line 7) had left it, so deposit must come before report.
+            But report read checking id = 1 (line 11) and did not see withdrawal's UPDATE of it (line 4), so report must come before withdrawal.
+            No serial order of withdrawal, deposit and report explains this run: a read-only anomaly."#]],
+    );
+}
+
+/// If the third one writes too, it has no name of its own.
+#[test]
+fn serialization_anomaly() {
+    check(
+        "serialization anomaly",
+        "withdrawal.1 SELECT 3
+         deposit.2 UPDATE 7
+         deposit.2 COMMIT
+         report.3 SELECT 11
+         report.3 INSERT 12
+         withdrawal.1 UPDATE 4
+         withdrawal.1 COMMIT
+         rw 0 1 savings [id = 1]
+         wr 1 3 savings [id = 1]
+         rw 3 5 checking [id = 1]",
         expect![[r#"
             withdrawal read savings id = 1 (line 3) and did not see deposit's UPDATE of it (line 7), so withdrawal must come before deposit.
             report then read savings id = 1 (line 11) as deposit's UPDATE (line 7) had left it, so deposit must come before report.
@@ -323,7 +420,19 @@ fn every_anomaly_is_described() {
     for anomaly in ANOMALIES {
         assert!(anomaly.phrase.ends_with(anomaly.name), "{anomaly:?}");
         assert!(anomaly.definition.ends_with('.') && anomaly.definition.len() < 160, "{anomaly:?}");
+        let code = anomaly.code.split(", ").all(|code| code.starts_with(['P', 'A', 'G']));
+        assert!(code, "{anomaly:?}: {}", anomaly.code);
         assert!(!names.contains(&anomaly.name), "{anomaly:?} is listed twice");
         names.push(anomaly.name);
     }
+}
+
+/// The reference lists them as the code does.
+#[test]
+fn the_reference_has_the_list() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference.md");
+    let reference = std::fs::read_to_string(path).unwrap();
+    let rows = ANOMALIES.iter().map(|a| format!("| {} | {} | {} |\n", a.name, a.code, a.definition));
+    let list = rows.collect::<String>();
+    assert!(reference.contains(&list), "docs/reference.md does not have this:\n{list}");
 }

@@ -22,6 +22,7 @@
 
 mod columns;
 mod fix;
+mod graph;
 mod paint;
 pub mod text;
 mod wrap;
@@ -29,6 +30,7 @@ mod wrap;
 use serde::{Deserialize, Serialize};
 
 pub use fix::{Fix, FixCost, FixVerdict};
+pub use graph::{EdgeEnd, EdgeKind, Graph, GraphEdge, Node};
 pub use paint::Style;
 
 /// The version of the JSON format.
@@ -182,6 +184,9 @@ pub struct Counterexample {
     pub trace: Trace,
     /// Why, in paragraphs.
     pub explanation: Vec<String>,
+    /// Who must come before whom, or waits for whom, if that goes round in a circle.
+    #[serde(default)]
+    pub graph: Option<Graph>,
     /// What it could do without.
     #[serde(default)]
     pub not_needed: NotNeeded,

@@ -78,6 +78,7 @@ fn lost_update() -> Report {
         explanation: vec![
             "bob's read of account 1 (line 6) missed alice's update (line 8), and bob's update overwrote it.".into(),
         ],
+        graph: None,
         not_needed: NotNeeded::default(),
         fixes: Vec::new(),
         replay: "isolde replay bank.sql 'alice bob alice bob alice bob bob'".into(),

@@ -69,6 +69,11 @@ fn write_counterexample(out: &mut dyn Write, counterexample: &Counterexample, st
             write_wrapped(out, paragraph, style)?;
         }
     }
+    let drawing = counterexample.graph.as_ref().map(|graph| graph.to_text(style.width.saturating_sub(2)));
+    for (row, line) in drawing.iter().flatten().enumerate() {
+        write!(out, "{}", if row == 0 { "\n" } else { "" })?;
+        writeln!(out, "  {line}")?;
+    }
     if let Some(text) = not_needed(&counterexample.not_needed) {
         write_paragraph(out, "not needed", &text, style)?;
     }

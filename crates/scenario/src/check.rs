@@ -487,6 +487,7 @@ fn counterexample(system: ScenarioSystem<'_>, finding: Finding, options: &Option
         schedule,
         trace: run.trace(),
         explanation: explained.paragraphs.into_iter().chain(remarks).filter(|p| !p.is_empty()).collect(),
+        graph: explained.graph,
         not_needed: NotNeeded { threads: threads_not_needed(system), statements: Vec::new() },
         fixes: Vec::new(),
     }

@@ -157,13 +157,16 @@ impl<'r> Observer<'r> {
     fn op(&self, thread: usize, step: &Step, time: usize) -> Op {
         let (file, line) = self.run.system.scenario.sources.place(step.pending.span);
         let implicit = step.pending.kind == PendingKind::ImplicitCommit;
+        let reads = &step.footprint.reads;
         Op {
             unit: UnitId(thread),
             transaction: self.threads[thread].transaction,
             step: time,
             kind: op_kind(step),
             statement: step.pending.text.to_string(),
-            line: (file.is_none() && !implicit).then_some(line),
+            file: file.map(String::from).filter(|_| !implicit),
+            line: (!implicit).then_some(line),
+            found_none: !reads.is_empty() && reads.iter().all(|read| read.matched.is_empty()),
         }
     }
 
@@ -242,12 +245,13 @@ impl<'r> Observer<'r> {
     fn item(&self, write: &Write, matters: impl Fn(usize) -> bool) -> Item {
         let catalog = self.run.end.database.catalog();
         let Some(table): Option<&Table> = names::table(self.run.system.scenario, catalog, write.table) else {
-            return Item { table: String::new(), row: String::new(), columns: Vec::new() };
+            return Item { table: String::new(), id: write.row.0, row: String::new(), columns: Vec::new() };
         };
         let values = write.before.as_ref().or(write.after.as_ref());
         let columns = table.columns.iter().enumerate().filter(|(i, _)| matters(*i));
         Item {
             table: table.name.to_string(),
+            id: write.row.0,
             row: values.map_or(String::new(), |values| names::key(table, values)),
             columns: columns.map(|(_, c)| c.name.to_string()).collect(),
         }

@@ -44,6 +44,7 @@ pub mod dependence;
 mod error;
 pub mod file;
 pub mod fix;
+mod graph;
 mod log;
 mod minimise;
 mod names;

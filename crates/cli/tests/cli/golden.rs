@@ -79,6 +79,27 @@ fn the_best_fix_can_be_written() {
 }
 
 #[test]
+fn a_graph_can_go_to_a_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let draw = |name: &str, files: &[&str]| {
+        let path = directory.path().join(name);
+        let output = isolde(&root()).args(["explore", "--graph", path.to_str().unwrap()]).args(files).output().unwrap();
+        (output, fs::read_to_string(&path).unwrap_or_default())
+    };
+    let bug = "examples/withdraw/withdraw.sql";
+    let (output, svg) = draw("graph.svg", &[bug]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(svg.starts_with("<svg ") && svg.contains("lost update") && svg.contains(">alice</text>"), "{svg}");
+    assert!(draw("graph.dot", &[bug]).1.starts_with("digraph \"lost update\" {"));
+    let (nothing, svg) = draw("nothing.svg", &["examples/withdraw/fixed.sql"]);
+    assert_eq!((nothing.status.code(), svg.as_str()), (Some(0), ""));
+    assert!(String::from_utf8(nothing.stdout).unwrap().contains("no graph: there is no counterexample"));
+    for (name, files) in [("graph.png", &[bug][..]), ("two.svg", &[bug, bug]), ("no/such/directory.svg", &[bug])] {
+        assert_eq!(draw(name, files).0.status.code(), Some(2), "{name}");
+    }
+}
+
+#[test]
 fn colours_are_for_those_who_want_them() {
     let explore = |arguments: &[&str], variable: &str| {
         let mut command = isolde(&root());

@@ -5,9 +5,10 @@
 
 use isolde_engine::footprint::LockEventKind;
 use isolde_engine::{Activity, Blocked, LockKey, Step, WaitsFor};
-use isolde_sql::SqlState;
+use isolde_sql::{Span, SqlState};
 
 use super::{At, Explained, Property, Violation};
+use crate::graph::{self, Wait};
 use crate::names;
 use crate::scenario::Scenario;
 use crate::trace::Run;
@@ -42,19 +43,56 @@ impl Property for Deadlock {
     }
 
     fn explain(&self, run: &Run<'_>) -> Explained {
-        let members = run.system.deadlocked(&run.end);
-        let sentences = members.iter().filter_map(|&thread| waits(run, thread));
-        Explained { anomaly: None, paragraphs: vec![sentences.collect::<Vec<_>>().join(" ")] }
+        let waits = run.system.deadlocked(&run.end).into_iter().flat_map(|thread| waits(run, thread));
+        let waits: Vec<Wait> = waits.collect();
+        let sentences = waits.chunk_by(|a, b| a.thread == b.thread).map(|waits| sentence(run, waits));
+        Explained {
+            anomaly: None,
+            paragraphs: vec![sentences.collect::<Vec<_>>().join(" ")],
+            graph: Some(graph::of_waits(run, &waits)),
+        }
     }
 }
 
 /// `alice waits for account id = 2 (line 9), which bob has locked (line 8).`
-fn waits(run: &Run<'_>, thread: usize) -> Option<String> {
+fn sentence(run: &Run<'_>, waits: &[Wait]) -> String {
     let scenario = run.system.scenario;
-    let Activity::Blocked(blocked) = run.end.database.activity(scenario.threads[thread].session) else { return None };
-    let Blocked { pending, waits_for, on } = blocked;
-    let line = names::line(scenario, pending.span);
-    let item = match waits_for {
+    let Wait { thread, item, wants, .. } = &waits[0];
+    let holders = waits.iter().map(|wait| {
+        let name = &scenario.threads[wait.holder].name;
+        match wait.locked {
+            Some(span) => format!("{name} has locked ({})", names::line(scenario, span)),
+            None => format!("{name} is ahead for"),
+        }
+    });
+    let (holders, line) = (names::listed(&holders.collect::<Vec<_>>()), names::line(scenario, *wants));
+    format!("{} waits for {item} ({line}), which {holders}.", scenario.threads[*thread].name)
+}
+
+/// What a thread waits for, once for each thread that is in its way.
+fn waits(run: &Run<'_>, thread: usize) -> Vec<Wait> {
+    let scenario = run.system.scenario;
+    let Activity::Blocked(Blocked { pending, waits_for, on }) =
+        run.end.database.activity(scenario.threads[thread].session)
+    else {
+        return Vec::new();
+    };
+    let Some(item) = item(run, waits_for) else { return Vec::new() };
+    let holders = on.iter().filter_map(|session| run.system.thread_of(*session));
+    let waits = holders.map(|holder| Wait {
+        thread,
+        holder,
+        item: item.clone(),
+        wants: pending.span,
+        locked: locked_at(run, holder, waits_for),
+    });
+    waits.collect()
+}
+
+/// What is waited for, by its name.
+fn item(run: &Run<'_>, waits_for: WaitsFor) -> Option<String> {
+    let scenario = run.system.scenario;
+    Some(match waits_for {
         WaitsFor::Row { row: (table, row), .. } => {
             names::row(run.end.database.catalog(), run.end.database.committed(), table, row)
         }
@@ -68,36 +106,24 @@ fn waits(run: &Run<'_>, thread: usize) -> Option<String> {
         WaitsFor::Lock { key: LockKey::Advisory(key), .. } => format!("advisory lock {key}"),
         WaitsFor::Lock { key: LockKey::AdvisoryPair(a, b), .. } => format!("advisory lock ({a}, {b})"),
         WaitsFor::Time(_) | WaitsFor::SafeSnapshot => return None,
-    };
-    let holders: Vec<String> = on
-        .iter()
-        .filter_map(|session| run.system.thread_of(*session))
-        .map(|holder| {
-            let name = &scenario.threads[holder].name;
-            match locked_at(run, holder, waits_for) {
-                Some(line) => format!("{name} has locked ({line})"),
-                None => format!("{name} is ahead for"),
-            }
-        })
-        .collect();
-    Some(format!("{} waits for {item} ({line}), which {}.", scenario.threads[thread].name, names::listed(&holders)))
+    })
 }
 
-/// The line at which a thread took a lock it still has.
-fn locked_at(run: &Run<'_>, thread: usize, what: WaitsFor) -> Option<String> {
-    let mut line = None;
+/// The statement by which a thread took a lock it still has.
+fn locked_at(run: &Run<'_>, thread: usize, what: WaitsFor) -> Option<Span> {
+    let mut statement = None;
     for event in run.events.iter().filter(|e| e.thread == thread) {
         for step in &event.steps {
             for kind in events(step, what) {
                 match kind {
-                    LockEventKind::Taken => line = Some(names::line(run.system.scenario, step.pending.span)),
-                    LockEventKind::Released => line = None,
+                    LockEventKind::Taken => statement = Some(step.pending.span),
+                    LockEventKind::Released => statement = None,
                     LockEventKind::Queued | LockEventKind::Refused | LockEventKind::Left => {}
                 }
             }
         }
     }
-    line
+    statement
 }
 
 /// What a step did to the lock that is waited for.

@@ -10,8 +10,10 @@ mod final_check;
 mod invariant;
 mod serial;
 
+use isolde_report::Graph;
 use isolde_sql::Value;
 
+use crate::graph;
 use crate::oracle::Oracle;
 use crate::scenario::{Check, Scenario};
 use crate::system::{Event, ScenarioSystem, State};
@@ -90,15 +92,19 @@ pub(crate) struct Explained {
     pub(crate) anomaly: Option<String>,
     /// In words, one paragraph each.
     pub(crate) paragraphs: Vec<String>,
+    /// Who must come before whom, or waits for whom.
+    pub(crate) graph: Option<Graph>,
 }
 
 impl Explained {
     /// By the cycle of dependencies between the threads, if there is one.
     fn by_history(run: &Run<'_>) -> Explained {
-        match isolde_history::explain(&crate::conflicts::history(run)) {
+        let history = crate::conflicts::history(run);
+        match isolde_history::explain(&history) {
             Some(explanation) => Explained {
                 anomaly: Some(explanation.anomaly.name.to_string()),
                 paragraphs: vec![explanation.to_string()],
+                graph: Some(graph::of_history(&history, &explanation)),
             },
             None => Explained::default(),
         }
