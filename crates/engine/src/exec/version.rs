@@ -135,7 +135,8 @@ impl Machine<'_> {
             };
         }
         match self.latest_version(row) {
-            None if seen >= start => Version::OwnCommand,
+            // A row of our own that is gone leaves nothing behind but our lock; nobody else can have deleted what we have locked.
+            None if seen >= start || self.transaction().locks.contains_key(&row) => Version::OwnCommand,
             None => Version::Gone,
             Some(tuple) if tuple.position == seen => Version::Same,
             Some(tuple) => Version::Newer(tuple.clone()),
