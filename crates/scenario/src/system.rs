@@ -7,7 +7,7 @@ use std::hash::Hash;
 use std::sync::{Arc, OnceLock};
 
 use isolde_engine::footprint::ColumnSet;
-use isolde_engine::{Activity, Database, SessionId, Step};
+use isolde_engine::{Activity, Database, Outcome, SessionId, Step};
 use isolde_explore::{Digester, System, Undo};
 
 use crate::client::{AtWork, Client, Reaction, Status};
@@ -238,6 +238,18 @@ impl System for ScenarioSystem<'_> {
 
     fn dependent(&self, first: &Event, second: &Event) -> bool {
         self.dependence.dependent(first, second)
+    }
+
+    fn class(&self, event: &Event) -> Option<u128> {
+        let mut digester = Digester::default();
+        (event.victim, event.resumed, &event.cycle, event.watched).hash(&mut digester);
+        for step in &event.steps {
+            let waits = matches!(step.outcome, Outcome::Blocked(_));
+            let failed = matches!(step.outcome, Outcome::Error(_));
+            (&step.pending.text, step.pending.span.start, step.pending.kind, waits, failed).hash(&mut digester);
+            step.footprint.hash_class(&mut digester);
+        }
+        Some(digester.digest())
     }
 
     fn undo(&self, before: &State, after: &State) -> Undo<State> {
