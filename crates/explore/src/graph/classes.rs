@@ -1,4 +1,4 @@
-//! Classes of events, which of them depend on each other, and sets of them.
+//! Classes of events, which of them depend on each other, and what is known of them.
 
 use crate::System;
 use rustc_hash::FxHashMap;
@@ -8,13 +8,21 @@ pub(super) struct Classes<'a, S: System> {
     system: &'a S,
     events: Vec<(u64, S::Event)>,
     by_key: FxHashMap<(u64, u128), usize>,
+    /// Threads, numbered as they come.
+    threads: FxHashMap<u64, u32>,
     /// Answers to questions asked before, the smaller number first.
     dependent: FxHashMap<(usize, usize), bool>,
 }
 
 impl<'a, S: System> Classes<'a, S> {
     pub(super) fn new(system: &'a S) -> Self {
-        Classes { system, events: Vec::new(), by_key: FxHashMap::default(), dependent: FxHashMap::default() }
+        Classes {
+            system,
+            events: Vec::new(),
+            by_key: FxHashMap::default(),
+            threads: FxHashMap::default(),
+            dependent: FxHashMap::default(),
+        }
     }
 
     /// The class of an event of a thread.
@@ -26,8 +34,20 @@ impl<'a, S: System> Classes<'a, S> {
                 return known;
             }
         }
+        let next = self.threads.len() as u32;
+        self.threads.entry(thread).or_insert(next);
         self.events.push((thread, event));
         number
+    }
+
+    /// An event of a class that has just happened: it waits for its own thread only.
+    pub(super) fn known(&self, class: usize) -> Known {
+        Known { class, threads: self.bit(class) }
+    }
+
+    /// The bit of the thread whose events they are; the first 64 threads have one.
+    pub(super) fn bit(&self, class: usize) -> u64 {
+        self.threads.get(&self.thread(class)).map_or(0, |&index| 1u64.checked_shl(index).unwrap_or(0))
     }
 
     /// Whose events they are.
@@ -47,27 +67,50 @@ impl<'a, S: System> Classes<'a, S> {
     }
 }
 
-/// A set of small numbers.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Set(Vec<u64>);
+/// An event that happens further down, and which threads it waits for: those that have an event before it, and below
+/// here, on which it depends. Whatever such a thread does here comes before it in any case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Known {
+    pub(super) class: usize,
+    /// A bit for each thread; its own is among them.
+    threads: u64,
+}
 
-impl Set {
-    /// Puts a number in; false if it was there.
-    pub(super) fn insert(&mut self, number: usize) -> bool {
-        let (word, bit) = (number / 64, 1 << (number % 64));
-        if word >= self.0.len() {
-            self.0.resize(word + 1, 0);
-        }
-        let new = self.0[word] & bit == 0;
-        self.0[word] |= bit;
-        new
+impl Known {
+    /// Whether a thread, given by its bit, is waited for. Threads without a bit are waited for by nobody, which is safe.
+    pub(super) fn waits_for(self, bit: u64) -> bool {
+        self.threads & bit != 0
     }
 
-    /// The numbers in it, smallest first.
-    pub(super) fn iter(&self) -> impl Iterator<Item = usize> + '_ {
-        self.0.iter().enumerate().flat_map(|(word, bits)| {
-            let bits = *bits;
-            (0..64).filter(move |bit| bits >> bit & 1 == 1).map(move |bit| word * 64 + bit)
-        })
+    pub(super) fn waiting_for(self, bit: u64) -> Known {
+        Known { threads: self.threads | bit, ..self }
+    }
+}
+
+/// What is known below a node: for each class, the smallest sets of threads.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Below(FxHashMap<usize, Vec<u64>>);
+
+impl Below {
+    /// Puts something in; false if that or something that says more was there.
+    pub(super) fn insert(&mut self, known: Known) -> bool {
+        let sets = self.0.entry(known.class).or_default();
+        if sets.iter().any(|&set| set & !known.threads == 0) {
+            return false;
+        }
+        sets.retain(|&set| known.threads & !set != 0);
+        sets.push(known.threads);
+        true
+    }
+
+    pub(super) fn contains(&self, known: Known) -> bool {
+        self.0.get(&known.class).is_some_and(|sets| sets.contains(&known.threads))
+    }
+
+    /// All of it, in the order of the classes.
+    pub(super) fn iter(&self) -> impl Iterator<Item = Known> + '_ {
+        let mut classes: Vec<usize> = self.0.keys().copied().collect();
+        classes.sort_unstable();
+        classes.into_iter().flat_map(|class| self.0[&class].iter().map(move |&threads| Known { class, threads }))
     }
 }

@@ -16,8 +16,10 @@
 //!         if e and f are dependent          or every enabled step if f's thread cannot act in r.
 //! ```
 //!
-//! Each class passes over each edge once. An edge to a state seen before passes on what is known there already, and
-//! whatever becomes known later. Two rules complete it:
+//! An event of a thread that has an event between here and f on which f depends comes before f in any case: no order of
+//! the two is to be tried. So what is known below a node is a class and the threads that it [waits for](Known); it passes
+//! over each edge once for each set of threads that is not a superset of another. An edge to a state seen before passes on what is
+//! known there already, and whatever becomes known later. Two rules complete it:
 //!
 //! * *Who is disabled*: a step that is possible in r and no longer in s is planned in r. Of several victims of a deadlock, say,
 //!   only one is killed, and no event of the others will ever tell.
@@ -33,7 +35,8 @@
 //! is taken that depends on tj, and on none before. After e, the thread of tj does something else that depends on e, or
 //! (first rule) cannot act. By the same argument, applied to the way on from e, that event is seen below e: so s' has that thread
 //! as a backtrack point, and its step in s' is one that can be moved to the front, or it depends on an earlier ti, and so
-//! on. An end is reached by events that leave nothing to add, so its state is in the graph. The same was shown for persistent sets
+//! on. (What the event waits for on that way is among the ti, and none of these is of e's thread: that one's next step is e
+//! until something happens that e depends on, so it would be e, moved to the front.) An end is reached by events that leave nothing to add, so its state is in the graph. The same was shown for persistent sets
 //! by Godefroid; summaries are from Yang et al. (SPIN 2008). Not every state on the way to an end is seen.
 
 mod classes;
@@ -41,7 +44,7 @@ mod ignored;
 
 use crate::System;
 use crate::frontier::{Branch, Frontier, Live, Path, Tally, path_to};
-use classes::{Classes, Set};
+use classes::{Below, Classes, Known};
 use rustc_hash::FxHashMap;
 
 /// The states seen, what leads from one to the other, and what is still to be tried.
@@ -60,8 +63,8 @@ pub(crate) struct Graph<'a, S: System> {
     last: Option<(S::Step, S::Event)>,
     /// Where it led.
     reached: Option<usize>,
-    /// Classes that have become known below a node, to be passed on.
-    news: Vec<(usize, usize)>,
+    /// What has become known below a node, to be passed on.
+    news: Vec<(usize, Known)>,
     races: u64,
     /// The one state there is, if none are kept.
     live: Option<Live<'a, S>>,
@@ -75,8 +78,8 @@ struct Node<S: System> {
     moves: Vec<Move<S::Step>>,
     /// Moves that were not taken yet, planned or not.
     untaken: usize,
-    /// Classes of the events seen below.
-    below: Set,
+    /// The events seen below.
+    below: Below,
     /// What leads here: a node, and the class of the event.
     from: Vec<(usize, usize)>,
     /// The last step of the first path here; none for the initial state.
@@ -125,11 +128,14 @@ impl<'a, S: System> Graph<'a, S> {
         self.nodes[from].moves[index].to = Some(to);
         self.nodes[to].from.push((from, class));
         self.plan_disabled(from, thread, to);
-        self.learn(from, class);
+        self.learn(from, self.classes.known(class));
         for known in self.nodes[to].below.iter().collect::<Vec<_>>() {
             self.pass(from, class, known);
         }
         while let Some((node, known)) = self.news.pop() {
+            if !self.nodes[node].below.contains(known) {
+                continue; // Something that says more has come since.
+            }
             for i in 0..self.nodes[node].from.len() {
                 let (before, class) = self.nodes[node].from[i];
                 self.pass(before, class, known);
@@ -137,19 +143,22 @@ impl<'a, S: System> Graph<'a, S> {
         }
     }
 
-    /// The event `known` happens somewhere behind `node` and a step of class `class` taken there.
-    fn pass(&mut self, node: usize, class: usize, known: usize) {
-        self.learn(node, known);
-        if !self.nodes[node].is_planned() && self.classes.are_dependent(class, known) {
-            self.races += 1;
-            self.plan(node, self.classes.thread(known));
+    /// An event happens somewhere behind `node` and a step of class `class` taken there.
+    fn pass(&mut self, node: usize, class: usize, known: Known) {
+        if known.waits_for(self.classes.bit(class)) || !self.classes.are_dependent(class, known.class) {
+            return self.learn(node, known);
         }
+        if !self.nodes[node].is_planned() {
+            self.races += 1;
+            self.plan(node, self.classes.thread(known.class));
+        }
+        self.learn(node, known.waiting_for(self.classes.bit(class)));
     }
 
-    /// Takes note that a class happens below a node.
-    fn learn(&mut self, node: usize, class: usize) {
-        if self.nodes[node].below.insert(class) {
-            self.news.push((node, class));
+    /// Takes note that an event happens below a node.
+    fn learn(&mut self, node: usize, known: Known) {
+        if self.nodes[node].below.insert(known) {
+            self.news.push((node, known));
         }
     }
 
@@ -194,7 +203,7 @@ impl<S: System> Node<S> {
             state: None,
             moves: Vec::new(),
             untaken: 0,
-            below: Set::default(),
+            below: Below::default(),
             from: Vec::new(),
             branch: None,
             depth,

@@ -73,6 +73,22 @@ impl Dependence {
         }
     }
 
+    /// When two steps depend on each other, in a few words.
+    pub fn about(self) -> &'static str {
+        match self {
+            Dependence::Database => "One changes or locks something, and the other touches anything",
+            Dependence::Relation => "The same in one table",
+            Dependence::Attribute => "The same, if columns meet: those changed and those that matter",
+            Dependence::Record => "The same, if rows meet: those changed and those looked for",
+            Dependence::Cell => "If rows and columns meet (default)",
+            Dependence::DpfRelation => "Database PathFinder, Figure 1: tables; never says \"holds\"",
+            Dependence::DpfAttribute => "Database PathFinder, Figure 1: columns; never says \"holds\"",
+            Dependence::DpfRecord => "Database PathFinder, Figure 1: rows; never says \"holds\"",
+            Dependence::DpfCell => "Database PathFinder, Figure 1: rows and columns; never says \"holds\"",
+            Dependence::Epor => "Effective POR, Table II: row identifiers; never says \"holds\"",
+        }
+    }
+
     /// What a relation from a paper overlooks, if it overlooks something: a search that trusts it can miss outcomes.
     pub fn unsound(self) -> Option<&'static str> {
         dpf::Granularity::of(self)

@@ -136,10 +136,7 @@ choice!(Restore, "way to restore", |way| match way {
     Restore::Rollback => "Keep one state, and undo what was done since, row by row, as savepoints do. Depth first",
     Restore::Replay => "Keep one state, and start again from the beginning. Depth first",
 });
-choice!(Dependence, "dependence", |level| match level.unsound() {
-    Some(_) => "As printed in the paper, where it overlooks dependences: never says \"holds\"",
-    None => "",
-});
+choice!(Dependence, "dependence", |level| level.about());
 
 /// How runs are compared with serial ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
