@@ -35,6 +35,8 @@ pub(super) struct Case<'a> {
 pub(super) struct Culprit<'a> {
     pub(super) site: Site<'a>,
     pub(super) threads: BTreeSet<usize>,
+    /// The anomaly is about it.
+    pub(super) blamed: bool,
 }
 
 impl<'a> Case<'a> {
@@ -78,23 +80,23 @@ impl<'a> Case<'a> {
     pub(super) fn culprits(&self) -> Vec<Culprit<'a>> {
         let steps: Vec<(usize, &Step)> = self.steps().collect();
         let blamed = self.blamed();
-        let mut culprits: Vec<(bool, Culprit<'a>)> = Vec::new();
+        let mut culprits: Vec<Culprit<'a>> = Vec::new();
         for (at, &(thread, step)) in steps.iter().enumerate() {
             let others = || steps.iter().filter(|(other, _)| *other != thread);
             let mut writes = others().flat_map(|(_, step)| &step.footprint.writes);
             let missed = writes.any(|write| step.footprint.reads.iter().any(|read| read.hit(write)));
             let Some(site) = self.site_at(step.pending.span).filter(|_| missed && self.is_read(step)) else { continue };
             let blamed = blamed.contains(&at);
-            match culprits.iter_mut().find(|(_, known)| known.site.span == site.span) {
-                Some((already, known)) => {
+            match culprits.iter_mut().find(|known| known.site.span == site.span) {
+                Some(known) => {
                     known.threads.insert(thread);
-                    *already |= blamed;
+                    known.blamed |= blamed;
                 }
-                None => culprits.push((blamed, Culprit { site, threads: BTreeSet::from([thread]) })),
+                None => culprits.push(Culprit { site, threads: BTreeSet::from([thread]), blamed }),
             }
         }
-        culprits.sort_by_key(|(blamed, _)| !blamed);
-        culprits.into_iter().map(|(_, culprit)| culprit).collect()
+        culprits.sort_by_key(|culprit| !culprit.blamed);
+        culprits
     }
 
     /// Whether a step is a plain read: locks or a stronger level change what it sees.

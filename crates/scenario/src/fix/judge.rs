@@ -81,6 +81,9 @@ impl Standard {
                 gave_up = aborted(&run.end);
                 FixVerdict::Fails(named(finding, &run))
             }
+            _ if summary.completeness == Completeness::Stopped(Limit::States) => {
+                FixVerdict::Undecided(format!("not within {} states", summary.states_seen))
+            }
             (Verdict::Inconclusive(reason), _) => FixVerdict::Undecided(reason),
             (Verdict::Holds | Verdict::Violated, _) => {
                 self.without_violation(&scenario, &effort.succeed, &searched.skipped)
@@ -164,6 +167,6 @@ mod tests {
 
     #[test]
     fn what_was_not_searched_is_not_decided() {
-        assert_eq!(judged(FAILS, 1), FixVerdict::Undecided("stopped after 1 states (states_max)".into()));
+        assert_eq!(judged(FAILS, 1), FixVerdict::Undecided("not within 1 states".into()));
     }
 }

@@ -25,8 +25,12 @@ impl Kind for RowLock {
     fn propose(&self, case: &Case<'_>) -> Vec<Candidate> {
         let culprits = case.culprits();
         let all: Vec<&Culprit<'_>> = culprits.iter().collect();
+        let blamed: Vec<&Culprit<'_>> = culprits.iter().filter(|culprit| culprit.blamed).collect();
         let mut candidates = Vec::new();
         candidates.extend(candidate(case, &all, "FOR UPDATE"));
+        if blamed.len() > 1 && blamed.len() < all.len() {
+            candidates.extend(candidate(case, &blamed, "FOR UPDATE").map(Candidate::minor));
+        }
         if all.len() > 1 && all.len() <= ALONE_MAX {
             candidates.extend(
                 all.iter().filter_map(|culprit| candidate(case, &[culprit], "FOR UPDATE").map(Candidate::minor)),

@@ -49,14 +49,14 @@ use crate::scenario::Scenario;
 use crate::search::STATES_MAX;
 use crate::system::{Choice, ScenarioSystem};
 
-/// Every kind of fix, in the order in which they are tried.
+/// Every kind of fix, in the order in which they are tried: those that tend to have fewer states first.
 const KINDS: &[&dyn Kind] = &[
-    &isolation::StrongerIsolation,
-    &lock::RowLock,
     &atomic::AtomicUpdate,
+    &lock::RowLock,
     &unique::UniqueKey,
     &foreign_key::ForeignKey,
     &order::LockOrder,
+    &isolation::StrongerIsolation,
     &retry::Retry,
     &lenient::TellInsteadOfFailing,
     &lock::TableLock,
@@ -68,6 +68,8 @@ pub const DEPTH_MAX: usize = 3;
 pub const ATTEMPTS_MAX: usize = 96;
 /// States that one changed program may have; beyond, it is not decided.
 pub const STATES_EACH_MAX: u64 = 20_000;
+/// States that it may have in any case, however many others wait.
+const STATES_EACH_MIN: u64 = 1_000;
 /// States that all of them may have.
 const STATES_ALL_MAX: u64 = 100_000;
 /// Rows that set-up may put into tables for all of them: each program runs it again.
@@ -137,6 +139,7 @@ pub fn try_fixes(scenario: &Scenario, report: &Report, options: &Options, progre
         alone: BTreeSet::new(),
         attempts_left: attempts,
         states_left: STATES_ALL_MAX,
+        share: STATES_EACH_MAX,
     };
     let broken = Broken {
         seen: vec![counterexample.headline.clone()],
@@ -226,6 +229,8 @@ struct Workshop<'o, 'p> {
     alone: BTreeSet<String>,
     attempts_left: usize,
     states_left: u64,
+    /// States that the attempt at hand may have.
+    share: u64,
 }
 
 impl Workshop<'_, '_> {
@@ -238,10 +243,14 @@ impl Workshop<'_, '_> {
                 if depth > 1 && self.good() >= ENOUGH {
                     return;
                 }
-                for (kind, candidate) in broken.candidates(self.options, &self.original) {
+                let candidates = broken.candidates(self.options, &self.original);
+                let count = candidates.len() as u64;
+                for (i, (kind, candidate)) in (0..).zip(candidates) {
                     if self.attempts_left == 0 {
                         return;
                     }
+                    // Twice, because most need less than their share.
+                    self.share = (2 * self.states_left / (count - i)).max(STATES_EACH_MIN);
                     if depth > 1 && self.alone.contains(&candidate.title) {
                         continue;
                     }
@@ -332,7 +341,7 @@ impl Workshop<'_, '_> {
     fn search(&mut self, attempt: &Attempt) -> Option<Judged> {
         self.attempts_left = self.attempts_left.checked_sub(1)?;
         let mut settings = settings(&attempt.loaded.scenario, self.options);
-        settings.states_max = settings.states_max.map(|n| n.min(self.states_left));
+        settings.states_max = settings.states_max.map(|n| n.min(self.states_left).min(self.share));
         let judged = self.standard.judge(&attempt.loaded.scenario, &settings, self.progress);
         self.states_left = self.states_left.saturating_sub(judged.states);
         if judged.stopped || self.states_left == 0 {
