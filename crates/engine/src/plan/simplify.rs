@@ -116,6 +116,13 @@ fn is_computable(e: &Expr) -> bool {
     constant
 }
 
+/// Whether something in it could have been computed, but for an error.
+fn fails(e: &Expr) -> bool {
+    let mut below = is_computable(e);
+    e.children(&mut |child| below = below || fails(child));
+    below
+}
+
 /// AND, or OR, of what matters.
 fn junction(list: Vec<Expr>, and: bool) -> ExprKind {
     let mut rest: Vec<Expr> = Vec::with_capacity(list.len());
@@ -127,7 +134,11 @@ fn junction(list: Vec<Expr>, and: bool) -> ExprKind {
         };
         for e in inner {
             match truth(&e) {
-                Some(decided) if decided != and => return ExprKind::Const(Value::Bool(decided)),
+                // An error on the way there is found before.
+                Some(decided) if decided != and => {
+                    let failing = rest.iter().position(fails);
+                    return failing.map_or(ExprKind::Const(Value::Bool(decided)), |at| rest.swap_remove(at).kind);
+                }
                 Some(_) => {}
                 None if is_null(&e) && rest.iter().any(is_null) => {}
                 None => rest.push(e),
