@@ -210,10 +210,10 @@ impl<'r> Observer<'r> {
     /// A key that was checked has seen what decided about it, whether or not a snapshot would.
     fn probe_conflict(&self, probed: &Probed<'_>, published: &Published<'_>) -> Option<Conflict> {
         let (probe, write) = (probed.probe, published.write);
-        let has_key = |row: &Option<Row>| {
-            row.as_ref().is_some_and(|row| probe.columns.iter().zip(&probe.key).all(|(&c, v)| row.get(c) == Some(v)))
-        };
-        if probe.table != write.table || has_key(&write.before) == has_key(&write.after) {
+        let has_key = |row: &Option<Row>| probe.matches(row.as_deref());
+        // A check of all rows is about none in particular.
+        let particular = !probe.columns.is_empty() && probe.table == write.table;
+        if !particular || has_key(&write.before) == has_key(&write.after) {
             return None;
         }
         let item = self.item(write, |_| false);
