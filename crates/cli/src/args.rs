@@ -13,7 +13,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use isolde_scenario::Restore;
 use isolde_scenario::dependence::Dependence;
-use isolde_scenario::file::{Choice, Hashing, SearchKind};
+use isolde_scenario::file::{Choice, Granularity, Hashing, SearchKind};
 
 use crate::picture::Picture;
 
@@ -233,6 +233,13 @@ pub(crate) struct Explore {
     /// file, and the same command goes on from there. When everything was looked at, the file is removed.
     #[arg(long, value_name = "FILE", help_heading = "Search")]
     pub(crate) checkpoint: Option<PathBuf>,
+
+    /// Where others may act: between statements, or also rows
+    ///
+    /// `row` makes each row that a statement locks a step of its own, as on a real server: two statements that lock the same
+    /// rows in opposite orders then deadlock. There are many more interleavings.
+    #[arg(long, value_name = "UNIT", value_parser = choices::<Granularity>(), help_heading = "Search")]
+    pub(crate) granularity: Option<Granularity>,
 
     /// How states are recognised
     ///

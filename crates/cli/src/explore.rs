@@ -90,6 +90,7 @@ fn settings(explore: &Explore) -> FileOptions {
         hash: explore.hash,
         restore: explore.restore,
         jobs: Some(explore.jobs.unwrap_or_else(processors)),
+        granularity: explore.granularity,
         atomic: explore.atomic.then_some(true),
         seed: explore.seed,
         runs: explore.runs,

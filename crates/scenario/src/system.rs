@@ -12,7 +12,7 @@ use isolde_explore::{Digester, System, Undo};
 
 use crate::client::{AtWork, Client, Reaction, Status};
 use crate::dependence::{Dependence, Touch};
-use crate::file::{FileOptions, Hashing};
+use crate::file::{FileOptions, Granularity, Hashing};
 use crate::scenario::{Check, Scenario};
 use crate::search;
 use crate::threads::ThreadSet;
@@ -32,6 +32,8 @@ pub struct ScenarioSystem<'a> {
     pub absent: ThreadSet,
     /// Whether rows of equal content are told apart in states, because footprints of different runs are compared.
     pub rows_apart: bool,
+    /// Whether each row that a statement locks is a step.
+    pub row_steps: bool,
 }
 
 /// The database and how far each thread has come.
@@ -99,7 +101,8 @@ impl<'a> ScenarioSystem<'a> {
         let (atomic, dependence) = (settings.atomic.unwrap_or_default(), settings.dependence.unwrap_or_default());
         let hash = settings.hash.unwrap_or_default();
         let (absent, rows_apart) = (ThreadSet::default(), search::is_graph(settings));
-        ScenarioSystem { scenario, atomic, dependence, hash, absent, rows_apart }
+        let row_steps = settings.granularity == Some(Granularity::Row);
+        ScenarioSystem { scenario, atomic, dependence, hash, absent, rows_apart, row_steps }
     }
 
     /// The thread that a session belongs to.
@@ -182,6 +185,7 @@ impl System for ScenarioSystem<'_> {
     fn initial(&self) -> State {
         let clients = self.scenario.threads.iter().map(|t| Arc::new(Client::new(t))).collect();
         let mut state = State { database: self.scenario.database.clone(), clients };
+        state.database.set_row_steps(self.row_steps);
         for thread in 0..self.scenario.threads.len() {
             self.work(&mut state, thread).advance();
         }

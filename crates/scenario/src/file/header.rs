@@ -7,7 +7,7 @@ use isolde_explore::Restore;
 use isolde_sql::ast::Isolation;
 use isolde_sql::{Diagnostic, Span, SqlState};
 
-use super::{Choice, FileOptions, Hashing, SearchKind, SerialCheck};
+use super::{Choice, FileOptions, Granularity, Hashing, SearchKind, SerialCheck};
 use crate::dependence::Dependence;
 
 /// The sections, each with how it is written.
@@ -36,6 +36,7 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ("runs", "a number"),
     ("bug_depth", "a number"),
     ("jobs", "a number"),
+    ("granularity", "statement | row"),
 ];
 
 /// A header, understood.
@@ -75,6 +76,7 @@ pub(super) enum OptionSetting {
     Runs(u64),
     BugDepth(u64),
     Jobs(u64),
+    Granularity(Granularity),
 }
 
 impl OptionSetting {
@@ -95,6 +97,7 @@ impl OptionSetting {
             OptionSetting::Runs(n) => options.runs = Some(n),
             OptionSetting::BugDepth(n) => options.bug_depth = Some(n),
             OptionSetting::Jobs(n) => options.jobs = Some(n),
+            OptionSetting::Granularity(unit) => options.granularity = Some(unit),
         }
     }
 }
@@ -199,6 +202,7 @@ fn option(words: &mut Words<'_>) -> Result<OptionSetting, Diagnostic> {
         "seed" => OptionSetting::Seed(words.number("option seed N")?),
         "runs" => OptionSetting::Runs(words.number("option runs N")?),
         "jobs" => OptionSetting::Jobs(words.number("option jobs N")?),
+        "granularity" => OptionSetting::Granularity(words.choice("granularity")?),
         other => {
             let error = Diagnostic::syntax(key.span, format!("unknown option \"{other}\""));
             return Err(error.hint(did_you_mean(other, keys, &all)));

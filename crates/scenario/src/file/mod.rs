@@ -39,7 +39,7 @@ use crate::ScenarioError;
 
 pub(crate) use header::did_you_mean;
 pub use header::{OPTIONS, SECTIONS};
-pub use options::{Choice, FileOptions, Hashing, SearchKind, SerialCheck};
+pub use options::{Choice, FileOptions, Granularity, Hashing, SearchKind, SerialCheck};
 pub use sources::Sources;
 
 /// A scenario file with everything it includes, parsed.

@@ -41,6 +41,8 @@ pub struct FileOptions {
     pub bug_depth: Option<u64>,
     /// How many workers search at once.
     pub jobs: Option<u64>,
+    /// Between what others may act.
+    pub granularity: Option<Granularity>,
 }
 
 impl FileOptions {
@@ -62,6 +64,7 @@ impl FileOptions {
             runs: self.runs.or(others.runs),
             bug_depth: self.bug_depth.or(others.bug_depth),
             jobs: self.jobs.or(others.jobs),
+            granularity: self.granularity.or(others.granularity),
         }
     }
 }
@@ -119,6 +122,10 @@ choice!(SearchKind, "search", |kind| match kind {
     SearchKind::Pct =>
         "Interleavings by random priorities that change at a few points; finds what needs few switches. Never \
                         says \"holds\"",
+});
+choice!(Granularity, "granularity", |unit| match unit {
+    Granularity::Statement => "A statement is one step, except where it waits (default)",
+    Granularity::Row => "Each row that a statement locks is a step",
 });
 choice!(SerialCheck, "setting", |kind| match kind {
     SerialCheck::On => "Everything a thread has seen counts",
@@ -203,6 +210,29 @@ impl SearchKind {
             SearchKind::Stateless => "stateless",
             SearchKind::Random => "random",
             SearchKind::Pct => "pct",
+        }
+    }
+}
+
+/// Between what others may act.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Granularity {
+    /// Statements.
+    #[default]
+    Statement,
+    /// Statements, and the rows that one of them locks.
+    Row,
+}
+
+impl Granularity {
+    /// Every kind.
+    pub const ALL: [Granularity; 2] = [Granularity::Statement, Granularity::Row];
+
+    /// Its name on the command line and in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Granularity::Statement => "statement",
+            Granularity::Row => "row",
         }
     }
 }
