@@ -189,7 +189,11 @@ fn searched(report: &Report) -> String {
         parts.push(counted(stats.states, "state"));
     }
     parts.push(counted(stats.transitions, "step"));
-    let end = if stats.states > 0 { "end state" } else { "interleaving" };
+    let end = match &*stats.search {
+        _ if stats.states > 0 => "end state",
+        "dpor" | "source" => "inequivalent interleaving",
+        _ => "interleaving",
+    };
     parts.push(counted(stats.ends, end));
     parts.push(format!("at most {} deep", counted(stats.depth, "step")));
     let mut text = parts.join(", ");

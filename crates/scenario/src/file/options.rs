@@ -112,7 +112,8 @@ macro_rules! choice {
 }
 
 choice!(SearchKind, "search", |kind| match kind {
-    SearchKind::Dpor => "One run of each class of runs that differ only in the order of steps that commute",
+    SearchKind::Dpor =>
+        "One run of each class of runs that differ only in the order of steps that commute (default)",
     SearchKind::Source => "The same with less bookkeeping; may begin runs in vain",
     SearchKind::Stateful =>
         "Every state once, breadth first: the shortest counterexample. With --dependence only the states \
@@ -176,11 +177,11 @@ impl SerialCheck {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SearchKind {
     /// One run of each class of equivalent ones: Optimal-DPOR.
+    #[default]
     Dpor,
     /// The same by source sets and sleep sets.
     Source,
     /// States matched. Breadth first, for the shortest counterexample; or reduced, if a dependence is given.
-    #[default]
     Stateful,
     /// Depth first, every interleaving.
     Stateless,

@@ -260,7 +260,7 @@ fn mistakes() {
             "--@ option",
             expect![[r#"
                 test.sql:1:1: an option is missing
-                  hint: options are isolation, atomic, serial, deadlock, search, dependence, hash, restore, states_max, depth_max, preemptions, seed, runs, bug_depth, jobs
+                  hint: options are isolation, atomic, serial, deadlock, search, dependence, hash, restore, states_max, depth_max, preemptions, seed, runs, bug_depth, jobs, granularity
             "#]],
         ),
         (
