@@ -201,7 +201,7 @@ fn what_a_search_misses_that_trusts_a_paper() {
         both delete                         4              3              3              3              3              3
         foreign key                         2              1              1              1              1              1
         column of a condition               4              4              1              4              1              2
-        phantom                             4              4              4              3              3              1
+        phantom                             3              3              3              3              3              1
         same key                            2              2              2              2              2              1
         delete and update                   2              2              2              2              2              1
     "#]]
