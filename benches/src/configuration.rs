@@ -7,12 +7,12 @@
 
 use std::time::Duration;
 
-use isolde_explore::{Matching, Reduction, Restore, Search, Strategy, System};
+use isolde_explore::{Matching, Reduction, Restore, Search, Strategy};
 use isolde_scenario::dependence::Dependence;
 use isolde_scenario::file::{FileOptions, Hashing};
 use isolde_scenario::{Scenario, ScenarioSystem};
 
-use crate::measure::{Measured, measure_ends};
+use crate::measure::{Measured, measure};
 
 /// One way to search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,11 +63,7 @@ impl Configuration {
     pub fn measure(self, scenario: &Scenario, time_max: Duration) -> Measured {
         let settings =
             FileOptions { dependence: Some(self.dependence), hash: Some(self.hash), ..scenario.options().clone() };
-        // A search that remembers footprints with states must know that rows have the same names in both.
-        let system = ScenarioSystem { rows_apart: self.way == Way::States, ..ScenarioSystem::new(scenario, &settings) };
-        // To whoever looks at an end, rows have no names.
-        let plain = ScenarioSystem { rows_apart: false, hash: Hashing::Incremental, ..system };
-        measure_ends(&system, &self.search(), time_max, |state| plain.digest(state))
+        measure(&ScenarioSystem::new(scenario, &settings), &self.search(), time_max)
     }
 
     fn search(self) -> Search {

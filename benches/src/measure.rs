@@ -64,34 +64,23 @@ pub fn quick() -> bool {
     !std::env::args().any(|a| a == "--bench") || std::env::var("ISOLDE_BENCH").is_ok_and(|v| v == "quick")
 }
 
-/// Searches `system` until it is done or the time is up. Ends are told apart by the system's digest.
+/// Searches `system` until it is done or the time is up.
 pub fn measure<S: System>(system: &S, search: &Search, time_max: Duration) -> Measured {
-    measure_ends(system, search, time_max, |state| system.digest(state))
-}
-
-/// The same, with ends told apart by `digest`.
-pub fn measure_ends<S: System>(
-    system: &S,
-    search: &Search,
-    time_max: Duration,
-    digest: impl Fn(&S::State) -> Option<u128>,
-) -> Measured {
-    let mut look = Look { start: Stopwatch::start(), time_max, ends: FxHashSet::default(), digest };
+    let mut look = Look { start: Stopwatch::start(), time_max, ends: FxHashSet::default() };
     let summary = search.run(system, &mut look);
-    Measured { summary, elapsed: look.start.elapsed(), ends: look.ends }
+    Measured { summary, ends: look.ends, elapsed: look.start.elapsed() }
 }
 
 /// Remembers the ends of runs, and looks at the clock.
-struct Look<D> {
+struct Look {
     start: Stopwatch,
     time_max: Duration,
     ends: FxHashSet<u128>,
-    digest: D,
 }
 
-impl<S: System, D: Fn(&S::State) -> Option<u128>> Visitor<S> for Look<D> {
+impl<S: System> Visitor<S> for Look {
     fn leaf(&mut self, at: &Visit<'_, S>) -> ControlFlow<()> {
-        self.ends.extend((self.digest)(at.state));
+        self.ends.extend(at.system.digest(at.state));
         ControlFlow::Continue(())
     }
 

@@ -70,7 +70,7 @@ pub(super) struct RowTouch {
     inserted: bool,
     /// Columns that it gave a value.
     set: ColumnSet,
-    /// Columns whose value no other event can change at all, or not without being dependent on this one.
+    /// Columns whose value no other event can change without being dependent on this one.
     pub(super) stable: ColumnSet,
 }
 
@@ -208,8 +208,7 @@ impl Touch {
 
     fn settle(&mut self, event: &Event, mut rows: BTreeMap<RowRef, RowTouch>) {
         for ((table, _), row) in &mut rows {
-            let constant = event.constant.get(bit(*table)).copied().unwrap_or(ColumnSet::NONE);
-            row.stable = if self.fleeting && !row.looked { row.set.union(constant) } else { ColumnSet::ALL };
+            row.stable = if self.fleeting && !row.looked { row.set } else { ColumnSet::ALL };
             self.touched.insert(bit(*table));
             if row.is_noticed() {
                 self.changed.insert(bit(*table));
