@@ -10,11 +10,13 @@ use crate::complain::Mistake;
 #[derive(Clone, Debug)]
 pub(crate) struct Picture {
     path: PathBuf,
-    draw: fn(&Graph) -> String,
+    draw: Draw,
 }
 
+type Draw = fn(&Graph) -> String;
+
 /// The kinds of picture, by the ending of the file's name.
-const KINDS: [(&str, fn(&Graph) -> String); 2] = [("svg", Graph::to_svg), ("dot", Graph::to_dot)];
+const KINDS: [(&str, Draw); 2] = [("svg", Graph::to_svg), ("dot", Graph::to_dot)];
 
 impl Picture {
     /// The file that a flag names.

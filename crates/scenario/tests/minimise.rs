@@ -43,8 +43,8 @@ fn what_is_shown_does_not_depend_on_the_search() {
     for path in scenarios() {
         let Ok(scenario) = load(&path) else { continue };
         let Some(shown) = counterexample(&scenario, FileOptions::default()) else { continue };
-        for search in [SearchKind::Stateless, SearchKind::Random] {
-            let settings = FileOptions { search: Some(search), runs: Some(200), ..FileOptions::default() };
+        for search in SearchKind::ALL {
+            let settings = FileOptions { search: Some(search), runs: Some(100), ..FileOptions::default() };
             let other = counterexample(&scenario, settings);
             assert!(other.is_none() || other.as_ref() == Some(&shown), "{}: {search:?}", path.display());
         }

@@ -110,7 +110,7 @@ impl Box<'_> {
 
 /// Gives every node its place.
 fn place(graph: &Graph) -> Vec<Box<'_>> {
-    let words = graph.edges.iter().map(|edge| label_width(edge)).fold(0.0, f64::max);
+    let words = graph.edges.iter().map(label_width).fold(0.0, f64::max);
     let names = graph.nodes.iter().map(|node| width(&node.name) as f64 * CHAR_WIDTH).fold(0.0, f64::max);
     let count = graph.nodes.len();
     let radius = match count {

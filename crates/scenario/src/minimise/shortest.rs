@@ -50,8 +50,7 @@ impl Budget {
         let limits =
             Limits { states_max: Some(self.states_left), depth_max: Some(wanted.steps_max), ..Limits::default() };
         let search = Search { strategy: Strategy::Shortest, matching: Matching::Digest, limits, ..Search::default() };
-        let mut no_progress = |_: &_| ControlFlow::Continue(());
-        let mut checker = Checker::new(system, &mut no_progress);
+        let mut checker = Checker::new(system, |_: &_| ControlFlow::Continue(()));
         checker.wanted = wanted.property.map(String::from);
         let summary = search.run(&system, &mut checker);
         self.states_left = self.states_left.saturating_sub(summary.states_seen);
