@@ -6,6 +6,7 @@ use crate::dpor::{Dpor, Reduction};
 use crate::frontier::{Breadth, Depth, Frontier, Live, Pct, Random, Restore, Tally};
 use crate::graph::Graph;
 use crate::{Progress, System, Visit, Visitor};
+use isolde_digest::digest_of;
 use rustc_hash::FxHashSet;
 use std::fmt;
 use std::ops::ControlFlow::{self, Break, Continue};
@@ -453,7 +454,13 @@ impl<'a, S: System, F: Frontier<S>, V: Visitor<S>> Loop<'a, S, F, V> {
         if self.seen.is_none() {
             return true;
         }
-        let digest = self.timed(|times| &mut times.hashing, |run| run.system.digest(state));
+        let digest = self.timed(
+            |times| &mut times.hashing,
+            |run| {
+                let digest = run.system.digest(state)?;
+                Some(if F::COMPARES_PATHS { digest_of(&(digest, run.system.identity(state))) } else { digest })
+            },
+        );
         let digest = digest.map(|digest| self.frontier.matched(digest));
         let Some(seen) = &mut self.seen else { return true };
         self.frontier.recognise(digest).unwrap_or_else(|| digest.is_none_or(|digest| seen.insert(digest)))

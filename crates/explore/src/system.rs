@@ -66,6 +66,16 @@ pub trait System {
         true
     }
 
+    /// What tells apart states of equal digest in which the same thing goes by different names, if [events](System::Event)
+    /// name things: an event of a run through one is compared with events of a run through the other, by a stateful search
+    /// with reduction.
+    ///
+    /// Provided: nothing.
+    fn identity(&self, state: &Self::State) -> u128 {
+        let _ = state;
+        0
+    }
+
     /// A digest that two events of a thread share only if they [depend](System::dependent) on the same events.
     ///
     /// Provided: `None`, which is shared with no other event. A stateful search with reduction remembers what happens below

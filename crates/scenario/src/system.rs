@@ -14,7 +14,6 @@ use crate::client::{AtWork, Client, Reaction, Status};
 use crate::dependence::{Dependence, Touch};
 use crate::file::{FileOptions, Granularity, Hashing};
 use crate::scenario::{Check, Scenario};
-use crate::search;
 use crate::threads::ThreadSet;
 
 /// A scenario to be explored.
@@ -30,8 +29,6 @@ pub struct ScenarioSystem<'a> {
     pub hash: Hashing,
     /// Threads that do not act, as if they were not in the file.
     pub absent: ThreadSet,
-    /// Whether rows of equal content are told apart in states, because footprints of different runs are compared.
-    pub rows_apart: bool,
     /// Whether each row that a statement locks is a step.
     pub row_steps: bool,
 }
@@ -100,9 +97,9 @@ impl<'a> ScenarioSystem<'a> {
     pub fn new(scenario: &'a Scenario, settings: &FileOptions) -> ScenarioSystem<'a> {
         let (atomic, dependence) = (settings.atomic.unwrap_or_default(), settings.dependence.unwrap_or_default());
         let hash = settings.hash.unwrap_or_default();
-        let (absent, rows_apart) = (ThreadSet::default(), search::is_graph(settings));
+        let absent = ThreadSet::default();
         let row_steps = settings.granularity == Some(Granularity::Row);
-        ScenarioSystem { scenario, atomic, dependence, hash, absent, rows_apart, row_steps }
+        ScenarioSystem { scenario, atomic, dependence, hash, absent, row_steps }
     }
 
     /// The thread that a session belongs to.
@@ -229,9 +226,6 @@ impl System for ScenarioSystem<'_> {
             Hashing::Full => state.database.digest_from_scratch().hash(&mut digester),
             Hashing::Off => return None,
         }
-        if self.rows_apart {
-            state.database.identity(&self.scenario.database).hash(&mut digester);
-        }
         state.clients.iter().for_each(|client| client.digest(&mut digester));
         Some(digester.digest())
     }
@@ -242,6 +236,11 @@ impl System for ScenarioSystem<'_> {
 
     fn dependent(&self, first: &Event, second: &Event) -> bool {
         self.dependence.dependent(first, second)
+    }
+
+    // Footprints name rows by their ids.
+    fn identity(&self, state: &State) -> u128 {
+        state.database.identity(&self.scenario.database)
     }
 
     fn class(&self, event: &Event) -> Option<u128> {

@@ -34,6 +34,9 @@ pub(crate) trait Frontier<S: System> {
     /// Whether an empty frontier means that everything was explored.
     const EXHAUSTIVE: bool;
 
+    /// Whether events of different paths are compared, so that states must agree in what these [name](System::identity).
+    const COMPARES_PATHS: bool = false;
+
     /// Takes the next step to execute and the state to execute it in.
     fn next(&mut self) -> Option<(S::State, S::Step)>;
 

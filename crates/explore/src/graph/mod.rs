@@ -218,6 +218,7 @@ impl<S: System> Node<S> {
 
 impl<S: System> Frontier<S> for Graph<'_, S> {
     const EXHAUSTIVE: bool = true;
+    const COMPARES_PATHS: bool = true;
 
     fn next(&mut self) -> Option<(S::State, S::Step)> {
         self.settle();

@@ -112,8 +112,7 @@ macro_rules! choice {
 }
 
 choice!(SearchKind, "search", |kind| match kind {
-    SearchKind::Dpor =>
-        "One run of each class of runs that differ only in the order of steps that commute (default)",
+    SearchKind::Dpor => "One run of each class of runs that differ only in the order of steps that commute (default)",
     SearchKind::Source => "The same with less bookkeeping; may begin runs in vain",
     SearchKind::Stateful =>
         "Every state once, breadth first: the shortest counterexample. With --dependence only the states \
