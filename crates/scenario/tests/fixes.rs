@@ -59,7 +59,7 @@ fn what_holds_holds_in_every_search() {
             }
             let fixed = again(&tried);
             // Naive search of long runs is not for a test.
-            for (search, states_max) in [(SearchKind::Stateful, None), (SearchKind::Stateless, Some(5_000))] {
+            for (search, states_max) in [(SearchKind::Stateful, None), (SearchKind::Stateless, Some(2_000))] {
                 let settings = FileOptions { search: Some(search), states_max, ..FileOptions::default() };
                 let verdict = explored(&fixed, settings).verdict;
                 let fine =

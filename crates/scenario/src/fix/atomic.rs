@@ -115,6 +115,17 @@ impl<'a> Read<'a> {
         })
     }
 
+    /// Whether the variables mean something before the read or behind the decision: to other statements, or to whoever
+    /// called. `None` outside of a body.
+    fn is_used_elsewhere(&self, site: &Site<'_>, decision: &Stmt, text: &str) -> Option<bool> {
+        let body = site.body?;
+        let first = body.block.body.first()?.span.start;
+        let before = Span { start: first, end: site.span.start };
+        let behind = Span { start: decision.span.end, end: body.span.end };
+        let used = [before, behind].iter().any(|span| self.is_used_in(span.of(text)));
+        Some(used || self.variables.iter().any(|name| site.is_parameter(name)))
+    }
+
     fn is_used_in(&self, text: &str) -> bool {
         let names: Vec<&str> = self.variables.iter().map(String::as_str).collect();
         mentions(text, &names)
@@ -139,8 +150,8 @@ fn in_routine(case: &Case<'_>, site: &Site<'_>) -> Option<(Span, Vec<Edit>)> {
     let mut edits = vec![sql::delete(site.span, text)];
     let (assigned, rest) = assignments(&mut read, site.behind());
     edits.extend(assigned.iter().map(|stmt| sql::delete(stmt.span, text)));
-    let (decision, after) = rest.split_first()?;
-    if after.iter().any(|stmt| read.is_used_in(stmt.span.of(text))) {
+    let decision = rest.first()?;
+    if read.is_used_elsewhere(site, decision, text)? {
         return None;
     }
     let spell = |e: &Expr| e.to_string();

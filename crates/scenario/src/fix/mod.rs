@@ -163,7 +163,8 @@ fn settings(scenario: &Scenario, options: &Options) -> FileOptions {
         atomic: asked.atomic,
         serial: asked.serial,
         deadlock: asked.deadlock,
-        jobs: asked.jobs,
+        // Which violation is met first would depend on who was faster.
+        jobs: Some(1),
         states_max: Some(asked.states_max.unwrap_or(STATES_MAX).min(STATES_EACH_MAX)),
         ..FileOptions::default()
     }

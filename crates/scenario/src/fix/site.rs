@@ -175,6 +175,12 @@ impl<'f> Site<'f> {
         }
     }
 
+    /// Whether its routine has a parameter of this name, which may be for the caller.
+    pub(super) fn is_parameter(&self, name: &str) -> bool {
+        let params = self.routine.iter().flat_map(|routine| &routine.params);
+        params.filter_map(|param| param.name.as_ref()).any(|param| *param.name == *name)
+    }
+
     /// Whether both stand in one list.
     pub(super) fn same_list(&self, other: &Site<'_>) -> bool {
         match (self.list, other.list) {

@@ -198,7 +198,7 @@ fn insert_first(case: &Case<'_>, site: &Site<'_>, clause: &str) -> Option<Vec<Ed
         Some(into) => {
             let names: Vec<&str> = into.targets.iter().filter_map(|t| Some(&*t.path.last()?.name)).collect();
             let rest = Span { start: condition.span.end, end: looked.body?.span.end };
-            !mentions(rest.of(text), &names)
+            !mentions(rest.of(text), &names) && !names.iter().any(|name| looked.is_parameter(name))
         }
     };
     let absent = is_not_found(condition) || (looked.stored_into().is_some() && is_zero(condition));
