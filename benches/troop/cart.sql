@@ -1,6 +1,6 @@
 -- Shopping cart: a store whose items are added, removed, counted and listed.
 CREATE TABLE store (id int PRIMARY KEY, name text NOT NULL, price int NOT NULL, quantity int NOT NULL);
-INSERT INTO store VALUES (1, 'tea', 3, 10), (2, 'milk', 1, 20), (3, 'sugar', 2, 30), (4, 'cups', 8, 40);
+INSERT INTO store VALUES (1, 'tea', 3, 7), (2, 'milk', 1, 20), (3, 'sugar', 2, 30), (4, 'cups', 8, 40);
 
 -- To add what is there replaces it, as in the original.
 CREATE PROCEDURE add_item(i int, q int DEFAULT 1) LANGUAGE plpgsql AS $$
