@@ -2,7 +2,8 @@
 //!
 //! Threads of autocommitted updates, more and more of them, until a search takes longer than the limit (10 s, or what
 //! `ISOLDE_BENCH_SECONDS` says). Ours beside naive search, which executes every interleaving; where naive search does not come to its
-//! end, the ratio is a lower bound. Then what a state costs in memory, and how fast steps are.
+//! end, the ratio is a lower bound. Then what a state costs in memory, and what a second worker
+//! gains, by the clock on the wall.
 //!
 //! `ISOLDE_BENCH=quick` gives each search a moment only.
 
@@ -32,6 +33,7 @@ fn main() {
         sizes(*mix, time_max);
     }
     memory(time_max);
+    jobs(time_max);
 }
 
 fn run(mix: Mix, size: Size, configuration: Configuration, time_max: Duration) -> Measured {
@@ -96,6 +98,30 @@ fn memory(time_max: Duration) {
         let bytes = resident_bytes().zip(before).map(|(after, before)| after.saturating_sub(before));
         let each = bytes.map_or("not known here".into(), |bytes| number(bytes / kept.len().max(1) as u64));
         table.row([mix.name.into(), number(kept.len() as u64), each]);
+    }
+    println!("{table}");
+}
+
+/// What more workers gain, where there is much to do.
+fn jobs(time_max: Duration) {
+    println!("\n### Workers, by the clock\n");
+    let mut table = Table::new(["program", "workers", "executions", "time", "steps/s", "ratio"]);
+    let mix = MIXES[MIXES.len() - 1];
+    for size in [Size { threads: 3, statements: 4 }, Size { threads: 4, statements: 3 }] {
+        let scenario = scenario(mix, size).expect("the programs are supported");
+        let mut alone = None;
+        for jobs in [1, 2] {
+            let ours = Configuration::ours().measure_jobs(&scenario, jobs, time_max * 3);
+            table.row([
+                format!("{}, {} x {}", mix.name, size.threads, size.statements),
+                jobs.to_string(),
+                ours.count(ours.summary.leaves),
+                ours.time(),
+                number(ours.rate() as u64),
+                alone.map(|alone| ratio(ours.elapsed.as_secs_f64(), alone)).unwrap_or_default(),
+            ]);
+            alone.get_or_insert(ours.elapsed.as_secs_f64());
+        }
     }
     println!("{table}");
 }

@@ -12,7 +12,7 @@ use isolde_scenario::dependence::Dependence;
 use isolde_scenario::file::{FileOptions, Hashing};
 use isolde_scenario::{Scenario, ScenarioSystem};
 
-use crate::measure::{Measured, measure};
+use crate::measure::{Measured, measure, measure_jobs};
 
 /// One way to search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,9 +61,18 @@ impl Configuration {
 
     /// Searches a scenario until it is done or the time is up.
     pub fn measure(self, scenario: &Scenario, time_max: Duration) -> Measured {
+        measure(&self.system(scenario), &self.search(), time_max)
+    }
+
+    /// The same with several workers, by the clock on the wall. Only a search by [optimal runs](Way::OptimalRuns) has them.
+    pub fn measure_jobs(self, scenario: &Scenario, jobs: usize, time_max: Duration) -> Measured {
+        measure_jobs(&self.system(scenario), &self.search(), jobs, time_max)
+    }
+
+    fn system(self, scenario: &Scenario) -> ScenarioSystem<'_> {
         let settings =
             FileOptions { dependence: Some(self.dependence), hash: Some(self.hash), ..scenario.options().clone() };
-        measure(&ScenarioSystem::new(scenario, &settings), &self.search(), time_max)
+        ScenarioSystem::new(scenario, &settings)
     }
 
     fn search(self) -> Search {

@@ -90,7 +90,7 @@ impl Mode {
     /// For headings.
     pub fn name(self) -> &'static str {
         match self {
-            Mode::Atomic => "transactions as single steps",
+            Mode::Atomic => "each transaction one step",
             Mode::Level(level) => level,
         }
     }
