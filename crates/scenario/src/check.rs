@@ -303,11 +303,14 @@ pub(crate) struct Finding {
     pub(crate) absent: ThreadSet,
 }
 
+/// [`OnProgress`], owned by one of those who look.
+type Told<'p> = Box<dyn FnMut(&Progress) -> ControlFlow<Limit> + Send + 'p>;
+
 /// Looks at every place of a search and asks all properties about it.
 pub(crate) struct Checker<'a, 'p> {
     system: ScenarioSystem<'a>,
     oracle: Oracle<'a>,
-    progress: Box<dyn FnMut(&Progress) -> ControlFlow<Limit> + Send + 'p>,
+    progress: Told<'p>,
     /// The name of the only property to look at; all of them if there is none.
     pub(crate) wanted: Option<String>,
     pub(crate) found: Option<Finding>,

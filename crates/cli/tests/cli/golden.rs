@@ -122,3 +122,19 @@ fn completions_and_the_manual_are_there() {
     let manual = isolde(&root()).arg("man").output().unwrap();
     assert!(String::from_utf8(manual.stdout).unwrap().contains(".TH"));
 }
+
+/// What a search took is told on request only, since it differs from one time to the next.
+#[test]
+fn stats_are_told_on_request() {
+    let stats = |flags: &[&str]| {
+        let always = ["explore", "examples/withdraw/fixed.sql", "--format", "json", "--search", "dpor"];
+        let output = isolde(&root()).args(always).args(flags).output().unwrap();
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        report["stats"].clone()
+    };
+    assert!(stats(&[])["details"].is_null() && stats(&[])["elapsed_ms"].is_null());
+    let told = stats(&["--stats", "--dependence", "database"]);
+    assert!(told["elapsed_ms"].is_u64());
+    assert_eq!(told["details"]["dependence"], "database");
+    assert!(told["details"]["races"].as_u64() > Some(0), "{told}");
+}
