@@ -1,7 +1,7 @@
 //! The anomalies, in one list.
 //!
-//! Each is a shape of cycle. The list goes from the weakest to the strongest: what comes earlier is ruled out by lower
-//! isolation levels, and the first entry that matches a cycle gives it its name. The last one matches every cycle.
+//! Each is a shape of cycle. First come those that no isolation level of PostgreSQL permits, then the more telling before
+//! the less: of several shortest cycles, the one whose name comes first is told. The last entry matches every cycle.
 //!
 //! The literature defines them between transactions. Where the units are threads that run several, the same shapes occur
 //! one level up: a thread can read another's intermediate state although no transaction can.
@@ -24,7 +24,7 @@ pub struct Anomaly {
     pub matches: fn(&Cycle<'_>) -> bool,
 }
 
-/// Every anomaly, weakest first; reports use this order. To add one: an entry here, a story in the tests, a line in the
+/// Every anomaly, in the order in which they are looked for. To add one: an entry here, a story in the tests, a line in the
 /// reference.
 pub static ANOMALIES: &[Anomaly] = &[
     Anomaly {
@@ -33,14 +33,6 @@ pub static ANOMALIES: &[Anomaly] = &[
         code: "P0, G0",
         definition: "A transaction overwrites a change that another has not yet committed.",
         matches: |cycle| cycle.all(WriteWrite) && cycle.any_dirty(),
-    },
-    Anomaly {
-        name: "mixed writes",
-        phrase: "mixed writes",
-        code: "G0",
-        definition: "Two units write the same rows in opposite orders, so that the result is partly of one and partly \
-                     of the other.",
-        matches: |cycle| cycle.all(WriteWrite),
     },
     Anomaly {
         name: "aborted read",
@@ -57,6 +49,22 @@ pub static ANOMALIES: &[Anomaly] = &[
         matches: |cycle| !cycle.any(ReadWrite) && cycle.any_dirty(),
     },
     Anomaly {
+        name: "lost update",
+        phrase: "a lost update",
+        code: "P4",
+        definition: "A unit reads a row, another one changes it, and the first overwrites the change with a value \
+                     computed from its old read.",
+        matches: |cycle| cycle.pair_of(ReadWrite, WriteWrite, |read, write| read.item.overlaps(&write.item)),
+    },
+    Anomaly {
+        name: "mixed writes",
+        phrase: "mixed writes",
+        code: "G0",
+        definition: "Two units write the same rows in opposite orders, so that the result is partly of one and partly \
+                     of the other.",
+        matches: |cycle| cycle.all(WriteWrite),
+    },
+    Anomaly {
         name: "intermediate read",
         phrase: "an intermediate read",
         code: "G1b",
@@ -71,14 +79,6 @@ pub static ANOMALIES: &[Anomaly] = &[
         code: "G1c",
         definition: "Units see or overwrite each other's work half done: each has taken in something of the other.",
         matches: |cycle| !cycle.any(ReadWrite),
-    },
-    Anomaly {
-        name: "lost update",
-        phrase: "a lost update",
-        code: "P4",
-        definition: "A unit reads a row, another one changes it, and the first overwrites the change with a value \
-                     computed from its old read.",
-        matches: |cycle| cycle.pair_of(ReadWrite, WriteWrite, |read, write| read.item.overlaps(&write.item)),
     },
     Anomaly {
         name: "non-repeatable read",

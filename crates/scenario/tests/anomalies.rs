@@ -15,6 +15,14 @@ const SETUP: &str = "
 
 const STORIES: &[(&str, &str)] = &[
     (
+        "lost update",
+        "--@ thread a
+         SELECT x FROM t WHERE id = 1 \\gset
+         UPDATE t SET x = :x + 1 WHERE id = 1;
+         --@ thread b
+         UPDATE t SET x = x + 10 WHERE id = 1;",
+    ),
+    (
         "mixed writes",
         "--@ thread a
          UPDATE t SET x = 1 WHERE id = 1;
@@ -39,14 +47,6 @@ const STORIES: &[(&str, &str)] = &[
          --@ thread b
          UPDATE t SET x = 1 WHERE id = 2;
          SELECT x FROM t WHERE id = 1;",
-    ),
-    (
-        "lost update",
-        "--@ thread a
-         SELECT x FROM t WHERE id = 1 \\gset
-         UPDATE t SET x = :x + 1 WHERE id = 1;
-         --@ thread b
-         UPDATE t SET x = x + 10 WHERE id = 1;",
     ),
     (
         "non-repeatable read",
