@@ -279,7 +279,10 @@ impl<S: System> Frontier<S> for Graph<'_, S> {
             Some(live) => live.arrive(self.last.as_ref().map(|(step, _)| step.clone()), state),
             None => node.state = (node.untaken > 0).then_some(state),
         }
-        let first = node.moves.first().map(|m| m.thread);
+        // Who acted last goes on: a step that was planned because of a later one comes to that one soonest.
+        let last = self.last.as_ref().map(|(step, _)| system.thread(step));
+        let goes_on = node.moves.iter().find(|m| Some(m.thread) == last);
+        let first = goes_on.or(node.moves.first()).map(|m| m.thread);
         self.settle();
         if let Some(thread) = first {
             self.plan(index, thread);
