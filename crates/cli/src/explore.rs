@@ -69,15 +69,11 @@ fn check(explore: &Explore, path: &Path) -> Result<Report, Mistake> {
     let mut look = |progress: &Progress| watch.look(progress);
     let checked = isolde_scenario::check_from(&scenario, &options, &mut look, from.as_ref()).map_err(Mistake::new)?;
     let mut report = kept::write(explore, checked)?;
-    let elapsed = watch.elapsed();
     if fixes::wanted(explore) {
         fixes::add(explore, &scenario, &mut report, &options, &mut |progress| watch.look(progress))?;
     }
-    if explore.stats {
-        report.stats.elapsed_ms = Some(elapsed.as_millis() as u64);
-        if let Some(details) = &mut report.stats.details {
-            details.memory_bytes = memory::peak();
-        }
+    if let Some(details) = &mut report.stats.details {
+        details.memory_bytes = memory::peak();
     }
     Ok(report)
 }

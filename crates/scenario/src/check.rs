@@ -58,8 +58,11 @@ pub fn check_from(
     let settings = options.settings.clone().or(scenario.options());
     let scenario = &scenario.clone().with_options(settings.clone());
     let system = ScenarioSystem::new(scenario, &settings);
+    let start = options.clock.map(|clock| clock());
     let searched = searched_from(system, &settings, progress, options.clock, from)?;
-    let (verdict, stats) = (searched.verdict(), searched.stats(options.clock.is_some()));
+    let took = options.clock.zip(start).map(|(clock, start)| clock().saturating_sub(start) / 1_000_000);
+    let verdict = searched.verdict();
+    let stats = Stats { elapsed_ms: took, ..searched.stats(options.clock.is_some()) };
     let Searched { found, warnings, skipped, checkpoint, .. } = searched;
     let found = found.map(|finding| minimise(system, finding));
     let mut report = Report::new(&options.command, scenario.name(), verdict, stats);
