@@ -64,6 +64,8 @@ pub use client::{Client, Reaction, Status};
 pub use error::ScenarioError;
 pub use isolde_explore::{Limit, Progress, Restore};
 pub use oracle::SERIAL_THREADS_MAX;
+#[doc(hidden)]
+pub use outcome::{describe_end, describe_invariants};
 pub use scenario::{Scenario, Thread};
 pub use search::{BUG_DEPTH, RUN_STEPS_MAX, RUNS, STATES_MAX, conflict, is_resumable};
 pub use system::{Choice, Event, ScenarioSystem, State};

@@ -17,7 +17,7 @@ use isolde_sql::{Row, Span, SqlState, Value};
 use crate::client::{Observation, Status};
 use crate::file::SerialCheck;
 use crate::scenario::{Scenario, Thread};
-use crate::system::State;
+use crate::system::{ScenarioSystem, State};
 
 /// What a run comes to.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -113,6 +113,28 @@ pub(crate) fn outcome(scenario: &Scenario, generated: &Generated, state: &State,
         (!difference.is_empty()).then_some((*table, difference))
     });
     Outcome { threads: threads.collect(), tables: tables.collect() }
+}
+
+/// The end of a run as a text: equal for two runs if nobody could tell them apart. For tests of searches.
+#[doc(hidden)]
+pub fn describe_end(system: &ScenarioSystem<'_>, state: &State) -> String {
+    let scenario = system.scenario;
+    let limits = vec![usize::MAX; scenario.threads.len()];
+    let outcome = outcome(scenario, &generated(scenario.database.catalog()), state, &limits);
+    let fates = state.clients.iter().map(|client| match &client.status {
+        Status::Running => "stuck".to_string(),
+        Status::Done => "done".to_string(),
+        Status::Aborted(error) => format!("aborted: {error}"),
+        Status::Failed(error) => format!("failed: {error}"),
+    });
+    format!("{:?}\n{outcome:?}", fates.collect::<Vec<_>>())
+}
+
+/// What each invariant answers in a state. For tests of searches.
+#[doc(hidden)]
+pub fn describe_invariants(system: &ScenarioSystem<'_>, state: &State) -> Vec<String> {
+    let invariants = system.scenario.invariants.iter();
+    invariants.map(|check| format!("{}: {:?}", check.name, state.database.query(&check.query))).collect()
 }
 
 fn answer(scenario: &Scenario, thread: &Thread, observation: &Observation, renaming: &Renaming<'_>) -> Answer {
