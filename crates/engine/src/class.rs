@@ -22,6 +22,7 @@ impl Footprint {
             reads,
             writes,
             undone,
+            added,
             looked,
             locks,
             heavy,
@@ -35,7 +36,7 @@ impl Footprint {
             quiet,
         } = self;
         (snapshot.map(|taken| taken as u8), later, serializable, ended, everything, quiet).hash(h);
-        (looked, defined).hash(h);
+        (added, looked, defined).hash(h);
         reads.len().hash(h);
         reads.iter().for_each(|read| hash_read(read, h));
         for list in [writes, undone, published] {

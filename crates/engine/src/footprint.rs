@@ -31,6 +31,8 @@ pub struct Footprint {
     /// Uncommitted versions that are no more: rolled back, or replaced within the transaction that has now ended. Who was
     /// kept waiting by one of their keys is so no longer.
     pub undone: Vec<Write>,
+    /// Rows it changed by adding something to these columns, and did not ask for them otherwise.
+    pub added: Vec<((TableId, RowId), ColumnSet)>,
     /// Rows whose newest version it looked at, where no lock event of this step says so.
     pub looked: Vec<(TableId, RowId)>,
     /// Row locks taken, waited for and given up.
@@ -231,6 +233,16 @@ impl ColumnSet {
         self.0 == 0
     }
 
+    /// Without those of another set.
+    pub fn without(self, other: ColumnSet) -> ColumnSet {
+        ColumnSet(self.0 & !other.0)
+    }
+
+    /// Those that are also in another set.
+    pub fn common(self, other: ColumnSet) -> ColumnSet {
+        ColumnSet(self.0 & other.0)
+    }
+
     /// Whether all of another set's are in it.
     pub fn covers(self, other: ColumnSet) -> bool {
         other.0 & !self.0 == 0
@@ -293,9 +305,9 @@ impl Read {
     }
 
     /// The same if of the written row only the columns in `stable` are known to be as they are now whenever the write happens:
-    /// somebody else may change the others before it or after it.
-    pub fn may_hit(&self, write: &Write, stable: ColumnSet) -> bool {
-        if stable == ColumnSet::ALL {
+    /// somebody else may change the others before it or after it. Changes of the columns in `ignored` do not count.
+    pub fn may_hit(&self, write: &Write, stable: ColumnSet, ignored: ColumnSet) -> bool {
+        if stable == ColumnSet::ALL && ignored.is_empty() {
             return self.hit(write);
         }
         let excluded = |row: Option<&[Value]>| {
@@ -304,7 +316,7 @@ impl Read {
             self.key.iter().any(differs) || (self.filter_covered(stable) && self.passes(row) == Membership::No)
         };
         self.table == write.table
-            && write.changed().meets(self.columns)
+            && write.changed().without(ignored).meets(self.columns)
             && !(excluded(write.before.as_deref()) && excluded(write.after.as_deref()))
     }
 

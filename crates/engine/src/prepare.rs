@@ -115,6 +115,8 @@ pub(crate) struct UpdatePlan {
     pub(crate) set: Vec<(usize, Expr)>,
     /// The columns of `set`.
     pub(crate) set_columns: ColumnSet,
+    /// Those of them that it only adds something to.
+    pub(crate) added: ColumnSet,
     pub(crate) row: RowPlan,
     pub(crate) returning: Vec<Expr>,
     pub(crate) columns: Arc<[OutputColumn]>,
@@ -363,6 +365,7 @@ impl Plan {
                     select: plan::select(catalog, &update.select, &used),
                     set: assignments(catalog, &update.set),
                     set_columns: set_columns(catalog, update.table, &update.set),
+                    added: crate::carried::added_by(catalog, update),
                     row: RowPlan::new(catalog, update.table).through(catalog, &update.view_checks),
                     returning,
                     columns,

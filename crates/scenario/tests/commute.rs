@@ -143,7 +143,7 @@ fn look_around(system: &ScenarioSystem<'_>, state: &State, spoil: Spoil) -> Resu
     Ok(first.into_iter().map(|(.., after)| after).collect())
 }
 
-/// Each level is a coarsening of the closer ones.
+/// Each level is a coarsening of the closer ones. (But `effect` is none of `cell`: what others may add to is less certain.)
 fn levels_nest(system: &ScenarioSystem<'_>, a: &Event, b: &Event) {
     let dependent = |dependence| ScenarioSystem { dependence, ..*system }.dependent(a, b);
     let chains = [

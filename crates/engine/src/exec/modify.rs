@@ -242,6 +242,9 @@ impl Machine<'_> {
             if triggers.is_some() {
                 run.triggered().written = Some((Event::Update, Some(old.clone())));
             }
+            if !plan.added.is_empty() {
+                self.footprint.added.push((row, plan.added));
+            }
             self.update_version(run, row, old, values, plan.set_columns)?;
             run.written(row);
         }

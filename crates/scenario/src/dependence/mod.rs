@@ -30,6 +30,9 @@ pub enum Dependence {
     /// If rows and columns meet.
     #[default]
     Cell,
+    /// The same, but two statements that only add something to a number commute. In exchange, a condition on that number
+    /// depends on both, whatever they have made of it.
+    Effect,
     /// Figure 1 of the DPF paper, as printed: tables. Unsound.
     DpfRelation,
     /// Figure 1 of the DPF paper, as printed: columns selected and set. Unsound.
@@ -44,12 +47,13 @@ pub enum Dependence {
 
 impl Dependence {
     /// Every level.
-    pub const ALL: [Dependence; 10] = [
+    pub const ALL: [Dependence; 11] = [
         Dependence::Database,
         Dependence::Relation,
         Dependence::Attribute,
         Dependence::Record,
         Dependence::Cell,
+        Dependence::Effect,
         Dependence::DpfRelation,
         Dependence::DpfAttribute,
         Dependence::DpfRecord,
@@ -65,6 +69,7 @@ impl Dependence {
             Dependence::Attribute => "attribute",
             Dependence::Record => "record",
             Dependence::Cell => "cell",
+            Dependence::Effect => "effect",
             Dependence::DpfRelation => "dpf-relation",
             Dependence::DpfAttribute => "dpf-attribute",
             Dependence::DpfRecord => "dpf-record",
@@ -98,13 +103,14 @@ impl Dependence {
 
     /// Whether the order of two neighbouring events of different threads may matter.
     pub fn dependent(self, first: &Event, second: &Event) -> bool {
-        let precision = |rows, columns| sound::dependent(first, second, Precision { rows, columns });
+        let precision = |rows, columns| sound::dependent(first, second, Precision { rows, columns, sums: false });
         match self {
             Dependence::Database => sound::touching(first, second),
             Dependence::Relation => precision(false, false),
             Dependence::Attribute => precision(false, true),
             Dependence::Record => precision(true, false),
             Dependence::Cell => precision(true, true),
+            Dependence::Effect => sound::dependent(first, second, Precision { rows: true, columns: true, sums: true }),
             Dependence::Epor => operation::any_pair(first, second, epor::dependent),
             Dependence::DpfRelation | Dependence::DpfAttribute | Dependence::DpfRecord | Dependence::DpfCell => {
                 let granularity = dpf::Granularity::of(self);

@@ -25,6 +25,11 @@
 //! read. `UPDATE t SET a = 1 WHERE id = 7` is certain to be about the row 7, but whether it makes `a = 1 AND b = 5` true is
 //! for whoever sets `b` to say; so it is taken to be possible ([`Read::may_hit`]).
 //!
+//! # Sums
+//!
+//! `SET n = n + 1` twice comes to the same in either order, if nothing else asks for `n`: no condition, no CHECK, no key, no
+//! RETURNING. Whoever reads `n` still depends on both. The numbers must be small enough for no order to overflow.
+//!
 //! # Invariants
 //!
 //! A reduction keeps the ends of runs, not the committed states on the way, and invariants are about these. Two events that
@@ -49,6 +54,8 @@ pub(super) struct Precision {
     pub(super) rows: bool,
     /// Which columns.
     pub(super) columns: bool,
+    /// Whether sums commute.
+    pub(super) sums: bool,
 }
 
 /// Whether the order matters, where tables are all that is looked at, or more.
@@ -60,7 +67,7 @@ pub(super) fn dependent(first: &Event, second: &Event, precision: Precision) -> 
     if !a.changed.meets(b.touched) && !b.changed.meets(a.touched) {
         return false;
     }
-    if precision == (Precision { rows: false, columns: false }) {
+    if !precision.rows && !precision.columns {
         return true;
     }
     rows_conflict(a, b, precision)
@@ -96,8 +103,8 @@ fn beside_rows(first: &Event, second: &Event) -> bool {
 
 fn rows_conflict(a: &Touch, b: &Touch, precision: Precision) -> bool {
     match precision.rows {
-        true => common(&a.rows, &b.rows, |x, y| x.conflicts(y, precision.columns)),
-        false => common(&a.tables, &b.tables, |x, y| x.conflicts(y, precision.columns)),
+        true => common(&a.rows, &b.rows, |x, y| x.conflicts(y, precision)),
+        false => common(&a.tables, &b.tables, |x, y| x.conflicts(y, precision)),
     }
 }
 
@@ -129,16 +136,23 @@ fn reads_meet(reader: &Event, publisher: &Event, precision: Precision) -> bool {
         fresh.flat_map(|f| &f.reads).filter(|read| published.published.contains(read.table.0 as usize))
     };
     let writes = || footprints(publisher).flat_map(|f| &f.published);
-    reads().any(|read| writes().any(|write| read_meets(read, write, published, precision)))
+    let own = reader.touch();
+    reads().any(|read| writes().any(|write| read_meets(read, write, own, published, precision)))
 }
 
-fn read_meets(read: &Read, write: &Write, touch: &Touch, precision: Precision) -> bool {
+fn read_meets(read: &Read, write: &Write, reader: &Touch, touch: &Touch, precision: Precision) -> bool {
+    let row = (write.table, write.row);
+    let ignored = match (precision.sums, reader.row(row), touch.row(row)) {
+        (true, Some(one), Some(other)) => one.added.common(other.added),
+        _ => ColumnSet::NONE,
+    };
+    let stable = stable(touch, write, precision);
     match precision {
         Precision { rows: false, .. } => {
             read.table == write.table && (is_moved(write) || write.changed().meets(read.columns))
         }
-        Precision { columns: false, .. } => read.concerns(write) || read.may_hit(write, stable(touch, write)),
-        _ => read.may_hit(write, stable(touch, write)),
+        Precision { columns: false, .. } => read.concerns(write) || read.may_hit(write, stable, ignored),
+        _ => read.may_hit(write, stable, ignored),
     }
 }
 
@@ -160,8 +174,10 @@ fn probe_meets(probe: &Probe, write: &Write, touch: &Touch, precision: Precision
             probe.table == write.table
                 && (is_moved(write) || probe.columns.is_empty() || write.changed().meets(columns()))
         }
-        Precision { columns: false, .. } => probe.concerns(write) || probe.may_hit(write, stable(touch, write)),
-        _ => probe.may_hit(write, stable(touch, write)),
+        Precision { columns: false, .. } => {
+            probe.concerns(write) || probe.may_hit(write, stable(touch, write, precision))
+        }
+        _ => probe.may_hit(write, stable(touch, write, precision)),
     }
 }
 
@@ -183,8 +199,9 @@ fn is_moved(write: &Write) -> bool {
     write.before.is_none() || write.after.is_none()
 }
 
-fn stable(touch: &Touch, write: &Write) -> ColumnSet {
-    touch.row((write.table, write.row)).map_or(ColumnSet::ALL, |row: &RowTouch| row.stable)
+fn stable(touch: &Touch, write: &Write, precision: Precision) -> ColumnSet {
+    let added = |row: &RowTouch| if precision.sums { row.added } else { ColumnSet::NONE };
+    touch.row((write.table, write.row)).map_or(ColumnSet::ALL, |row| row.stable.without(added(row)))
 }
 
 fn footprints(event: &Event) -> impl Iterator<Item = &Footprint> {

@@ -10,10 +10,15 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use isolde_engine::footprint::{ColumnSet, Footprint, HeavyEvent, LockEvent, LockEventKind, ProbeKind, TableSet};
+use isolde_engine::footprint::{
+    ColumnSet, Footprint, HeavyEvent, LockEvent, LockEventKind, ProbeKind, TableSet, Write,
+};
 use isolde_engine::{LockKey, Outcome, RowId};
 use isolde_sql::ast::{LockStrength, TableLockMode};
 use isolde_sql::catalog::TableId;
+use isolde_sql::{Row, Value};
+
+use super::sound::Precision;
 
 use crate::system::Event;
 
@@ -70,6 +75,8 @@ pub(super) struct RowTouch {
     inserted: bool,
     /// Columns that it gave a value.
     set: ColumnSet,
+    /// Columns that it only added something small to.
+    pub(super) added: ColumnSet,
     /// Columns whose value no other event can change without being dependent on this one.
     pub(super) stable: ColumnSet,
 }
@@ -131,8 +138,20 @@ impl Touch {
             touch.add(footprint, &mut rows);
         }
         touch.waits |= event.steps.last().is_some_and(|step| matches!(step.outcome, Outcome::Blocked(_)));
+        touch.add_up(event, &mut rows);
         touch.settle(event, rows);
         touch
+    }
+
+    /// Notes the sums of an event that is one statement.
+    fn add_up(&self, event: &Event, rows: &mut BTreeMap<RowRef, RowTouch>) {
+        let [step] = event.steps.as_slice() else { return };
+        for (at, added) in step.footprint.added.iter().filter(|_| self.fleeting) {
+            let mut writes = step.footprint.writes.iter().filter(|w| (w.table, w.row) == *at);
+            if let (Some(write), None, Some(row)) = (writes.next(), writes.next(), rows.get_mut(at)) {
+                row.added = (0..128).filter(|&c| added.contains(c) && is_small_sum(write, c)).collect();
+            }
+        }
     }
 
     /// Whether others can tell that it happened.
@@ -278,17 +297,29 @@ impl RowTouch {
         self.set = self.set.union(other.set);
     }
 
-    /// Whether two events are in each other's way at a row; what they read of it apart. `columns` says whether it matters
-    /// which columns they set.
-    pub(super) fn conflicts(&self, other: &RowTouch, columns: bool) -> bool {
+    /// Whether two events are in each other's way at a row; what they read of it apart.
+    pub(super) fn conflicts(&self, other: &RowTouch, precision: Precision) -> bool {
         if self.inserted && other.inserted {
             return false; // Two new rows: numbers are given out in the order of the run.
         }
         let disturbs = |a: &RowTouch, b: &RowTouch| {
             a.holds.exclude(b.wants) || ((a.published || a.unsettles) && b.looked) || (a.published && b.keeps)
         };
-        let overwrites = self.published && other.published && (!columns || self.set.meets(other.set));
+        let sums = if precision.sums { self.added.common(other.added) } else { ColumnSet::NONE };
+        let meets = || !precision.columns || self.set.common(other.set).without(sums) != ColumnSet::NONE;
+        let overwrites = self.published && other.published && meets();
         disturbs(self, other) || disturbs(other, self) || overwrites
+    }
+}
+
+/// Whether a number stays so small that no order of a few such sums can overflow.
+fn is_small_sum(write: &Write, column: usize) -> bool {
+    let value = |row: &Option<Row>| row.as_ref().and_then(|row| row.get(column).cloned());
+    match (value(&write.before), value(&write.after)) {
+        (Some(Value::Int(before)), Some(Value::Int(after))) => {
+            before.abs() < 1 << 29 && after.abs() < 1 << 29 && (after - before).abs() < 1 << 20
+        }
+        _ => false,
     }
 }
 

@@ -9,6 +9,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use isolde_scenario::dependence::Dependence;
 use isolde_scenario::file::no_includes;
 use isolde_scenario::{Scenario, ScenarioSystem};
 
@@ -20,9 +21,10 @@ pub fn scenario(text: &str) -> Scenario {
     Scenario::parse("generated.sql", text, &mut no_includes).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-/// The system of a scenario, with its own options.
+/// The system of a scenario, with its own options and the closest look at what commutes.
 pub fn system(scenario: &Scenario) -> ScenarioSystem<'_> {
-    ScenarioSystem::new(scenario, scenario.options())
+    let system = ScenarioSystem::new(scenario, scenario.options());
+    ScenarioSystem { dependence: Dependence::Effect, ..system }
 }
 
 /// The seeds to try: from 0 up to a number that an environment variable may raise; `SEED` tries one alone.
