@@ -86,6 +86,7 @@ impl Dependence {
             Dependence::Attribute => "The same, if columns meet: those changed and those that matter",
             Dependence::Record => "The same, if rows meet: those changed and those looked for",
             Dependence::Cell => "If rows and columns meet (default)",
+            Dependence::Effect => "The same, but two sums (SET n = n + 1) commute",
             Dependence::DpfRelation => "Database PathFinder, Figure 1: tables; never says \"holds\"",
             Dependence::DpfAttribute => "Database PathFinder, Figure 1: columns; never says \"holds\"",
             Dependence::DpfRecord => "Database PathFinder, Figure 1: rows; never says \"holds\"",
