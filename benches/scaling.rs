@@ -50,7 +50,7 @@ fn sizes(mix: Mix, time_max: Duration) {
             let size = Size { threads, statements };
             let ours = run(mix, size, Configuration::ours(), time_max);
             let naive = run(mix, size, Configuration::EVERY_RUN, time_max);
-            let bound = if naive.summary.is_complete() { "" } else { ">" };
+            let gain = ratio(ours.elapsed.as_secs_f64(), naive.elapsed.as_secs_f64());
             table.row([
                 format!("{threads} x {statements}"),
                 interleavings(size),
@@ -59,7 +59,11 @@ fn sizes(mix: Mix, time_max: Duration) {
                 ours.count(ours.ends.len() as u64),
                 ours.time(),
                 number(ours.rate() as u64),
-                format!("{bound}{}", ratio(ours.elapsed.as_secs_f64(), naive.elapsed.as_secs_f64())),
+                match (ours.summary.is_complete(), naive.summary.is_complete()) {
+                    (true, true) => gain,
+                    (true, false) => format!(">{gain}"),
+                    (false, _) => "-".into(),
+                },
             ]);
             if !ours.summary.is_complete() {
                 break;
