@@ -113,18 +113,19 @@ fn jobs(time_max: Duration) {
     let mix = MIXES[MIXES.len() - 1];
     for size in [Size { threads: 3, statements: 4 }, Size { threads: 4, statements: 3 }] {
         let scenario = scenario(mix, size).expect("the programs are supported");
-        let mut alone = None;
+        let mut alone: Option<Measured> = None;
         for jobs in [1, 2] {
             let ours = Configuration::ours().measure_jobs(&scenario, jobs, time_max * 3);
+            let both = alone.as_ref().filter(|alone| alone.summary.is_complete() && ours.summary.is_complete());
             table.row([
                 format!("{}, {} x {}", mix.name, size.threads, size.statements),
                 jobs.to_string(),
                 ours.count(ours.summary.leaves),
                 ours.time(),
                 number(ours.rate() as u64),
-                alone.map(|alone| ratio(ours.elapsed.as_secs_f64(), alone)).unwrap_or_default(),
+                both.map_or("-".into(), |alone| ratio(ours.elapsed.as_secs_f64(), alone.elapsed.as_secs_f64())),
             ]);
-            alone.get_or_insert(ours.elapsed.as_secs_f64());
+            alone.get_or_insert(ours);
         }
     }
     println!("{table}");
