@@ -258,7 +258,7 @@ fn always(args: &[Value]) -> Result {
 fn overlaps(args: &[Value]) -> Result {
     let end = |start: &Value, end: &Value| -> Result {
         match (start, end) {
-            (Value::Null, _) | (_, Value::Null) => Ok(Value::Null),
+            (Value::Null, Value::Interval(_)) => Ok(Value::Null),
             (Value::Timestamp(t), Value::Interval(i)) => shifted(*t, *i).map(Value::Timestamp),
             (Value::Timestamptz(t), Value::Interval(i)) => shifted(*t, *i).map(Value::Timestamptz),
             (_, end) => Ok(end.clone()),
