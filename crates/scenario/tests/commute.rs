@@ -31,6 +31,57 @@ fn independent_steps_commute() {
     check_all(seeds("COMMUTE_PROGRAMS", 1500), |program| commutes(program, |_| {}));
 }
 
+/// Dependences that were once overlooked.
+const STORIES: &[(&str, &str)] = &[
+    (
+        "a row that has waited for a key enters the index: another with that key meets it",
+        "CREATE TABLE t (id int PRIMARY KEY); INSERT INTO t VALUES (1), (2);
+         --@ thread a
+         UPDATE t SET id = 5 WHERE id = 1;
+         --@ thread b
+         BEGIN; UPDATE t SET id = 5 WHERE id = 2; ROLLBACK;
+         --@ thread c
+         BEGIN; INSERT INTO t VALUES (5); COMMIT;",
+    ),
+    (
+        "two waits close a circle of queues, and whichever comes second puts a queue in order",
+        "CREATE TABLE t (id int PRIMARY KEY); CREATE TABLE c (id int PRIMARY KEY);
+         --@ thread a
+         BEGIN; LOCK TABLE t IN EXCLUSIVE MODE;
+         --@ thread b
+         BEGIN; DELETE FROM c; SELECT id FROM t FOR UPDATE;
+         --@ thread c
+         BEGIN; LOCK TABLE t IN ROW EXCLUSIVE MODE; LOCK TABLE c IN ACCESS EXCLUSIVE MODE;",
+    ),
+    (
+        "a lock gives a transaction a number, which serializable ones compare",
+        "CREATE TABLE t (id int PRIMARY KEY); INSERT INTO t VALUES (1), (2), (3);
+         --@ thread a
+         SELECT id FROM t WHERE id = 2 FOR SHARE;
+         --@ thread b isolation serializable
+         BEGIN; SELECT id FROM t WHERE id = 3 FOR UPDATE; ROLLBACK;
+         --@ thread c isolation serializable
+         BEGIN; SELECT id FROM t WHERE id > 2 ORDER BY id FOR SHARE; COMMIT;",
+    ),
+    (
+        "a query begins, with its snapshot, when it calls a function that is not volatile",
+        "CREATE TABLE t (id int PRIMARY KEY, a int); INSERT INTO t VALUES (1, 10), (2, 20);
+         CREATE FUNCTION total() RETURNS bigint LANGUAGE sql STABLE AS $$ SELECT sum(a) FROM t $$;
+         --@ thread a
+         SELECT a FROM t WHERE id = 1; SELECT total();
+         --@ thread b
+         UPDATE t SET a = a + 4 WHERE id = 2;",
+    ),
+];
+
+#[test]
+fn what_was_overlooked_is_seen() {
+    for (story, text) in STORIES {
+        let text = text.replace("; ", ";\n");
+        commute_in(&text, |_| {}).unwrap_or_else(|why| panic!("{story}: {why}\n{text}"));
+    }
+}
+
 #[test]
 fn forgotten_probes_are_noticed() {
     noticed(|event| event.steps.iter_mut().for_each(|step| step.footprint.probes.clear()));
@@ -58,7 +109,11 @@ fn noticed(spoil: Spoil) {
 
 /// Whether independent steps of a program commute wherever they can be taken.
 fn commutes(program: &Program, spoil: Spoil) -> Result<(), String> {
-    let scenario = scenario(&program.to_string());
+    commute_in(&program.to_string(), spoil)
+}
+
+fn commute_in(text: &str, spoil: Spoil) -> Result<(), String> {
+    let scenario = scenario(text);
     let system = system(&scenario);
     let mut open = vec![system.initial()];
     let mut seen: BTreeSet<u128> = open.iter().filter_map(|state| system.digest(state)).collect();
