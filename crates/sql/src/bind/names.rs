@@ -17,6 +17,8 @@ fn strong(expr: &Expr) -> Option<Arc<str>> {
         ExprKind::WholeRow(alias) => Some(alias.name.clone()),
         ExprKind::Field(_, field) => Some(field.name.clone()),
         ExprKind::Call(call) => Some(call.name.name.name.clone()),
+        // The only operator that PostgreSQL reads as a call.
+        ExprKind::Binary(operator, ..) if &**operator == "overlaps" => Some(operator.clone()),
         ExprKind::Exists(_) => Some("exists".into()),
         ExprKind::Row(_) => Some("row".into()),
         ExprKind::Array(_) | ExprKind::ArrayQuery(_) => Some("array".into()),
