@@ -2,6 +2,8 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use rustc_hash::FxHashSet;
+
 use super::wakeup::{Branch, Tree};
 use crate::System;
 
@@ -21,6 +23,8 @@ pub(super) struct Open<S: System> {
     pub(super) taken: Vec<Asleep<S>>,
     /// What is still to try.
     pub(super) todo: Tree<S>,
+    /// Digests of the sequences that were to be planted here, whether or not there was a need.
+    pub(super) considered: FxHashSet<u128>,
 }
 
 /// A step that was explored, and what it did. That stays true until something happens that depends on it.
@@ -51,7 +55,12 @@ impl<S: System> Open<S> {
 
 impl<S: System> Node<S> {
     pub(super) fn new(state: S::State, enabled: Vec<S::Step>, sleep: Vec<Asleep<S>>, todo: Tree<S>) -> Self {
-        Node { state, enabled, sleep, open: Mutex::new(Open { taken: Vec::new(), todo }) }
+        Node {
+            state,
+            enabled,
+            sleep,
+            open: Mutex::new(Open { taken: Vec::new(), todo, considered: FxHashSet::default() }),
+        }
     }
 
     /// What changes. A worker that panicked while it looked has left it whole: every change is one push or one take.

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use isolde_digest::digest_of;
+
 use super::node::Asleep;
 use super::wakeup::{Branch, Planned, Tree, is_first};
 use super::{Dpor, Reduction};
@@ -39,7 +41,8 @@ impl<S: System> Dpor<'_, S> {
         let node = self.nodes[first].clone();
         let thread = self.threads.of(self.system, &step);
         let mut sequence: Vec<Planned<S>> = apart.iter().map(|&m| self.planned(m)).collect();
-        let mut open = node.open();
+        let mut guard = node.open();
+        let open = &mut *guard;
         let mut asleep = node.sleep.iter().chain(&open.taken);
         // Cheap, and mostly enough: a step that sleeps can come first, whatever the last event is.
         if asleep.clone().any(|q| q.starts(self.system, &sequence) == Some(true)) || {
@@ -47,8 +50,9 @@ impl<S: System> Dpor<'_, S> {
         } {
             return;
         }
-        // An earlier run with this beginning may have planted it.
-        if open.todo.has(sequence.iter().map(|planned| &planned.step).chain([&step])) {
+        // An earlier run with this beginning may have come to the same; then it was planted, or need not be.
+        let steps: Vec<&S::Step> = sequence.iter().map(|planned| &planned.step).chain([&step]).collect();
+        if !open.considered.insert(digest_of(&steps)) {
             return;
         }
         let Some(event) = self.execute_apart(&node.state, &mut sequence, &step) else { return };

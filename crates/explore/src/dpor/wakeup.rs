@@ -66,19 +66,6 @@ impl<S: System> Tree<S> {
         self.branches.push(branch);
     }
 
-    /// Whether a sequence of just these steps is planted.
-    pub(super) fn has<'s>(&self, steps: impl IntoIterator<Item = &'s S::Step>) -> bool
-    where
-        S::Step: 's,
-    {
-        let mut tree = self;
-        for step in steps {
-            let Some(branch) = tree.branches.iter().find(|branch| branch.step == *step) else { return false };
-            tree = &branch.below;
-        }
-        true
-    }
-
     /// Plants a sequence, unless what is there leads to all that it leads to. Says whether it did.
     pub(super) fn plant(&mut self, system: &S, mut sequence: Vec<Planned<S>>) -> bool {
         let mut tree = self;
