@@ -71,8 +71,10 @@ const PLACES: [&str; 4] = ["California", "Texas", "Norway", "Punjab"];
 
 /// PetClinic as Table IV has it: so many queries, so many of them dependent, each a thread of its own.
 pub fn petclinic() -> Vec<Program> {
-    /// Dependent, independent, then EPOR's and DPF's states and milliseconds.
-    const ROWS: [(usize, usize, (u64, u64), (u64, u64)); 11] = [
+    /// States and milliseconds.
+    type Published = (u64, u64);
+    /// Dependent, independent, then EPOR's and DPF's figures.
+    const ROWS: [(usize, usize, Published, Published); 11] = [
         (0, 2, (10, 1200), (10, 1000)),
         (2, 0, (12, 1200), (12, 1000)),
         (2, 1, (12, 1400), (14, 1000)),
