@@ -9,7 +9,7 @@ use std::time::Duration;
 use isolde_benches::configuration::{Configuration, Way, ours};
 use isolde_benches::dpf::kernels::{KERNELS, Shape};
 use isolde_benches::dpf::{Program, programs};
-use isolde_benches::measure::{Measured, quick};
+use isolde_benches::measure::{Measured, quick, time_max};
 use isolde_benches::table::{Table, number, ratio};
 use isolde_explore::Restore;
 use isolde_scenario::Scenario;
@@ -37,7 +37,7 @@ const WAYS: [(Hashing, Restore); 4] = [
 
 fn main() {
     let quick = quick();
-    let time_max = if quick { Duration::from_millis(500) } else { Duration::from_secs(20) };
+    let time_max = time_max(Duration::from_secs(20));
     let programs: Vec<(Program, Scenario)> = programs(quick)
         .into_iter()
         .map(|program| {
@@ -51,8 +51,11 @@ fn main() {
     sweep(if quick { 2..=3 } else { 2..=9 }, time_max);
 }
 
-/// How many of the ends of runs a search has found: all, or so many of them.
+/// How many of the ends of runs a search has found: all, or so many of them; unknown if one of the two did not come to its end.
 fn found(measured: &Measured, all: &Measured) -> String {
+    if !measured.summary.is_complete() || !all.summary.is_complete() {
+        return "?".into();
+    }
     let (found, of) = (measured.ends.intersection(&all.ends).count(), all.ends.len());
     if found == of { "all".into() } else { format!("{found} of {of}") }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use isolde_benches::configuration::{Configuration, Way, ours};
 use isolde_benches::epor::{Program, employees, petclinic};
-use isolde_benches::measure::{Measured, quick};
+use isolde_benches::measure::{Measured, time_max};
 use isolde_benches::table::{Table, number, ratio};
 use isolde_scenario::dependence::Dependence;
 
@@ -17,7 +17,7 @@ use isolde_scenario::dependence::Dependence;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() {
-    let time_max = if quick() { Duration::from_millis(500) } else { Duration::from_secs(20) };
+    let time_max = time_max(Duration::from_secs(20));
     table("The employee system", &employees(), time_max);
     table("PetClinic", &petclinic(), time_max);
 }

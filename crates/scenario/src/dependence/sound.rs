@@ -21,8 +21,8 @@
 //! # Rows that change while they are written
 //!
 //! Two fleeting updates of different columns of one row are independent, and yet each one's picture of the row depends on
-//! which came first. So a picture may be trusted only in the columns that the event *depends on*: those it set, and those it
-//! read. `UPDATE t SET a = 1 WHERE id = 7` is certain to be about the row 7, but whether it makes `a = 1 AND b = 5` true is
+//! which came first. So a picture may be trusted only in the columns that the event *depends on*: those it set, those it
+//! read, and those that [nobody ever changes](super::constant). `UPDATE t SET a = 1 WHERE id = 7` is certain to be about the row 7, but whether it makes `a = 1 AND b = 5` true is
 //! for whoever sets `b` to say; so it is taken to be possible ([`Read::may_hit`]).
 //!
 //! # Sums
