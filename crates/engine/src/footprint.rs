@@ -218,6 +218,11 @@ impl ColumnSet {
         ColumnSet(self.0 | other.0)
     }
 
+    /// All the other columns.
+    pub fn complement(self) -> ColumnSet {
+        ColumnSet(!self.0)
+    }
+
     /// Whether they share a column.
     pub fn meets(self, other: ColumnSet) -> bool {
         self.0 & other.0 != 0

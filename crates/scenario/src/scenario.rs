@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use isolde_engine::footprint::ColumnSet;
 use isolde_engine::{Activity, Database, Prepared, Reply, SessionId, StatementResult};
 use isolde_sql::ast::{self, StatementKind as Ast};
 use isolde_sql::catalog::{ReturnsDef, TableId};
@@ -10,6 +11,7 @@ use isolde_sql::typed::{self, StatementKind};
 use isolde_sql::{Diagnostic, Span, SqlError, SqlState, Type, Value, bind, parse};
 
 use crate::ScenarioError;
+use crate::dependence::constant;
 use crate::file::{self, ClientStatement, FileOptions, Loader, QuerySection, ScenarioFile, Sources, ThreadSection};
 
 /// A scenario ready to run.
@@ -24,6 +26,8 @@ pub struct Scenario {
     pub(crate) options: FileOptions,
     /// ROLLBACK, for a client that gives up.
     pub(crate) rollback: Arc<Prepared>,
+    /// The columns of each table whose value no row ever changes.
+    pub(crate) constant: Arc<[ColumnSet]>,
 }
 
 /// A thread: one session, and what its client sends.
@@ -92,12 +96,14 @@ impl Scenario {
                 let expected = expected.iter().chain(&section.expected).copied().collect();
                 bind_thread(&mut database, section, expected, &options, variables.clone(), &sources, defines)
             });
-            let threads = threads.collect::<Result<_, _>>()?;
+            let threads: Vec<Thread> = threads.collect::<Result<_, _>>()?;
             let invariants = invariants.iter().map(|q| bind_check(&database, q, &sources)).collect::<Result<_, _>>()?;
             let finals = finals.iter().map(|q| bind_check(&database, q, &sources)).collect::<Result<_, _>>()?;
             let rollback = rollback(&database)?;
             let sources = sources.clone();
-            Ok(Scenario { sources, database, threads, invariants, finals, options, rollback })
+            let statements = threads.iter().flat_map(|t: &Thread| &t.statements).map(|s| &*s.prepared.statement);
+            let constant = constant::columns(database.catalog(), statements).into();
+            Ok(Scenario { sources, database, threads, invariants, finals, options, rollback, constant })
         })();
         built.map_err(|diagnostic| sources.error(diagnostic))
     }

@@ -77,6 +77,8 @@ pub struct Event {
     pub cycle: Vec<usize>,
     /// Invariants whose answer it may have changed, by position in the file.
     pub watched: ColumnSet,
+    /// The columns of each table whose value no row ever changes.
+    pub(crate) constant: Arc<[ColumnSet]>,
     touch: OnceLock<Touch>,
 }
 
@@ -201,7 +203,8 @@ impl System for ScenarioSystem<'_> {
         let resumed = !victim && matches!(state.database.activity(session), Activity::Resumable(_));
         let cycle = if victim { self.waiting(state) } else { Vec::new() };
         let (steps, reactions, watched) = (Vec::new(), Vec::new(), ColumnSet::NONE);
-        let mut event = Event { thread, victim, resumed, steps, reactions, cycle, watched, touch: OnceLock::new() };
+        let (constant, touch) = (self.scenario.constant.clone(), OnceLock::new());
+        let mut event = Event { thread, victim, resumed, steps, reactions, cycle, watched, constant, touch };
         loop {
             let mut work = self.work(state, thread);
             if victim {

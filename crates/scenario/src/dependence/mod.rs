@@ -4,6 +4,7 @@
 //! them does nor the state after both. What a step depends on and what it changes is in its footprints; a level looks at
 //! them more or less closely.
 
+pub(crate) mod constant;
 mod dpf;
 mod epor;
 mod operation;

@@ -10,7 +10,7 @@
 //! of them. We do not need to run anything again to know: a footprint has the predicate, so that it can be asked about
 //! the rows that the other operation has written, as they were before and as they are after.
 
-use isolde_engine::footprint::{ColumnSet, Probe, Read, Write};
+use isolde_engine::footprint::{ColumnSet, Probe, ProbeKind, Read, Write};
 use isolde_engine::{Outcome, PendingKind, Step};
 use isolde_sql::catalog::TableId;
 use isolde_sql::typed::{Expr, ExprKind, Query, QueryBody, RelSource, Select, Statement, StatementKind};
@@ -120,7 +120,7 @@ impl<'e> Operation<'e> {
     /// The unique keys of its table that it gives to rows.
     fn keys(&self) -> impl Iterator<Item = &'e Probe> {
         let table = self.table;
-        self.step.footprint.probes.iter().filter(move |p| p.table == table)
+        self.step.footprint.probes.iter().filter(move |p| p.table == table && p.kind == ProbeKind::Entry)
     }
 
     /// `σ`: whether a row satisfies its predicate.

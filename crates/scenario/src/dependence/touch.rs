@@ -75,9 +75,13 @@ pub(super) struct RowTouch {
     inserted: bool,
     /// Columns that it gave a value.
     set: ColumnSet,
+<<<<<<< HEAD
     /// Columns that it only added something small to.
     pub(super) added: ColumnSet,
     /// Columns whose value no other event can change without being dependent on this one.
+=======
+    /// Columns whose value no other event can change at all, or not without being dependent on this one.
+>>>>>>> 0d04699 (Columns that no statement ever updates tell rows apart: an update of a row concerns fewer queries; our searches never explore more than a paper's that is sound)
     pub(super) stable: ColumnSet,
 }
 
@@ -227,7 +231,8 @@ impl Touch {
 
     fn settle(&mut self, event: &Event, mut rows: BTreeMap<RowRef, RowTouch>) {
         for ((table, _), row) in &mut rows {
-            row.stable = if self.fleeting && !row.looked { row.set } else { ColumnSet::ALL };
+            let constant = event.constant.get(bit(*table)).copied().unwrap_or(ColumnSet::NONE);
+            row.stable = if self.fleeting && !row.looked { row.set.union(constant) } else { ColumnSet::ALL };
             self.touched.insert(bit(*table));
             if row.is_noticed() {
                 self.changed.insert(bit(*table));
