@@ -120,7 +120,7 @@ impl<'e> Operation<'e> {
     /// The unique keys of its table that it gives to rows.
     fn keys(&self) -> impl Iterator<Item = &'e Probe> {
         let table = self.table;
-        self.step.footprint.probes.iter().filter(move |p| p.table == table && p.kind == ProbeKind::Entry)
+        self.step.footprint.probes.iter().filter(move |p| p.table == table && p.kind != ProbeKind::Reference)
     }
 
     /// `σ`: whether a row satisfies its predicate.
