@@ -73,7 +73,7 @@ fn explored(measured: &Measured, way: Way) -> u64 {
 
 /// Whether what a relation takes to commute does so, in every state of a program.
 fn is_sound(scenario: &Scenario, dependence: Dependence) -> bool {
-    let system = ScenarioSystem { rows_apart: false, ..ScenarioSystem::new(scenario, scenario.options()) };
+    let system = ScenarioSystem::new(scenario, scenario.options());
     let mut sound = true;
     let search = Search { strategy: Strategy::Depth, matching: Matching::Digest, ..Search::default() };
     search.run(
