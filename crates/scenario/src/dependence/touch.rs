@@ -75,13 +75,9 @@ pub(super) struct RowTouch {
     inserted: bool,
     /// Columns that it gave a value.
     set: ColumnSet,
-<<<<<<< HEAD
     /// Columns that it only added something small to.
     pub(super) added: ColumnSet,
-    /// Columns whose value no other event can change without being dependent on this one.
-=======
     /// Columns whose value no other event can change at all, or not without being dependent on this one.
->>>>>>> 0d04699 (Columns that no statement ever updates tell rows apart: an update of a row concerns fewer queries; our searches never explore more than a paper's that is sound)
     pub(super) stable: ColumnSet,
 }
 
