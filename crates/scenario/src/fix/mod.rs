@@ -117,7 +117,7 @@ pub struct Tried {
     minor: bool,
 }
 
-/// Tries to fix what a report of [`check`](crate::check) found; those that hold come first, the best of them first.
+/// Tries to fix what a report of [`check`] found; those that hold come first, the best of them first.
 pub fn try_fixes(scenario: &Scenario, report: &Report, options: &Options, progress: OnProgress<'_>) -> Vec<Tried> {
     let Some(counterexample) = &report.counterexample else { return Vec::new() };
     let original = Program::of(scenario.sources());
