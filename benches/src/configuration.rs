@@ -87,8 +87,7 @@ impl Configuration {
     }
 }
 
-/// Our relation: the finest that is sound.
+/// Our relation: the one that `isolde explore` uses unless told otherwise.
 pub fn ours() -> Dependence {
-    let sound = Dependence::ALL.into_iter().rev().find(|d| d.unsound().is_none());
-    sound.unwrap_or_default()
+    Dependence::default()
 }
