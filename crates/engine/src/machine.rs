@@ -784,9 +784,9 @@ pub(crate) fn is_step(session: &Session, prepared: &Prepared) -> bool {
     let transaction = session.transaction.as_ref();
     match &prepared.statement.kind {
         StatementKind::Transaction(Control::Commit { .. } | Control::Rollback { .. } | Control::RollbackTo(_)) => {
-            transaction.is_some_and(|t| !t.failed && !t.is_quiet())
+            transaction.is_some_and(|t| !t.is_quiet())
         }
-        StatementKind::Transaction(Control::Prepare(_)) => transaction.is_some_and(|t| !t.failed),
+        StatementKind::Transaction(Control::Prepare(_)) => transaction.is_some_and(|t| !t.failed || !t.is_quiet()),
         StatementKind::Transaction(Control::CommitPrepared(_) | Control::RollbackPrepared(_)) => true,
         StatementKind::Cursor(CursorCommand::Fetch { cursor, .. }) => {
             session.cursors.iter().any(|open| open.name == *cursor && open.rest.is_some())

@@ -72,6 +72,12 @@ const STORIES: &[(&str, &str)] = &[
          --@ thread b
          UPDATE t SET a = a + 4 WHERE id = 2;",
     ),
+    (
+        "a transaction that has failed behind a savepoint keeps its older locks until it is rolled back",
+        "CREATE TABLE t (id int PRIMARY KEY, a int); INSERT INTO t VALUES (1, 10), (3, 30);\n\
+         --@ thread one\nUPDATE t SET a = a + 3 WHERE id <= 1;\n\
+         --@ thread two\nBEGIN; UPDATE t SET a = 2 WHERE id = 1; SAVEPOINT s; INSERT INTO t VALUES (3, 5);",
+    ),
 ];
 
 #[test]
