@@ -26,7 +26,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::wire::Connection;
+use isolde_wire::{Connection, Place, Settings};
 
 /// A running PostgreSQL server, gone when it is dropped or when the process ends.
 #[derive(Debug)]
@@ -82,7 +82,25 @@ impl Cluster {
 
     /// Opens a session as superuser. `options` are server settings, `-c name=value`, that even `DISCARD ALL` keeps.
     pub fn connect(&self, database: &str, options: &str) -> io::Result<Connection> {
-        Connection::open(&self.directory.join(".s.PGSQL.5432"), database, options)
+        Connection::open(&self.settings(database).with_options(options))
+    }
+
+    /// How to reach a database as superuser.
+    pub fn settings(&self, database: &str) -> Settings {
+        Settings {
+            place: Place::Unix(self.directory.clone(), 5432),
+            user: "postgres".into(),
+            password: None,
+            database: database.into(),
+            options: String::new(),
+            application_name: "isolde".into(),
+            connect_timeout: Duration::from_secs(10),
+        }
+    }
+
+    /// The same as a URL.
+    pub fn url(&self, database: &str) -> String {
+        self.settings(database).to_string()
     }
 
     fn wait_until_ready(&self) -> io::Result<()> {

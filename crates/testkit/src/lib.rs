@@ -10,7 +10,6 @@
 //! ```
 //!
 //! - [`cluster`]: a PostgreSQL server in a temporary directory, which cannot outlive the test.
-//! - [`wire`]: the little of PostgreSQL's protocol that is needed to see what a session sees, while it waits.
 //! - [`program`]: programs, observations, and the script format that holds both.
 //! - [`mirror`]: how a database is driven through a program; [`mirror::Driver`] is all that a database has to offer.
 //! - [`server`]: the driver for a real PostgreSQL; [`engine`]: the one for the embedded engine.
@@ -36,7 +35,6 @@ pub mod mirror;
 pub mod program;
 pub mod server;
 pub mod shrink;
-pub mod wire;
 
 pub use cluster::Cluster;
 pub use engine::Engine;

@@ -88,6 +88,16 @@ pub enum Response {
     },
 }
 
+impl From<isolde_wire::Response> for Response {
+    fn from(response: isolde_wire::Response) -> Response {
+        match response {
+            isolde_wire::Response::Rows { tag, columns, rows } => Response::Rows { tag, columns, rows },
+            isolde_wire::Response::Done { tag } => Response::Done { tag },
+            isolde_wire::Response::Error(error) => Response::Error { sqlstate: error.sqlstate, message: error.message },
+        }
+    }
+}
+
 impl Program {
     /// Reads a script, ignoring what was observed. The error names the line.
     pub fn parse(script: &str) -> Result<Program, String> {

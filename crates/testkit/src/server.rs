@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 use crate::cluster::Cluster;
 use crate::mirror::{Driver, SetupFailure, setup_one_by_one};
 use crate::program::Response;
-use crate::wire::{Answer, Connection, Message};
+use isolde_wire::{Answer, Connection, Message, TransactionStatus};
 
 /// A database of a [`Cluster`], emptied before each program.
 #[derive(Debug)]
@@ -94,8 +94,10 @@ impl Server {
             self.finish_prepared()?;
         }
         loop {
-            let open =
-                self.sessions.iter().position(|session| session.is_idle() && session.connection.in_transaction());
+            let open = self
+                .sessions
+                .iter()
+                .position(|session| session.is_idle() && session.connection.status() != TransactionStatus::Idle);
             if let Some(session) = open {
                 self.sessions[session].submit("ROLLBACK")?;
                 self.come_to_rest()?;
@@ -130,9 +132,7 @@ impl Server {
     fn names(&mut self, query: &str) -> io::Result<Vec<String>> {
         let mut names = Vec::new();
         for response in self.control.query(query)? {
-            if let Response::Rows { rows, .. } = response {
-                names.extend(rows.into_iter().filter_map(|row| row.into_iter().next().flatten()));
-            }
+            names.extend(response.rows().iter().filter_map(|row| row.first().cloned().flatten()));
         }
         Ok(names)
     }
@@ -203,7 +203,7 @@ impl Server {
         }
         let blocked = "SELECT bool_and(cardinality(pg_blocking_pids(pid)) > 0) FROM unnest(ARRAY[";
         let responses = self.control.query(&format!("{blocked}{}]) AS pid", busy.join(", ")))?;
-        Ok(matches!(responses.as_slice(), [Response::Rows { rows, .. }] if rows == &[[Some("t".to_string())]]))
+        Ok(matches!(responses.as_slice(), [response] if response.rows() == [[Some("t".to_string())]]))
     }
 }
 
@@ -218,13 +218,14 @@ impl Driver for Server {
         self.finish_all()
             .and_then(|()| self.clean_up())
             .and_then(|clean| self.control.execute(&clean))
-            .and_then(|()| self.open_sessions(sessions))
+            .and_then(|_| self.open_sessions(sessions))
             .unwrap_or_else(|error| panic!("the test database cannot be reset: {error}"));
     }
 
     fn setup(&mut self, statement: &str) -> Vec<Response> {
         self.remember(statement);
-        self.control.query(statement).unwrap_or_else(|error| panic!("lost the server: {error}"))
+        let responses = self.control.query(statement).unwrap_or_else(|error| panic!("lost the server: {error}"));
+        responses.into_iter().map(Response::from).collect()
     }
 
     /// All in one query string, which is one transaction and one round trip. What cannot be done so is done one by one.
@@ -235,7 +236,11 @@ impl Driver for Server {
             self.control.query(&format!("{clean};\n{}", statements.join(";\n")))
         });
         let all = all.unwrap_or_else(|error| panic!("the test database cannot be reset: {error}"));
-        if all.iter().any(Response::is_error) { setup_one_by_one(self, sessions, statements) } else { Ok(()) }
+        if all.iter().any(isolde_wire::Response::is_error) {
+            setup_one_by_one(self, sessions, statements)
+        } else {
+            Ok(())
+        }
     }
 
     fn submit(&mut self, session: usize, statement: &str) {
@@ -282,7 +287,7 @@ impl Session {
                 *waits = says_it_waits(&report.message).unwrap_or(*waits);
             }
             if let Some(responses) = answer.push(message) {
-                answers.push((index, responses));
+                answers.push((index, responses.into_iter().map(Response::from).collect()));
                 self.state = State::Idle;
             }
         }

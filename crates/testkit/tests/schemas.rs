@@ -13,8 +13,8 @@ use isolde_engine::{Activity, Database, SessionId};
 use isolde_scenario::file::{Include, Included};
 use isolde_scenario::{Options, Scenario, check};
 use isolde_sql::{SqlError, parse};
-use isolde_testkit::wire::Connection;
 use isolde_testkit::{Cluster, Response};
+use isolde_wire::Connection;
 
 /// Every schema, with what its scenario comes to and statements that must do the same in both databases.
 const SCHEMAS: &[(&str, &str, &[&str])] = &[
@@ -162,7 +162,7 @@ fn tables_on(server: &mut Connection) -> Vec<String> {
                  WHERE c.relkind = 'r' AND n.nspname NOT IN ('pg_catalog', 'information_schema') \
                  GROUP BY n.nspname, c.relname";
     let mut tables: Vec<String> = match &server.query(query).unwrap()[..] {
-        [Response::Rows { rows, .. }] => rows.iter().map(|row| row[0].clone().unwrap()).collect(),
+        [isolde_wire::Response::Rows { rows, .. }] => rows.iter().map(|row| row[0].clone().unwrap()).collect(),
         other => panic!("{other:?}"),
     };
     tables.sort();
@@ -189,7 +189,7 @@ fn same_rows(name: &str, database: &Database, server: &mut Connection) {
 
 /// What a server answers: rows as text, then the tag; or the error.
 fn answer(server: &mut Connection, statement: &str) -> Vec<String> {
-    match server.query(statement).unwrap().pop() {
+    match server.query(statement).unwrap().pop().map(Response::from) {
         Some(Response::Rows { tag, rows, .. }) => {
             let show = |row: &Vec<Option<String>>| {
                 row.iter().map(|v| v.clone().unwrap_or_else(|| "NULL".into())).collect::<Vec<_>>().join("|")

@@ -1,0 +1,273 @@
+//! A session: sending, listening, waiting.
+
+use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+use bytes::BytesMut;
+use fallible_iterator::FallibleIterator;
+use postgres_protocol::authentication::md5_hash;
+use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
+use postgres_protocol::message::{backend, frontend};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use crate::answer::{Answer, Complaint, Message, Response};
+use crate::{Settings, Stream};
+
+/// One session. At most one query string is under way at a time.
+#[derive(Debug)]
+pub struct Connection {
+    stream: Stream,
+    settings: Settings,
+    received: BytesMut,
+    pid: i32,
+    secret: i32,
+    parameters: Vec<(String, String)>,
+    status: TransactionStatus,
+}
+
+/// What the server last said about the session's transaction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TransactionStatus {
+    /// There is none.
+    #[default]
+    Idle,
+    /// One is open.
+    Open,
+    /// One has failed and is not over.
+    Failed,
+}
+
+impl Connection {
+    /// Connects, and gives the password if it is asked for one.
+    pub fn open(settings: &Settings) -> io::Result<Connection> {
+        let mut connection = Connection {
+            stream: Stream::connect(settings)?,
+            settings: settings.clone(),
+            received: BytesMut::with_capacity(8 << 10),
+            pid: 0,
+            secret: 0,
+            parameters: Vec::new(),
+            status: TransactionStatus::Idle,
+        };
+        connection.start()?;
+        Ok(connection)
+    }
+
+    fn start(&mut self) -> io::Result<()> {
+        let Settings { user, database, options, application_name, .. } = &self.settings;
+        let mut hello = vec![("user", user), ("database", database), ("application_name", application_name)];
+        if !options.is_empty() {
+            hello.push(("options", options));
+        }
+        let utf8 = String::from("UTF8");
+        hello.push(("client_encoding", &utf8));
+        let mut out = BytesMut::new();
+        frontend::startup_message(hello.into_iter().map(|(name, value)| (name, value.as_str())), &mut out)?;
+        self.stream.write_all(&out)?;
+        let deadline = Instant::now() + self.settings.connect_timeout;
+        let mut scram = None;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let message = self.receive_raw(Some(left))?.ok_or_else(|| {
+                io::Error::new(
+                    io::ErrorKind::TimedOut,
+                    "something listens there but does not answer as PostgreSQL does",
+                )
+            })?;
+            match message {
+                backend::Message::BackendKeyData(body) => {
+                    (self.pid, self.secret) = (body.process_id(), body.secret_key())
+                }
+                backend::Message::ParameterStatus(body) => {
+                    self.parameters.push((body.name()?.to_string(), body.value()?.to_string()));
+                }
+                backend::Message::ErrorResponse(body) => {
+                    return Err(io::Error::other(Complaint::read(body.fields())?.message));
+                }
+                backend::Message::ReadyForQuery(_) => return Ok(()),
+                other => self.authenticate(&other, &mut scram)?,
+            }
+        }
+    }
+
+    fn authenticate(&mut self, message: &backend::Message, scram: &mut Option<ScramSha256>) -> io::Result<()> {
+        use backend::Message as Raw;
+        let mut out = BytesMut::new();
+        let password = || {
+            let missing = || io::Error::other("the server wants a password; put it into the URL or into PGPASSWORD");
+            self.settings.password.as_deref().ok_or_else(missing)
+        };
+        let confused = || io::Error::other("the server goes on with an authentication that was not begun");
+        match message {
+            Raw::AuthenticationCleartextPassword => frontend::password_message(password()?.as_bytes(), &mut out)?,
+            Raw::AuthenticationMd5Password(body) => {
+                let hash = md5_hash(self.settings.user.as_bytes(), password()?.as_bytes(), body.salt());
+                frontend::password_message(hash.as_bytes(), &mut out)?;
+            }
+            Raw::AuthenticationSasl(body) => {
+                if !body.mechanisms().any(|mechanism| Ok(mechanism == SCRAM_SHA_256))? {
+                    return Err(io::Error::other("the server offers no authentication that is known here"));
+                }
+                let begun = scram.insert(ScramSha256::new(password()?.as_bytes(), ChannelBinding::unsupported()));
+                frontend::sasl_initial_response(SCRAM_SHA_256, begun.message(), &mut out)?;
+            }
+            Raw::AuthenticationSaslContinue(body) => {
+                let begun = scram.as_mut().ok_or_else(confused)?;
+                begun.update(body.data())?;
+                frontend::sasl_response(begun.message(), &mut out)?;
+            }
+            Raw::AuthenticationSaslFinal(body) => scram.as_mut().ok_or_else(confused)?.finish(body.data())?,
+            Raw::AuthenticationGss | Raw::AuthenticationKerberosV5 | Raw::AuthenticationSspi => {
+                return Err(io::Error::other("the server wants GSSAPI or Kerberos, which is not spoken here"));
+            }
+            _ => {}
+        }
+        self.stream.write_all(&out)
+    }
+
+    /// The process id of the server process behind this session.
+    pub fn pid(&self) -> i32 {
+        self.pid
+    }
+
+    /// With what it was opened.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// What the server has said about itself: `server_version`, `TimeZone`.
+    pub fn parameter(&self, name: &str) -> Option<&str> {
+        self.parameters.iter().rfind(|(n, _)| n == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The state of the transaction when the last query string had been answered.
+    pub fn status(&self) -> TransactionStatus {
+        self.status
+    }
+
+    /// Sends a query string without waiting for an answer.
+    pub fn send(&mut self, sql: &str) -> io::Result<()> {
+        let mut out = BytesMut::with_capacity(sql.len() + 6);
+        frontend::query(sql, &mut out)?;
+        self.stream.write_all(&out)
+    }
+
+    /// The next message if it arrives within `patience`; for ever without.
+    pub fn receive(&mut self, patience: Option<Duration>) -> io::Result<Option<Message>> {
+        let Some(raw) = self.receive_raw(patience)? else { return Ok(None) };
+        match &raw {
+            backend::Message::ReadyForQuery(body) => {
+                self.status = match body.status() {
+                    b'T' => TransactionStatus::Open,
+                    b'E' => TransactionStatus::Failed,
+                    _ => TransactionStatus::Idle,
+                }
+            }
+            backend::Message::ParameterStatus(body) => {
+                self.parameters.push((body.name()?.to_string(), body.value()?.to_string()));
+            }
+            backend::Message::CopyInResponse(_) => {
+                let mut out = BytesMut::new();
+                frontend::copy_fail("there is nothing to copy", &mut out)?;
+                self.stream.write_all(&out)?;
+            }
+            _ => {}
+        }
+        Message::read(&raw).map(Some)
+    }
+
+    /// Sends a query string and waits for all its responses.
+    pub fn query(&mut self, sql: &str) -> io::Result<Vec<Response>> {
+        self.send(sql)?;
+        let mut answer = Answer::default();
+        loop {
+            if let Some(responses) = self.receive(None)?.and_then(|message| answer.push(message)) {
+                return Ok(responses);
+            }
+        }
+    }
+
+    /// Like [`Connection::query`], for statements that must not fail.
+    pub fn execute(&mut self, sql: &str) -> io::Result<Vec<Response>> {
+        let responses = self.query(sql)?;
+        match responses.iter().find_map(|r| if let Response::Error(error) = r { Some(error) } else { None }) {
+            Some(error) => Err(io::Error::other(format!("{error}\nin: {sql}"))),
+            None => Ok(responses),
+        }
+    }
+
+    /// Asks the server to cancel what this session is doing, by a connection of its own.
+    pub fn cancel(&self) -> io::Result<()> {
+        let mut stream = Stream::connect(&self.settings)?;
+        let mut out = BytesMut::new();
+        frontend::cancel_request(self.pid, self.secret, &mut out);
+        stream.write_all(&out)?;
+        // The server closes when it has passed the request on.
+        stream.set_read_timeout(Some(self.settings.connect_timeout))?;
+        let _ = stream.read(&mut [0; 1])?;
+        Ok(())
+    }
+
+    fn receive_raw(&mut self, patience: Option<Duration>) -> io::Result<Option<backend::Message>> {
+        let deadline = patience.map(|patience| Instant::now() + patience);
+        loop {
+            if let Some(message) = backend::Message::parse(&mut self.received)? {
+                return Ok(Some(message));
+            }
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            if left.is_some() && !wait(&[&self.stream], left)? {
+                return Ok(None);
+            }
+            self.read_more()?;
+        }
+    }
+
+    /// Reads what there is, at least something.
+    fn read_more(&mut self) -> io::Result<()> {
+        let mut chunk = [0; 8 << 10];
+        match self.stream.read(&mut chunk) {
+            Ok(0) => Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the server closed the connection")),
+            Ok(count) => {
+                self.received.extend_from_slice(&chunk[..count]);
+                Ok(())
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether a message has arrived that was not taken apart yet. (Part of one counts.)
+    fn has_received(&self) -> bool {
+        !self.received.is_empty()
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        let mut out = BytesMut::new();
+        frontend::terminate(&mut out);
+        // Whoever is gone needs no good-bye.
+        let _ = self.stream.write_all(&out);
+    }
+}
+
+/// Waits until one of the sessions has something to say, at most this long. Has one?
+pub fn wait_for_any(connections: &[&Connection], patience: Duration) -> io::Result<bool> {
+    if connections.iter().any(|connection| connection.has_received()) {
+        return Ok(true);
+    }
+    let streams: Vec<&Stream> = connections.iter().map(|connection| &connection.stream).collect();
+    wait(&streams, Some(patience))
+}
+
+fn wait(streams: &[&Stream], patience: Option<Duration>) -> io::Result<bool> {
+    let mut polled: Vec<PollFd<'_>> =
+        streams.iter().map(|stream| PollFd::from_borrowed_fd(stream.as_fd(), PollFlags::IN)).collect();
+    let patience = patience.map(Timespec::try_from).transpose().map_err(io::Error::other)?;
+    match poll(&mut polled, patience.as_ref()) {
+        Ok(ready) => Ok(ready > 0),
+        Err(rustix::io::Errno::INTR) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}

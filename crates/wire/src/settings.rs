@@ -1,0 +1,208 @@
+//! Where a server is, and who we are there.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use percent_encoding::percent_decode_str;
+
+const PORT: u16 = 5432;
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Where the packages of the common systems put their sockets.
+const SOCKET_DIRECTORIES: &[&str] = &["/var/run/postgresql", "/tmp"];
+
+/// What it takes to connect. Its `Display` is a URL without the password.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// Where the server listens.
+    pub place: Place,
+    /// The role.
+    pub user: String,
+    /// Its password, if it has one. Never printed.
+    pub password: Option<String>,
+    /// The database.
+    pub database: String,
+    /// Settings of the session: `-c name=value`, as PGOPTIONS has them.
+    pub options: String,
+    /// What the session calls itself.
+    pub application_name: String,
+    /// How long to wait for the server to answer at all.
+    pub connect_timeout: Duration,
+}
+
+/// Where a server listens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// At a host and port.
+    Tcp(String, u16),
+    /// At a socket in this directory, which is named after the port.
+    Unix(PathBuf, u16),
+}
+
+impl Settings {
+    /// Reads `postgres://user:password@host:port/database?option=value`, filling in what is missing as `psql` does: from
+    /// the environment, asked by `variable`, then by default. The error is a sentence without the password.
+    pub fn parse(url: &str, variable: impl Fn(&str) -> Option<String>) -> Result<Settings, String> {
+        let rest = (url.strip_prefix("postgres://").or_else(|| url.strip_prefix("postgresql://")))
+            .ok_or("a server is named by a URL: postgres://USER@HOST:PORT/DATABASE")?;
+        let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
+        let (login, address) = authority.rsplit_once('@').unwrap_or(("", authority));
+        let (user, password) = login.split_once(':').map_or((login, None), |(u, p)| (u, Some(p)));
+        let (host, port) = match address.rsplit_once(':') {
+            Some((host, port)) if !port.contains(']') => (host, port),
+            _ => (address, ""),
+        };
+        let mut given = Given {
+            user: decoded(user)?,
+            password: password.map(decoded).transpose()?,
+            host: decoded(host.trim_start_matches('[').trim_end_matches(']'))?,
+            port: port.to_string(),
+            database: decoded(database)?,
+            ..Given::default()
+        };
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+            given.set(key, decoded(value)?)?;
+        }
+        given.settle(variable)
+    }
+
+    /// The same server and role, another database.
+    pub fn with_database(&self, database: &str) -> Settings {
+        Settings { database: database.to_string(), ..self.clone() }
+    }
+
+    /// The same, with these settings of the session.
+    pub fn with_options(&self, options: &str) -> Settings {
+        let options = [&*self.options, options].into_iter().filter(|o| !o.is_empty()).collect::<Vec<_>>().join(" ");
+        Settings { options, ..self.clone() }
+    }
+
+    /// The same, under another name.
+    pub fn with_application_name(&self, name: &str) -> Settings {
+        Settings { application_name: name.to_string(), ..self.clone() }
+    }
+}
+
+impl fmt::Display for Settings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let password = if self.password.is_some() { ":***" } else { "" };
+        let Settings { user, database, .. } = self;
+        match &self.place {
+            Place::Tcp(host, port) => write!(f, "postgres://{user}{password}@{host}:{port}/{database}"),
+            Place::Unix(directory, port) => {
+                write!(f, "postgres://{user}{password}@/{database}?host={}&port={port}", directory.display())
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Settings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Settings({self})")
+    }
+}
+
+/// What a URL says.
+#[derive(Default)]
+struct Given {
+    user: String,
+    password: Option<String>,
+    host: String,
+    port: String,
+    database: String,
+    options: String,
+    application_name: Option<String>,
+    connect_timeout: Option<Duration>,
+}
+
+impl Given {
+    fn set(&mut self, key: &str, value: String) -> Result<(), String> {
+        match key {
+            "user" => self.user = value,
+            "password" => self.password = Some(value),
+            "host" => self.host = value,
+            "port" => self.port = value,
+            "dbname" => self.database = value,
+            "options" => self.options = value,
+            "application_name" => self.application_name = Some(value),
+            "connect_timeout" => {
+                let seconds =
+                    value.parse().map_err(|_| format!("connect_timeout: {value:?} is no number of seconds"))?;
+                self.connect_timeout = Some(Duration::from_secs(seconds));
+            }
+            "sslmode" if ["disable", "allow", "prefer"].contains(&&*value) => {}
+            "sslmode" => {
+                return Err(format!("sslmode={value}: connections are not encrypted here; use sslmode=disable"));
+            }
+            // For client libraries that pool or cache.
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn settle(self, variable: impl Fn(&str) -> Option<String>) -> Result<Settings, String> {
+        let or = |given: String, name: &str| if given.is_empty() { variable(name) } else { Some(given) };
+        let port = match or(self.port, "PGPORT") {
+            None => PORT,
+            Some(port) => port.parse().map_err(|_| format!("{port:?} is no port"))?,
+        };
+        let host = or(self.host, "PGHOST").unwrap_or_else(|| default_host(port));
+        let place = match host.starts_with('/') {
+            true => Place::Unix(host.into(), port),
+            false => Place::Tcp(host, port),
+        };
+        let user = or(self.user, "PGUSER").or_else(|| variable("USER")).unwrap_or_else(|| "postgres".into());
+        Ok(Settings {
+            place,
+            password: self.password.or_else(|| variable("PGPASSWORD")),
+            database: or(self.database, "PGDATABASE").unwrap_or_else(|| user.clone()),
+            user,
+            options: self.options,
+            application_name: self.application_name.unwrap_or_else(|| "isolde".into()),
+            connect_timeout: self.connect_timeout.unwrap_or(CONNECT_TIMEOUT),
+        })
+    }
+}
+
+/// A socket if there is one, this machine otherwise.
+fn default_host(port: u16) -> String {
+    let there = |directory: &&&str| PathBuf::from(directory).join(format!(".s.PGSQL.{port}")).exists();
+    SOCKET_DIRECTORIES.iter().find(there).map_or_else(|| "localhost".into(), ToString::to_string)
+}
+
+fn decoded(text: &str) -> Result<String, String> {
+    let text =
+        percent_decode_str(text).decode_utf8().map_err(|_| "the URL is not UTF-8 where it is percent-encoded")?;
+    Ok(text.into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(url: &str) -> Result<Settings, String> {
+        Settings::parse(url, |name| (name == "USER").then(|| "ann".to_string()))
+    }
+
+    #[test]
+    fn urls_are_read_and_printed_without_the_password() {
+        let shown = |url: &str| parse(url).map(|s| s.to_string());
+        let full = shown("postgres://bob:s%40crt@db.example:6000/shop?sslmode=disable&pool=3");
+        assert_eq!(full.as_deref(), Ok("postgres://bob:***@db.example:6000/shop"));
+        let socket = shown("postgres:///shop?host=/run/pg&port=7");
+        assert_eq!(socket.as_deref(), Ok("postgres://ann@/shop?host=/run/pg&port=7"));
+        let encoded = shown("postgresql://%2Frun%2Fpg/shop");
+        assert_eq!(encoded.as_deref(), Ok("postgres://ann@/shop?host=/run/pg&port=5432"));
+        assert_eq!(shown("postgres://x@[::1]:5433").as_deref(), Ok("postgres://x@::1:5433/x"));
+        assert_eq!(parse("postgres://bob:s%40crt@h/shop").ok().and_then(|s| s.password).as_deref(), Some("s@crt"));
+    }
+
+    #[test]
+    fn what_cannot_be_done_is_said() {
+        assert!(parse("mysql://x").is_err_and(|e| e.contains("postgres://")));
+        assert!(parse("postgres://h/x?sslmode=require").is_err_and(|e| e.contains("not encrypted")));
+        assert!(parse("postgres://h:x/y").is_err_and(|e| e.contains("no port")));
+    }
+}
