@@ -315,14 +315,17 @@ impl Read {
         if stable == ColumnSet::ALL && ignored.is_empty() {
             return self.hit(write);
         }
+        write.changed().without(ignored).meets(self.columns) && self.may_concern(write, stable)
+    }
+
+    /// Whether a written row may be among those looked for, before or after, if only the columns in `stable` are certain.
+    pub fn may_concern(&self, write: &Write, stable: ColumnSet) -> bool {
         let excluded = |row: Option<&[Value]>| {
             let Some(row) = row else { return true };
             let differs = |(c, v): &(usize, Value)| stable.contains(*c) && row.get(*c) != Some(v);
             self.key.iter().any(differs) || (self.filter_covered(stable) && self.passes(row) == Membership::No)
         };
-        self.table == write.table
-            && write.changed().without(ignored).meets(self.columns)
-            && !(excluded(write.before.as_deref()) && excluded(write.after.as_deref()))
+        self.table == write.table && !(excluded(write.before.as_deref()) && excluded(write.after.as_deref()))
     }
 
     /// Whether a written row is among those looked for, before or after, whatever has changed of it.

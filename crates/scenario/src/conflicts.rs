@@ -18,7 +18,7 @@
 
 use std::collections::BTreeMap;
 
-use isolde_engine::footprint::{ColumnSet, Probe, Read, SnapshotTaken, Write};
+use isolde_engine::footprint::{ColumnSet, Probe, Read, Write};
 use isolde_engine::{Outcome, PendingKind, RowId, Step};
 use isolde_history::{Conflict, ConflictKind, History, Item, Op, OpId, OpKind, UnitId};
 use isolde_sql::Row;
@@ -26,23 +26,95 @@ use isolde_sql::catalog::{Table, TableId};
 
 use crate::client::Reaction;
 use crate::names;
+use crate::system::Event;
 use crate::trace::Run;
 
+/// What was seen of one step of a run, on whatever database it ran.
+#[derive(Clone, Debug)]
+pub struct Observed<'r> {
+    /// Whose step.
+    pub thread: usize,
+    /// What it does.
+    pub kind: OpKind,
+    /// Its text.
+    pub statement: &'r str,
+    /// The file it came from, if that is not the one that the run is about.
+    pub file: Option<String>,
+    /// Its line in that file.
+    pub line: Option<u32>,
+    /// It looks at a snapshot of its own, or takes the one that its transaction keeps.
+    pub snapshot: bool,
+    /// What it looked for.
+    pub reads: Vec<&'r Read>,
+    /// Keys it checked.
+    pub probes: &'r [Probe],
+    /// Rows it changed.
+    pub writes: &'r [Write],
+    /// Rows it made visible to all.
+    pub published: &'r [Write],
+    /// It is not through, but waits.
+    pub waits: bool,
+    /// It ended its transaction.
+    pub ended: bool,
+    /// Which rows a read has found was not observed: those it looked for, then.
+    pub unmatched: bool,
+    /// What the thread does after it: start its transaction again, which then did not happen.
+    pub again: bool,
+}
+
+/// Looks up a table.
+type TableOf<'r> = &'r dyn Fn(TableId) -> Option<&'r Table>;
+
 /// The history of a run; its units are the threads.
-pub(crate) fn history(run: &Run<'_>) -> History {
-    let mut observer = Observer::new(run);
-    let mut time = 0;
-    for event in &run.events {
-        for step in &event.steps {
-            observer.step(event.thread, step, time);
-            time += 1;
-        }
-        if event.reactions.iter().any(|r| matches!(r, Reaction::Retried { .. })) {
-            observer.forget(event.thread);
+pub fn history<'r>(
+    threads: impl IntoIterator<Item = &'r str>,
+    observed: impl IntoIterator<Item = Observed<'r>>,
+    table: TableOf<'r>,
+) -> History {
+    let mut observer = Observer::new(threads, table);
+    for (time, step) in observed.into_iter().enumerate() {
+        let (thread, again) = (step.thread, step.again);
+        observer.step(step, time);
+        if again {
+            observer.forget(thread);
         }
     }
     observer.conflicts();
     observer.history
+}
+
+/// The history of a run on the embedded engine.
+pub(crate) fn of_run(run: &Run<'_>) -> History {
+    let scenario = run.system.scenario;
+    let threads = scenario.threads.iter().map(|t| &*t.name);
+    let table = |id| names::table(scenario, run.end.database.catalog(), id);
+    history(threads, run.events.iter().flat_map(|event| observed(run, event)), &table)
+}
+
+fn observed<'r>(run: &'r Run<'_>, event: &'r Event) -> impl Iterator<Item = Observed<'r>> {
+    let retried = event.reactions.iter().any(|r| matches!(r, Reaction::Retried { .. }));
+    let last = event.steps.len().saturating_sub(1);
+    event.steps.iter().enumerate().map(move |(i, step)| {
+        let (file, line) = run.system.scenario.sources.place(step.pending.span);
+        let implicit = step.pending.kind == PendingKind::ImplicitCommit;
+        let footprint = &step.footprint;
+        Observed {
+            thread: event.thread,
+            kind: op_kind(step),
+            statement: &step.pending.text,
+            file: file.map(String::from).filter(|_| !implicit),
+            line: (!implicit).then_some(line),
+            snapshot: footprint.snapshot.is_some(),
+            reads: footprint.reads.iter().collect(),
+            probes: &footprint.probes,
+            writes: &footprint.writes,
+            published: &footprint.published,
+            waits: matches!(step.outcome, Outcome::Blocked(_)),
+            ended: footprint.ended.is_some(),
+            unmatched: false,
+            again: retried && i == last,
+        }
+    })
 }
 
 /// A read, with when it looked.
@@ -51,6 +123,8 @@ struct Seen<'r> {
     thread: usize,
     transaction: usize,
     read: &'r Read,
+    /// Which rows it found is not known.
+    unmatched: bool,
     /// When its snapshot was taken.
     snapshot: usize,
     /// When its statement was through.
@@ -85,7 +159,7 @@ struct Current {
 }
 
 struct Observer<'r> {
-    run: &'r Run<'r>,
+    table: TableOf<'r>,
     history: History,
     threads: Vec<Current>,
     transactions: usize,
@@ -95,53 +169,49 @@ struct Observer<'r> {
 }
 
 impl<'r> Observer<'r> {
-    fn new(run: &'r Run<'r>) -> Observer<'r> {
+    fn new(threads: impl IntoIterator<Item = &'r str>, table: TableOf<'r>) -> Observer<'r> {
         let mut history = History::default();
-        let threads = &run.system.scenario.threads;
-        threads.iter().for_each(|t| {
-            history.unit(&*t.name);
+        threads.into_iter().for_each(|name| {
+            history.unit(name);
         });
-        let current = (0..threads.len()).map(|i| Current { transaction: i, ..Current::default() });
+        let count = history.units.len();
+        let current = (0..count).map(|i| Current { transaction: i, ..Current::default() });
         Observer {
-            run,
+            table,
             history,
             threads: current.collect(),
-            transactions: threads.len(),
+            transactions: count,
             reads: Vec::new(),
             probes: Vec::new(),
             writes: Vec::new(),
         }
     }
 
-    fn step(&mut self, thread: usize, step: &'r Step, time: usize) {
-        let op = self.history.op(self.op(thread, step, time));
-        let footprint = &step.footprint;
+    fn step(&mut self, step: Observed<'r>, time: usize) {
+        let op = self.history.op(self.op(&step, time));
+        let Observed { thread, unmatched, .. } = step;
         let current = &mut self.threads[thread];
-        match footprint.snapshot {
-            Some(SnapshotTaken::Statement | SnapshotTaken::Transaction) => current.snapshot = time,
-            None => {}
+        if step.snapshot {
+            current.snapshot = time;
         }
         let first_read = self.reads.len();
         let Current { transaction, snapshot, .. } = *current;
-        let reads = footprint.reads.iter();
-        self.reads.extend(reads.map(|read| Seen { op, thread, transaction, read, snapshot, through: time }));
-        self.probes.extend(footprint.probes.iter().map(|probe| Probed { op, thread, probe, time }));
+        let reads = step.reads.into_iter();
+        self.reads.extend(reads.map(|read| Seen { op, thread, transaction, read, unmatched, snapshot, through: time }));
+        self.probes.extend(step.probes.iter().map(|probe| Probed { op, thread, probe, time }));
         if let Some(since) = current.waiting_since {
             let own = self.reads[since..].iter_mut().filter(|r| r.thread == thread);
             own.for_each(|r| r.through = time);
         }
-        current.waiting_since = match step.outcome {
-            Outcome::Blocked(_) => Some(current.waiting_since.unwrap_or(first_read)),
-            _ => None,
-        };
-        for write in &footprint.writes {
+        current.waiting_since = step.waits.then(|| current.waiting_since.unwrap_or(first_read));
+        for write in step.writes {
             current.writers.insert((write.table, write.row), op);
         }
-        for write in &footprint.published {
+        for write in step.published {
             let op = current.writers.get(&(write.table, write.row)).copied().unwrap_or(op);
             self.writes.push(Published { op, thread, write, time });
         }
-        if footprint.ended.is_some() {
+        if step.ended {
             self.transactions += 1;
             *current = Current { transaction: self.transactions, ..Current::default() };
         }
@@ -154,19 +224,17 @@ impl<'r> Observer<'r> {
         self.reads.retain(|r| r.thread != thread || Some(r.transaction) != last);
     }
 
-    fn op(&self, thread: usize, step: &Step, time: usize) -> Op {
-        let (file, line) = self.run.system.scenario.sources.place(step.pending.span);
-        let implicit = step.pending.kind == PendingKind::ImplicitCommit;
-        let reads = &step.footprint.reads;
+    fn op(&self, step: &Observed<'_>, time: usize) -> Op {
+        let searched = !step.reads.is_empty() && !step.unmatched;
         Op {
-            unit: UnitId(thread),
-            transaction: self.threads[thread].transaction,
+            unit: UnitId(step.thread),
+            transaction: self.threads[step.thread].transaction,
             step: time,
-            kind: op_kind(step),
-            statement: step.pending.text.to_string(),
-            file: file.map(String::from).filter(|_| !implicit),
-            line: (!implicit).then_some(line),
-            found_none: !reads.is_empty() && reads.iter().all(|read| read.matched.is_empty()),
+            kind: step.kind,
+            statement: step.statement.to_string(),
+            file: step.file.clone(),
+            line: step.line,
+            found_none: searched && step.reads.iter().all(|read| read.matched.is_empty()),
         }
     }
 
@@ -195,7 +263,10 @@ impl<'r> Observer<'r> {
         if !read.hit(write) {
             return None;
         }
-        let found = read.matched.iter().any(|(row, _)| *row == write.row);
+        let found = match seen.unmatched {
+            true => write.before.as_deref().is_some_and(|row| read.wants(row)),
+            false => read.matched.iter().any(|(row, _)| *row == write.row),
+        };
         let saw = published.time < seen.snapshot || (read.current && found && published.time < seen.through);
         let changed = write.before.is_some() && write.after.is_some();
         let item =
@@ -243,8 +314,7 @@ impl<'r> Observer<'r> {
     }
 
     fn item(&self, write: &Write, matters: impl Fn(usize) -> bool) -> Item {
-        let catalog = self.run.end.database.catalog();
-        let Some(table): Option<&Table> = names::table(self.run.system.scenario, catalog, write.table) else {
+        let Some(table) = (self.table)(write.table) else {
             return Item { table: String::new(), id: write.row.0, row: String::new(), columns: Vec::new() };
         };
         let values = write.before.as_ref().or(write.after.as_ref());
@@ -259,15 +329,22 @@ impl<'r> Observer<'r> {
 }
 
 fn op_kind(step: &Step) -> OpKind {
-    let word = step.pending.text.split_whitespace().next().unwrap_or("").to_ascii_uppercase();
-    match word.as_str() {
+    match kind_by_word(&step.pending.text) {
+        // An expression of a routine, evaluated by the server: IF EXISTS (SELECT ...).
+        OpKind::Other if !step.footprint.reads.is_empty() && step.footprint.writes.is_empty() => OpKind::Select,
+        kind => kind,
+    }
+}
+
+/// What a statement does, by its first word.
+pub fn kind_by_word(statement: &str) -> OpKind {
+    let word = statement.split_whitespace().next().unwrap_or("").to_ascii_uppercase();
+    match word.trim_end_matches(';') {
         "INSERT" => OpKind::Insert,
         "UPDATE" => OpKind::Update,
         "DELETE" => OpKind::Delete,
         "COMMIT" | "END" => OpKind::Commit,
         "SELECT" | "PERFORM" | "WITH" | "VALUES" => OpKind::Select,
-        // An expression of a routine, evaluated by the server: IF EXISTS (SELECT ...).
-        _ if !step.footprint.reads.is_empty() && step.footprint.writes.is_empty() => OpKind::Select,
         _ => OpKind::Other,
     }
 }

@@ -39,7 +39,7 @@
 mod check;
 mod checkpoint;
 mod client;
-mod conflicts;
+pub mod conflicts;
 pub mod dependence;
 mod error;
 pub mod file;
@@ -63,10 +63,15 @@ pub use checkpoint::Checkpoint;
 pub use client::{Client, Reaction, Status};
 pub use error::ScenarioError;
 pub use isolde_explore::{Limit, Progress, Restore};
+pub use names::listed;
 pub use oracle::SERIAL_THREADS_MAX;
 #[doc(hidden)]
 pub use outcome::{describe_end, describe_invariants};
+pub use property::Explained;
 pub use scenario::{Scenario, Thread};
-pub use search::{BUG_DEPTH, RUN_STEPS_MAX, RUNS, STATES_MAX, conflict, is_resumable};
+pub use search::{
+    BUG_DEPTH, RUN_STEPS_MAX, RUNS, STATES_MAX, conflict, is_resumable, kind, search, stats, verdict_without_finding,
+};
 pub use system::{Choice, Event, ScenarioSystem, State};
 pub use threads::ThreadSet;
+pub use trace::row_change;

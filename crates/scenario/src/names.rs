@@ -7,7 +7,7 @@ use isolde_sql::{Span, Value};
 use crate::scenario::Scenario;
 
 /// `alice`, `alice and bob`, `alice, bob and carol`.
-pub(crate) fn listed<S: AsRef<str>>(names: &[S]) -> String {
+pub fn listed<S: AsRef<str>>(names: &[S]) -> String {
     match names {
         [] => "nobody".into(),
         [one] => one.as_ref().into(),

@@ -21,7 +21,7 @@ pub const BUG_DEPTH: u64 = 3;
 pub const RUN_STEPS_MAX: usize = 5_000;
 
 /// The kind of search: what was asked for, or what goes with the other settings.
-pub(crate) fn kind(settings: &FileOptions) -> SearchKind {
+pub fn kind(settings: &FileOptions) -> SearchKind {
     let restores = settings.restore.is_some_and(|restore| restore != Restore::Snapshot);
     let needs_states = restores || settings.preemptions.is_some() || settings.hash.is_some();
     settings.search.unwrap_or(if needs_states { SearchKind::Stateful } else { SearchKind::default() })
@@ -71,7 +71,7 @@ pub fn conflict(settings: &FileOptions) -> Option<String> {
 }
 
 /// The search that the settings ask for.
-pub(crate) fn search(settings: &FileOptions) -> Search {
+pub fn search(settings: &FileOptions) -> Search {
     let restore = settings.restore.unwrap_or_default();
     let (seed, runs) = (settings.seed.unwrap_or(0), settings.runs.unwrap_or(RUNS));
     let matched = if settings.hash == Some(Hashing::Off) { Matching::Off } else { Matching::Digest };
@@ -110,7 +110,7 @@ pub(crate) fn warning(settings: &FileOptions) -> Option<String> {
 }
 
 /// What a search that found nothing says. `outcomes` is the number of different ends seen, where that was counted.
-pub(crate) fn verdict_without_finding(summary: &Summary, settings: &FileOptions, outcomes: Option<usize>) -> Verdict {
+pub fn verdict_without_finding(summary: &Summary, settings: &FileOptions, outcomes: Option<usize>) -> Verdict {
     Verdict::Inconclusive(match (summary.completeness, overlooking(settings)) {
         (Completeness::Complete, _) if summary.leaves == 0 => "no interleaving ends: some thread runs for ever".into(),
         (Completeness::Complete, None) => return Verdict::Holds,
@@ -167,7 +167,7 @@ fn remembers(settings: &FileOptions) -> bool {
 }
 
 /// The numbers of a search; with details if they were measured.
-pub(crate) fn stats(summary: &Summary, settings: &FileOptions, measured: bool) -> Stats {
+pub fn stats(summary: &Summary, settings: &FileOptions, measured: bool) -> Stats {
     let details = || Details {
         dependence: is_reduced(settings).then(|| settings.dependence.unwrap_or_default().name().into()),
         states_seen: summary.states_seen,

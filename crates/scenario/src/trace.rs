@@ -107,27 +107,7 @@ impl Run<'_> {
 
     /// A change of a row; `None` if its table has come and gone.
     fn change(&self, write: &Write) -> Option<RowChange> {
-        let table = self.table(write.table)?;
-        let value = |row: &Option<Row>, i: usize| row.as_ref().and_then(|row| names::optional(row.get(i)?));
-        let kind = match (&write.before, &write.after) {
-            (None, _) => ChangeKind::Insert,
-            (_, None) => ChangeKind::Delete,
-            _ => ChangeKind::Update,
-        };
-        let changed = write.changed();
-        let columns = table.columns.iter().enumerate().filter(|(i, _)| changed.contains(*i));
-        let columns = columns.map(|(i, column)| ColumnChange {
-            column: column.name.to_string(),
-            before: value(&write.before, i),
-            after: value(&write.after, i),
-        });
-        let values = write.before.as_ref().or(write.after.as_ref());
-        Some(RowChange {
-            table: table.name.to_string(),
-            key: values.map_or(String::new(), |values| names::key(table, values)),
-            kind,
-            columns: columns.collect(),
-        })
+        self.table(write.table).map(|table| row_change(table, write))
     }
 
     /// The tables that the run has changed, as committed at its end.
@@ -151,6 +131,30 @@ impl Run<'_> {
 
     fn table(&self, id: TableId) -> Option<&Table> {
         names::table(self.system.scenario, self.end.database.catalog(), id)
+    }
+}
+
+/// A change of a row of this table, for a report.
+pub fn row_change(table: &Table, write: &Write) -> RowChange {
+    let value = |row: &Option<Row>, i: usize| row.as_ref().and_then(|row| names::optional(row.get(i)?));
+    let kind = match (&write.before, &write.after) {
+        (None, _) => ChangeKind::Insert,
+        (_, None) => ChangeKind::Delete,
+        _ => ChangeKind::Update,
+    };
+    let changed = write.changed();
+    let columns = table.columns.iter().enumerate().filter(|(i, _)| changed.contains(*i));
+    let columns = columns.map(|(i, column)| ColumnChange {
+        column: column.name.to_string(),
+        before: value(&write.before, i),
+        after: value(&write.after, i),
+    });
+    let values = write.before.as_ref().or(write.after.as_ref());
+    RowChange {
+        table: table.name.to_string(),
+        key: values.map_or(String::new(), |values| names::key(table, values)),
+        kind,
+        columns: columns.collect(),
     }
 }
 

@@ -20,13 +20,25 @@
 //! `isolde-report`. What is compared (predicates looked for, rows written) is kept in those of the engine's footprints, over a
 //! catalog that was read from the server: so "does this write concern that read" is decided by the same code.
 
+mod check;
+mod dependence;
+mod oracle;
+mod property;
+mod simplify;
+mod system;
+mod trace;
+
 use std::sync::Arc;
 
 use isolde_engine::footprint::{Read, Write};
 use isolde_report::{Place, StepKind, StepResult};
 use isolde_sql::catalog::{Catalog, TableId};
+use isolde_wire::Response;
 
 use crate::Trouble;
+
+pub use check::{Check, Question, check, replay};
+pub use system::{Event, LiveSystem, Spot};
 
 /// Threads on a server, held at their next statement.
 pub trait Stage {
@@ -43,8 +55,8 @@ pub trait Stage {
     /// part is the thread's own.
     fn step(&mut self, thread: usize) -> Result<Vec<Part>, Trouble>;
 
-    /// The first value of each row that a query returns in the committed state, as the server prints it.
-    fn ask(&mut self, query: &str) -> Result<Vec<Option<String>>, Trouble>;
+    /// What a query says about the committed state.
+    fn ask(&mut self, query: &str) -> Result<Response, Trouble>;
 
     /// What the run that has just ended came to, in a form that equals another run's if nobody could tell them apart.
     fn outcome(&mut self) -> Result<Outcome, Trouble>;

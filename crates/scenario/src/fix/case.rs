@@ -108,7 +108,7 @@ impl<'a> Case<'a> {
 
     /// Positions of the steps whose reads the cycle of dependencies is made of.
     fn blamed(&self) -> BTreeSet<usize> {
-        let history = conflicts::history(self.run);
+        let history = conflicts::of_run(self.run);
         let Some(explanation) = isolde_history::explain(&history) else { return BTreeSet::new() };
         let missed = explanation.cycle.iter().filter(|edge| edge.conflict.kind == ConflictKind::ReadWrite);
         missed.filter_map(|edge| Some(history.ops.get(edge.conflict.from.0)?.step)).collect()

@@ -10,6 +10,7 @@ mod final_check;
 mod invariant;
 mod serial;
 
+use isolde_history::History;
 use isolde_report::Graph;
 use isolde_sql::Value;
 
@@ -87,24 +88,28 @@ pub(crate) type Doubt = String;
 
 /// Why something happened.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Explained {
+pub struct Explained {
     /// What the literature calls it.
-    pub(crate) anomaly: Option<String>,
+    pub anomaly: Option<String>,
     /// In words, one paragraph each.
-    pub(crate) paragraphs: Vec<String>,
+    pub paragraphs: Vec<String>,
     /// Who must come before whom, or waits for whom.
-    pub(crate) graph: Option<Graph>,
+    pub graph: Option<Graph>,
 }
 
 impl Explained {
     /// By the cycle of dependencies between the threads, if there is one.
     fn by_history(run: &Run<'_>) -> Explained {
-        let history = crate::conflicts::history(run);
-        match isolde_history::explain(&history) {
+        Explained::of_history(&crate::conflicts::of_run(run))
+    }
+
+    /// The same of a history that was observed elsewhere.
+    pub fn of_history(history: &History) -> Explained {
+        match isolde_history::explain(history) {
             Some(explanation) => Explained {
                 anomaly: Some(explanation.anomaly.name.to_string()),
                 paragraphs: vec![explanation.to_string()],
-                graph: Some(graph::of_history(&history, &explanation)),
+                graph: Some(graph::of_history(history, &explanation)),
             },
             None => Explained::default(),
         }
