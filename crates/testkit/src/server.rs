@@ -58,8 +58,9 @@ const SESSION_OPTIONS: &str = "-c deadlock_timeout=1ms -c log_lock_waits=on -c c
 /// Statements whose effects are not gone with the schema `public`.
 const UNTIDY: &[&str] = &["SCHEMA", "PREPARE TRANSACTION"];
 
-/// Catalogs grow with what is dropped; now and then that is swept out.
-const RESETS_PER_VACUUM: usize = 400;
+/// Catalogs, and what each session remembers of them, grow with what is dropped, and slow down everything: now and then a
+/// new database is cheaper.
+const RESETS_PER_DATABASE: usize = 300;
 
 /// How long to listen to one session before looking at the others.
 const PATIENCE: Duration = Duration::from_millis(5);
@@ -140,8 +141,8 @@ impl Server {
     /// What makes the database empty.
     fn clean_up(&mut self) -> io::Result<String> {
         self.resets += 1;
-        if self.resets.is_multiple_of(RESETS_PER_VACUUM) {
-            self.control.execute("VACUUM")?;
+        if self.resets.is_multiple_of(RESETS_PER_DATABASE) {
+            self.move_on()?;
         }
         self.control.execute("DISCARD ALL")?;
         let mut schemas = vec!["public".to_string()];
@@ -152,6 +153,16 @@ impl Server {
             schemas.extend(self.names(others)?);
         }
         Ok(format!("DROP SCHEMA IF EXISTS {} CASCADE; CREATE SCHEMA public", schemas.join(", ")))
+    }
+
+    /// Leaves the database for a fresh one.
+    fn move_on(&mut self) -> io::Result<()> {
+        let database = self.cluster.create_database()?;
+        self.sessions.clear();
+        self.control = self.cluster.connect(&database, "")?;
+        self.cluster.drop_database(&self.database)?;
+        self.database = database;
+        Ok(())
     }
 
     /// Sessions like new ones, this many.
