@@ -17,6 +17,7 @@
 //! What is *absent*: nothing of the user's is touched. All of it happens in a database that was created for the run, and is
 //! dropped after it, however it ends.
 
+pub mod analysis;
 pub mod live;
 mod trouble;
 

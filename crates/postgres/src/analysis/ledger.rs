@@ -1,0 +1,330 @@
+//! What a session's transaction has done so far, and what its end makes of it.
+//!
+//! A change is seen by others when its transaction commits, a lock is in others' way until its transaction ends; so what a
+//! COMMIT touches is what came before it. The ledger of a session is told each statement before it is sent and its answer
+//! after, and says what the statement touched:
+//!
+//! ```text
+//!   ledger.statement("UPDATE ...", &[])             it is sent
+//!   ledger.waits()                                  it waits: what it may have touched on the way
+//!   ledger.done(failed, status, writes) -> Touched  it is answered
+//! ```
+//!
+//! Savepoints are layers: what was done since one is given up with it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use isolde_engine::footprint::{ColumnSet, Read, Write};
+use isolde_sql::Value;
+use isolde_sql::ast::Isolation;
+use isolde_sql::catalog::{Catalog, TableId};
+
+use super::inline::{inline, substitute};
+use super::walk::{add, whole};
+use super::{Analysis, Analyst, Control};
+use crate::live::Touched;
+
+/// What the server says about the session's transaction behind each answer.
+pub use isolde_wire::TransactionStatus as Status;
+
+/// The transactions of one session.
+#[derive(Clone, Debug)]
+pub struct Ledger {
+    analyst: Arc<Analyst>,
+    /// The level of transactions that name none: now, and as the session began.
+    default: Isolation,
+    reset: Isolation,
+    /// The level of the transaction that is open.
+    level: Isolation,
+    /// The transaction itself and its savepoints; empty if none is open.
+    layers: Vec<Layer>,
+    has_snapshot: bool,
+    failed: bool,
+    /// What was sent and is not answered.
+    pending: Option<Arc<Analysis>>,
+    /// Keys that the session keeps beyond its transaction.
+    kept: Vec<String>,
+    prepared: BTreeMap<Arc<str>, Arc<str>>,
+}
+
+/// What was done since a savepoint.
+#[derive(Clone, Debug, Default)]
+struct Layer {
+    name: Option<Arc<str>>,
+    writes: Vec<Write>,
+    locks: Vec<Read>,
+    writes_all: Vec<TableId>,
+    keys: Vec<String>,
+}
+
+impl Ledger {
+    /// Of a session whose transactions have this level unless they say otherwise.
+    pub fn new(analyst: Arc<Analyst>, level: Isolation) -> Ledger {
+        Ledger {
+            analyst,
+            default: level,
+            reset: level,
+            level,
+            layers: Vec::new(),
+            has_snapshot: false,
+            failed: false,
+            pending: None,
+            kept: Vec::new(),
+            prepared: BTreeMap::new(),
+        }
+    }
+
+    /// Whether a transaction is open, begun by BEGIN.
+    pub fn is_open(&self) -> bool {
+        !self.layers.is_empty()
+    }
+
+    /// Whether nobody can tell when this statement is sent.
+    pub fn is_quiet(&self, text: &str, params: &[Option<String>]) -> bool {
+        let analysis = self.analysis(text, params);
+        let keeps = self.level != Isolation::ReadCommitted && self.is_open() && !self.has_snapshot;
+        analysis.quiet && !(keeps && analysis.looks)
+    }
+
+    /// A statement is about to be sent; parameters are texts.
+    pub fn statement(&mut self, text: &str, params: &[Option<String>]) {
+        self.pending = Some(self.analysis(text, params));
+    }
+
+    /// What the statement that was sent and waits may have touched.
+    pub fn waits(&self) -> Touched {
+        let Some(analysis) = &self.pending else { return Touched::default() };
+        let mut touched = analysis.touched.clone();
+        self.widen(&mut touched, analysis);
+        self.mark(&mut touched, analysis);
+        touched
+    }
+
+    /// The statement was answered: with an error or not, leaving the transaction like this, having written these rows.
+    pub fn done(&mut self, failed: bool, status: Status, writes: Vec<Write>) -> Touched {
+        let Some(analysis) = self.pending.take() else { return Touched::default() };
+        let mut touched = analysis.touched.clone();
+        if failed {
+            self.widen(&mut touched, &analysis);
+            touched.everything |= analysis.control == Control::Commit;
+        }
+        implied(self.analyst.catalog(), &writes, &mut touched);
+        touched.writes = writes;
+        self.mark(&mut touched, &analysis);
+        if !failed {
+            self.remember(&analysis);
+        }
+        self.enter(&analysis, &touched, status);
+        self.end(&analysis, &mut touched, failed, status);
+        touched
+    }
+
+    /// The session is over, and with it what it had.
+    pub fn disconnect(&mut self) -> Touched {
+        let mut touched = Touched { released_keys: std::mem::take(&mut self.kept), ..Touched::default() };
+        if self.is_open() && !self.failed {
+            touched.ended = Some(false);
+            self.settle(&mut touched, 0);
+        }
+        *self = Ledger::new(self.analyst.clone(), self.reset);
+        touched
+    }
+
+    fn analysis(&self, text: &str, params: &[Option<String>]) -> Arc<Analysis> {
+        let text = if params.is_empty() { text.into() } else { inline(text, params) };
+        let analysis = self.analyst.analyse(&text);
+        match &analysis.control {
+            Control::Execute(name, args) => match self.prepared.get(name) {
+                Some(text) => self.analyst.analyse(&substitute(text, args)),
+                None => {
+                    let touched = Touched { everything: true, ..Touched::default() };
+                    Arc::new(Analysis { touched, looks: true, ..Analysis::default() })
+                }
+            },
+            _ => analysis,
+        }
+    }
+
+    /// Snapshots and levels.
+    fn mark(&self, touched: &mut Touched, analysis: &Analysis) {
+        let level = if self.is_open() { self.level } else { self.default };
+        touched.serializable = level == Isolation::Serializable && !matches!(analysis.control, Control::Begin(_));
+        touched.snapshot = level != Isolation::ReadCommitted && analysis.looks && !self.has_snapshot;
+    }
+
+    /// A statement that waits or fails has met rows that it does not tell: any of the tables that it writes, and of those that
+    /// foreign keys tie to them.
+    fn widen(&self, touched: &mut Touched, analysis: &Analysis) {
+        let catalog = self.analyst.catalog();
+        let met =
+            |touched: &Touched, table: TableId| touched.locks.iter().any(|l| l.table == table && l.filter.is_none());
+        for &table in &analysis.targets {
+            let inserts = !touched.locks.iter().any(|lock| lock.table == table);
+            let mut tables: Vec<TableId> = catalog.table(table).foreign_keys.iter().map(|fk| fk.parent).collect();
+            tables.extend(catalog.references_to(table).map(|(child, _)| child.id));
+            tables.extend(inserts.then_some(table));
+            for table in tables {
+                if !met(touched, table) {
+                    touched.locks.push(whole(table, true));
+                }
+            }
+        }
+    }
+
+    /// Settings and prepared statements.
+    fn remember(&mut self, analysis: &Analysis) {
+        match &analysis.control {
+            Control::Default(level) => self.default = level.unwrap_or(self.reset),
+            Control::Set(modes) if self.is_open() => self.level = modes.isolation.unwrap_or(self.level),
+            Control::Prepare(name, text) => drop(self.prepared.insert(name.clone(), text.clone())),
+            _ => {}
+        }
+    }
+
+    /// Adds what was done to the transaction, which may begin with it.
+    fn enter(&mut self, analysis: &Analysis, touched: &Touched, status: Status) {
+        if self.layers.is_empty() {
+            if status == Status::Idle && matches!(analysis.control, Control::Commit | Control::Rollback) {
+                return;
+            }
+            self.layers.push(Layer::default());
+            self.level = match &analysis.control {
+                Control::Begin(modes) => modes.isolation.unwrap_or(self.default),
+                _ => self.default,
+            };
+        }
+        self.has_snapshot |= analysis.looks;
+        let Some(top) = self.layers.last_mut() else { return };
+        top.writes.extend(touched.writes.iter().cloned());
+        top.locks.extend(touched.locks.iter().cloned());
+        top.writes_all.extend(&touched.writes_all);
+        for key in &touched.keys {
+            match key.starts_with("table ") {
+                true => top.keys.push(key.clone()),
+                // A lock of the transaction is released with it, one of the session stays: both are told, later at worst.
+                false => {
+                    top.keys.push(key.clone());
+                    self.kept.push(key.clone());
+                }
+            }
+        }
+    }
+
+    /// What the statement ended: the transaction, or the part of it behind a savepoint.
+    fn end(&mut self, analysis: &Analysis, touched: &mut Touched, failed: bool, status: Status) {
+        match (status, &analysis.control) {
+            (Status::Idle, control) if self.is_open() => {
+                let committed = !failed && !self.failed && *control != Control::Rollback;
+                touched.ended = Some(committed);
+                self.settle(touched, 0);
+                (self.failed, self.has_snapshot) = (false, false);
+                self.layers.clear();
+            }
+            (Status::Idle, _) => {}
+            (Status::Failed, _) if !self.failed => {
+                touched.ended = Some(false);
+                // Without a savepoint all of it is undone at once.
+                let top = self.layers.len().saturating_sub(1);
+                self.settle(touched, top);
+                self.failed = true;
+            }
+            (Status::Failed, _) => {}
+            (Status::Open, Control::Savepoint(name)) => {
+                self.layers.push(Layer { name: Some(name.clone()), ..Layer::default() });
+            }
+            (Status::Open, Control::RollbackTo(name)) => {
+                self.failed = false;
+                if let Some(at) = self.layers.iter().rposition(|layer| layer.name.as_ref() == Some(name)) {
+                    touched.ended = Some(false);
+                    self.settle(touched, at);
+                    self.layers.truncate(at + 1);
+                }
+            }
+            (Status::Open, Control::Release(name)) => {
+                if let Some(at) = self.layers.iter().rposition(|layer| layer.name.as_ref() == Some(name)) {
+                    for layer in self.layers.split_off(at) {
+                        if let Some(below) = self.layers.last_mut() {
+                            below.take(layer);
+                        }
+                    }
+                }
+            }
+            (Status::Open, Control::Commit | Control::Rollback) => {
+                // AND CHAIN: the next one is open already.
+                touched.ended = Some(!failed && !self.failed && analysis.control == Control::Commit);
+                self.settle(touched, 0);
+                self.layers = vec![Layer::default()];
+                (self.failed, self.has_snapshot) = (false, false);
+            }
+            (Status::Open, _) => {}
+        }
+    }
+
+    /// Takes what the layers from `first` on hold as settled.
+    fn settle(&mut self, touched: &mut Touched, first: usize) {
+        for layer in self.layers.iter_mut().skip(first) {
+            let Layer { writes, locks, writes_all, keys, .. } = std::mem::take(layer);
+            touched.settled.extend(writes);
+            touched.released.extend(locks);
+            touched.settled_all.extend(writes_all);
+            touched.released_keys.extend(keys);
+        }
+    }
+}
+
+impl Layer {
+    fn take(&mut self, other: Layer) {
+        self.writes.extend(other.writes);
+        self.locks.extend(other.locks);
+        self.writes_all.extend(other.writes_all);
+        self.keys.extend(other.keys);
+    }
+}
+
+/// What writing a row implies: its unique keys are looked for among everybody's rows, the rows it refers to are held, and rows
+/// that refer to it are looked for when it goes.
+fn implied(catalog: &Catalog, writes: &[Write], touched: &mut Touched) {
+    let mut more = Touched::default();
+    for write in writes.iter().filter(|write| catalog.has_table(write.table)) {
+        let table = catalog.table(write.table);
+        let changed = write.changed();
+        let part = |row: &Option<isolde_sql::Row>, columns: &[usize]| -> Option<Vec<Value>> {
+            let row = row.as_ref()?;
+            columns.iter().map(|&c| row.get(c).cloned()).collect()
+        };
+        for index in table.indexes.iter().filter(|index| index.unique) {
+            let concerned = index.mentions().iter().any(|&c| changed.contains(c));
+            if !concerned || write.after.is_none() {
+                continue;
+            }
+            match part(&write.after, &index.columns).filter(|_| index.is_plain()) {
+                Some(key) => more.locks.push(keyed(table.id, &index.columns, key)),
+                None => more.locks.push(whole(table.id, true)),
+            }
+        }
+        for key in &table.foreign_keys {
+            let concerned = key.columns.iter().any(|&c| changed.contains(c));
+            if let Some(values) = part(&write.after, &key.columns).filter(|_| concerned)
+                && values.iter().all(|v| !v.is_null())
+            {
+                more.locks.push(keyed(key.parent, &key.parent_columns, values));
+            }
+        }
+        for (child, position) in catalog.references_to(table.id) {
+            let Some(key) = child.foreign_keys.get(position) else { continue };
+            let concerned = key.parent_columns.iter().any(|&c| changed.contains(c));
+            if let Some(values) = part(&write.before, &key.parent_columns).filter(|_| concerned) {
+                more.reads.push(keyed(child.id, &key.columns, values));
+            }
+        }
+    }
+    add(touched, more);
+}
+
+/// The rows with this key.
+fn keyed(table: TableId, columns: &[usize], values: Vec<Value>) -> Read {
+    let key: Vec<(usize, Value)> = columns.iter().copied().zip(values).collect();
+    let columns: ColumnSet = key.iter().map(|(column, _)| *column).collect();
+    Read { key, columns, ..whole(table, true) }
+}

@@ -1,0 +1,466 @@
+//! Through a bound statement, gathering what it touches.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use isolde_engine::footprint::{ColumnSet, Predicate, Read};
+use isolde_sql::ast::{JoinKind, TableLockMode};
+use isolde_sql::builtin::{AdvisoryFunction, Eval, SessionFunction};
+use isolde_sql::catalog::{RoutineId, TableId};
+use isolde_sql::typed::*;
+use isolde_sql::{Type, bind};
+
+use super::Analyst;
+use crate::live::Touched;
+
+/// What has been gathered so far.
+pub(super) struct Walk<'a> {
+    analyst: &'a Analyst,
+    pub(super) touched: Touched,
+    pub(super) targets: BTreeSet<TableId>,
+    /// A snapshot is needed.
+    pub(super) looks: bool,
+    /// Routines that were looked into.
+    routines: BTreeSet<RoutineId>,
+}
+
+impl Touched {
+    /// Whether it says nothing at all.
+    pub fn is_nothing(&self) -> bool {
+        let Touched { reads, locks, writes, writes_all, keys, sequences, everything, .. } = self;
+        reads.is_empty()
+            && locks.is_empty()
+            && writes.is_empty()
+            && writes_all.is_empty()
+            && keys.is_empty()
+            && sequences.is_empty()
+            && !everything
+    }
+}
+
+/// Adds what another statement touches.
+pub(super) fn add(sum: &mut Touched, more: Touched) {
+    sum.reads.extend(more.reads);
+    sum.locks.extend(more.locks);
+    sum.writes.extend(more.writes);
+    sum.writes_all.extend(more.writes_all);
+    sum.keys.extend(more.keys);
+    sum.sequences.extend(more.sequences);
+    sum.everything |= more.everything;
+    sum.coarse.extend(more.coarse);
+}
+
+/// Every row of a table, whatever it holds.
+pub(super) fn whole(table: TableId, current: bool) -> Read {
+    Read {
+        table,
+        key: Vec::new(),
+        filter: None,
+        params: Arc::default(),
+        columns: ColumnSet::ALL,
+        matched: Vec::new(),
+        current,
+    }
+}
+
+impl<'a> Walk<'a> {
+    pub(super) fn new(analyst: &'a Analyst) -> Walk<'a> {
+        Walk { analyst, touched: Touched::default(), targets: BTreeSet::new(), looks: false, routines: BTreeSet::new() }
+    }
+
+    pub(super) fn statement(&mut self, statement: &Statement) {
+        match &statement.kind {
+            StatementKind::Query(query) => {
+                self.looks = true;
+                self.query(query);
+            }
+            StatementKind::Insert(insert) => self.insert(insert),
+            StatementKind::Update(update) => {
+                self.with(&update.with);
+                self.target(update.table, &update.select);
+                self.exprs(update.set.iter().map(|(_, e)| e));
+                self.exprs(update.returning.iter().flat_map(|r| &r.exprs));
+            }
+            StatementKind::Delete(delete) => {
+                self.with(&delete.with);
+                self.target(delete.table, &delete.select);
+                self.exprs(delete.returning.iter().flat_map(|r| &r.exprs));
+            }
+            StatementKind::Merge(merge) => self.merge(merge),
+            StatementKind::LockTable { tables, mode, .. } => self.lock_tables(tables, *mode),
+            StatementKind::Call(routine, args) => {
+                self.looks = true;
+                self.exprs(args);
+                self.routine(*routine);
+            }
+            StatementKind::Do(routine) => {
+                self.looks = true;
+                self.body(&routine.body);
+            }
+            StatementKind::Cursor(CursorCommand::Declare { query, .. }) => self.statement(query),
+            StatementKind::Cursor(CursorCommand::Close(_)) => {}
+            StatementKind::Cursor(CursorCommand::Fetch { .. }) => self.all("a cursor is read"),
+            StatementKind::Define(_) | StatementKind::Truncate(_) => self.all("definitions change"),
+            StatementKind::Transaction(
+                Transaction::Prepare(_) | Transaction::CommitPrepared(_) | Transaction::RollbackPrepared(_),
+            ) => self.all("a transaction is prepared"),
+            StatementKind::Transaction(_) | StatementKind::Set { .. } => {}
+            StatementKind::SetConstraints(_) => self.all("constraints are checked"),
+            StatementKind::Session(command) => match command {
+                SessionCommand::Execute { .. } => self.all("a prepared statement that is not known"),
+                SessionCommand::Listen(_) | SessionCommand::Unlisten(_) | SessionCommand::Notify { .. } => {
+                    self.all("a channel is used");
+                }
+                _ => {}
+            },
+        }
+    }
+
+    /// Nothing is known.
+    fn all(&mut self, reason: &str) {
+        self.looks = true;
+        self.touched.everything = true;
+        self.coarse(reason.to_string());
+    }
+
+    fn coarse(&mut self, reason: String) {
+        if !self.touched.coarse.contains(&reason) {
+            self.touched.coarse.push(reason);
+        }
+    }
+
+    fn insert(&mut self, insert: &Insert) {
+        self.looks = true;
+        self.with(&insert.with);
+        self.query(&insert.source);
+        self.exprs(&insert.values);
+        if let Some(conflict) = &insert.on_conflict {
+            self.touched.locks.push(whole(insert.table, true));
+            self.coarse(format!("ON CONFLICT may meet any row of {}", self.name(insert.table)));
+            if let Some(update) = &conflict.update {
+                self.exprs(update.set.iter().map(|(_, e)| e).chain(&update.filter));
+            }
+        }
+        self.exprs(insert.returning.iter().flat_map(|r| &r.exprs));
+        self.written(insert.table);
+    }
+
+    fn merge(&mut self, merge: &Merge) {
+        self.with(&merge.with);
+        self.target(merge.table, &merge.select);
+        for when in &merge.whens {
+            self.exprs(&when.condition);
+            match &when.action {
+                MergeAction::Update(set) => self.exprs(set.iter().map(|(_, e)| e)),
+                MergeAction::Insert(values) => self.exprs(values),
+                MergeAction::Delete | MergeAction::Nothing => {}
+            }
+        }
+    }
+
+    /// UPDATE and DELETE: the first relation is locked where it fulfils the condition, the others are read.
+    fn target(&mut self, table: TableId, select: &Select) {
+        self.looks = true;
+        for (rel, source) in tables_of(select) {
+            let read = Read { columns: ColumnSet::ALL, current: rel == 0, ..self.part(select, rel, source) };
+            match rel {
+                0 => self.touched.locks.push(read),
+                _ => self.touched.reads.push(read),
+            }
+        }
+        self.sources(select);
+        select.exprs(&mut |e| self.expr(e));
+        select.queries(&mut |q| self.query(q));
+        self.written(table);
+    }
+
+    /// Rows of a table are written: its triggers may do anything.
+    fn written(&mut self, table: TableId) {
+        self.targets.insert(table);
+        let triggers = self.analyst.catalog.table(table).triggers.clone();
+        for trigger in triggers.iter().filter(|trigger| trigger.enabled) {
+            if self.routines.insert(trigger.function) {
+                match bind::trigger(&self.analyst.catalog, self.analyst.catalog.table(table), trigger) {
+                    Ok(routine) => self.body(&routine.body),
+                    Err(error) => self.all(&format!("trigger {}: {}", trigger.name, error.message)),
+                }
+            }
+        }
+    }
+
+    fn lock_tables(&mut self, tables: &[TableId], mode: TableLockMode) {
+        for &table in tables {
+            self.touched.keys.push(format!("table {}", self.name(table)));
+            match mode {
+                TableLockMode::AccessShare | TableLockMode::RowShare => {}
+                TableLockMode::AccessExclusive => self.touched.writes_all.push(table),
+                _ => self.touched.locks.push(whole(table, true)),
+            }
+        }
+    }
+
+    fn with(&mut self, with: &[With]) {
+        for with in with {
+            match &with.body {
+                WithBody::Query(query) => self.query(query),
+                WithBody::Recursive { first, step, .. } => {
+                    self.query(first);
+                    self.query(step);
+                }
+                WithBody::Modify(statement) => self.statement(statement),
+            }
+        }
+    }
+
+    fn query(&mut self, query: &Query) {
+        self.with(&query.with);
+        if let QueryBody::Select(select) = &query.body {
+            for (rel, table) in tables_of(select) {
+                let locked = query.locking.iter().any(|locking| locking.rels.contains(&rel));
+                let read = self.part(select, rel, table);
+                match locked {
+                    true => self.touched.locks.push(Read { columns: ColumnSet::ALL, current: true, ..read }),
+                    false => self.touched.reads.push(Read { columns: mentioned(query, rel), ..read }),
+                }
+            }
+            self.sources(select);
+        }
+        query.exprs(&mut |e| self.expr(e));
+        query.queries(&mut |q| self.query(q));
+    }
+
+    /// Routines in FROM and in the select list.
+    fn sources(&mut self, select: &Select) {
+        for rel in &select.rels {
+            match &rel.source {
+                RelSource::Routine(id, _) => self.routine(*id),
+                RelSource::RowsFrom { parts, .. } => {
+                    for part in parts {
+                        if let RelSource::Routine(id, _) = &part.source {
+                            self.routine(*id);
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        for expansion in &select.expansions {
+            if let Expansion::Routine(id, _) = expansion {
+                self.routine(*id);
+            }
+        }
+    }
+
+    /// The rows of one relation that can matter: those that fulfil the conditions that are about it alone.
+    fn part(&mut self, select: &Select, rel: usize, table: TableId) -> Read {
+        let mut conjuncts = Vec::new();
+        if let Some(from) = &select.from
+            && inner(from)
+        {
+            select.filter.iter().for_each(|filter| split(filter, &mut conjuncts));
+            conditions(from, &mut conjuncts);
+            let all = conjuncts.len();
+            conjuncts.retain(|condition| self.is_about(condition, rel, table));
+            if conjuncts.is_empty() && all > 0 {
+                let name = self.name(table);
+                self.coarse(format!("{name} is read whole: its conditions are not about one row of it alone"));
+            }
+        } else if select.filter.is_some() {
+            self.coarse(format!("{} is read whole: it is part of an outer join", self.name(table)));
+        }
+        let mut filter = match conjuncts.len() {
+            0 => None,
+            1 => conjuncts.pop(),
+            _ => Some(Expr { kind: ExprKind::And(conjuncts), ty: Type::Bool }),
+        };
+        if let Some(filter) = &mut filter {
+            filter.walk_mut(0, &mut |e, _| {
+                if let ExprKind::Column { rel, .. } | ExprKind::WholeRow { rel, .. } = &mut e.kind {
+                    *rel = 0;
+                }
+                true
+            });
+        }
+        Read { filter: filter.map(|f| Arc::new(Predicate::new(f))), ..whole(table, false) }
+    }
+
+    /// Whether a condition can be asked about a row of one relation, by anybody, at any time.
+    fn is_about(&self, condition: &Expr, this: usize, table: TableId) -> bool {
+        let mut about = true;
+        condition.walk(0, &mut |e, _| {
+            about &= match &e.kind {
+                ExprKind::Column { depth, rel, col } => {
+                    *depth == 0
+                        && usize::from(*rel) == this
+                        && !self.analyst.opaque.contains(&(table, usize::from(*col)))
+                }
+                ExprKind::WholeRow { .. } | ExprKind::Param(_) | ExprKind::NamedField(..) => false,
+                ExprKind::Group { .. } | ExprKind::Aggregated { .. } | ExprKind::Output(_) => false,
+                ExprKind::Windowed(_) | ExprKind::Expanded(_) | ExprKind::Routine(..) => false,
+                ExprKind::Call(builtin, _) => matches!(builtin.eval, Eval::Pure(_)),
+                _ => e.subquery().is_none(),
+            }
+        });
+        about
+    }
+
+    fn exprs<'e>(&mut self, exprs: impl IntoIterator<Item = &'e Expr>) {
+        exprs.into_iter().for_each(|e| self.expr(e));
+    }
+
+    fn expr(&mut self, expr: &Expr) {
+        match &expr.kind {
+            ExprKind::Routine(id, _) => self.routine(*id),
+            ExprKind::Call(builtin, args) => {
+                if let Eval::Session(function) = builtin.eval {
+                    self.session_function(function, args);
+                }
+            }
+            _ => {}
+        }
+        expr.children(&mut |child| self.expr(child));
+        if let Some(query) = expr.subquery() {
+            self.query(query);
+        }
+    }
+
+    fn session_function(&mut self, function: SessionFunction, args: &[Expr]) {
+        let constant = |e: &Expr| match &e.kind {
+            ExprKind::Const(value) => Some(value.to_string()),
+            ExprKind::Cast { expr, .. } => match &expr.kind {
+                ExprKind::Const(value) => Some(value.to_string()),
+                _ => None,
+            },
+            _ => None,
+        };
+        match function {
+            SessionFunction::NextVal | SessionFunction::SetVal => match args.first().and_then(constant) {
+                Some(name) => self.touched.sequences.push(name),
+                None => self.all("a sequence whose name is computed"),
+            },
+            SessionFunction::Advisory(AdvisoryFunction::UnlockAll) => self.all("all advisory locks are released"),
+            SessionFunction::Advisory(_) => match args.iter().map(constant).collect::<Option<Vec<_>>>() {
+                Some(key) => self.touched.keys.push(format!("advisory {}", key.join(" "))),
+                None => self.all("an advisory lock whose key is computed"),
+            },
+            SessionFunction::Notify => self.all("a channel is used"),
+            _ => {}
+        }
+    }
+
+    fn routine(&mut self, id: RoutineId) {
+        if !self.routines.insert(id) {
+            return;
+        }
+        let definition = self.analyst.catalog.routine(id).clone();
+        match bind::routine(&self.analyst.catalog, &definition) {
+            Ok(routine) => self.body(&routine.body),
+            Err(error) => self.all(&format!("{}: {}", definition.name, error.message)),
+        }
+    }
+
+    /// The code of a routine, whichever way it takes.
+    fn body(&mut self, body: &[Stmt]) {
+        body.iter().for_each(|stmt| self.stmt(&stmt.kind));
+    }
+
+    fn stmt(&mut self, kind: &StmtKind) {
+        match kind {
+            StmtKind::Try { body, handlers, .. } => {
+                self.body(body);
+                handlers.iter().for_each(|handler| self.body(&handler.body));
+            }
+            StmtKind::Assign(_, e) => self.expr(e),
+            StmtKind::Sql { statement, .. } | StmtKind::Perform(statement) | StmtKind::ReturnQuery(statement) => {
+                self.statement(statement);
+            }
+            StmtKind::If { branches, otherwise } => {
+                for (condition, body) in branches {
+                    self.expr(condition);
+                    self.body(body);
+                }
+                self.body(otherwise);
+            }
+            StmtKind::Loop { body, .. } | StmtKind::Labelled { body, .. } => self.body(body),
+            StmtKind::While { condition, body, .. } => {
+                self.expr(condition);
+                self.body(body);
+            }
+            StmtKind::ForRange { from, to, by, body, .. } => {
+                self.exprs([from, to].into_iter().chain(by));
+                self.body(body);
+            }
+            StmtKind::ForQuery { query, body, .. } => {
+                self.statement(query);
+                self.body(body);
+            }
+            StmtKind::Foreach { array, body, .. } => {
+                self.expr(array);
+                self.body(body);
+            }
+            StmtKind::Exit { when, .. } | StmtKind::Continue { when, .. } => self.exprs(when),
+            StmtKind::Return(e) => self.exprs(e),
+            StmtKind::ReturnNext(list) => self.exprs(list),
+            StmtKind::Assert(condition, message) => self.exprs(std::iter::once(condition).chain(message)),
+            StmtKind::Shape(..) | StmtKind::ShapeOf(..) | StmtKind::Fail(_) | StmtKind::RowCount(_) => {}
+            StmtKind::StackedDiagnostics(_) | StmtKind::CaseNotFound | StmtKind::Close(_) => {}
+            StmtKind::Raise(_) => {}
+            StmtKind::Execute { .. } | StmtKind::ForExecute { .. } | StmtKind::ReturnExecute { .. } => {
+                self.all("a routine runs a text that it computes");
+            }
+            StmtKind::ForCursor { .. } | StmtKind::Open(..) | StmtKind::Fetch { .. } => self.all("a cursor is read"),
+        }
+    }
+
+    fn name(&self, table: TableId) -> Arc<str> {
+        self.analyst.catalog.table(table).name.clone()
+    }
+}
+
+/// The relations of a select that are tables.
+fn tables_of(select: &Select) -> Vec<(usize, TableId)> {
+    let tables = select.rels.iter().enumerate().filter_map(|(rel, source)| match source.source {
+        RelSource::Table(table) => Some((rel, table)),
+        _ => None,
+    });
+    tables.collect()
+}
+
+/// Whether all joins are inner: only then does a row that fails a condition not matter.
+fn inner(from: &From) -> bool {
+    match from {
+        From::Rel(_) => true,
+        From::Join { kind, left, right, .. } => {
+            matches!(kind, JoinKind::Inner | JoinKind::Cross) && inner(left) && inner(right)
+        }
+    }
+}
+
+/// The conditions of joins.
+fn conditions(from: &From, conjuncts: &mut Vec<Expr>) {
+    if let From::Join { left, right, on, .. } = from {
+        conditions(left, conjuncts);
+        conditions(right, conjuncts);
+        on.iter().for_each(|on| split(on, conjuncts));
+    }
+}
+
+fn split(condition: &Expr, conjuncts: &mut Vec<Expr>) {
+    match &condition.kind {
+        ExprKind::And(parts) => parts.iter().for_each(|part| split(part, conjuncts)),
+        _ => conjuncts.push(condition.clone()),
+    }
+}
+
+/// The columns of a relation that a query asks for, anywhere in it.
+fn mentioned(query: &Query, this: usize) -> ColumnSet {
+    let mut columns = ColumnSet::NONE;
+    query.walk(0, &mut |e, level| match &e.kind {
+        ExprKind::Column { depth, rel, col } if *depth == level && usize::from(*rel) == this => {
+            columns.insert(usize::from(*col));
+        }
+        ExprKind::WholeRow { depth, rel } if *depth == level && usize::from(*rel) == this => columns = ColumnSet::ALL,
+        _ => {}
+    });
+    columns
+}
