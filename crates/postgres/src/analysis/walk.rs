@@ -8,7 +8,7 @@ use isolde_sql::ast::{JoinKind, TableLockMode};
 use isolde_sql::builtin::{AdvisoryFunction, Eval, SessionFunction};
 use isolde_sql::catalog::{RoutineId, TableId};
 use isolde_sql::typed::*;
-use isolde_sql::{Type, bind};
+use isolde_sql::{Type, Value, bind};
 
 use super::Analyst;
 use crate::live::Touched;
@@ -22,20 +22,6 @@ pub(super) struct Walk<'a> {
     pub(super) looks: bool,
     /// Routines that were looked into.
     routines: BTreeSet<RoutineId>,
-}
-
-impl Touched {
-    /// Whether it says nothing at all.
-    pub fn is_nothing(&self) -> bool {
-        let Touched { reads, locks, writes, writes_all, keys, sequences, everything, .. } = self;
-        reads.is_empty()
-            && locks.is_empty()
-            && writes.is_empty()
-            && writes_all.is_empty()
-            && keys.is_empty()
-            && sequences.is_empty()
-            && !everything
-    }
 }
 
 /// Adds what another statement touches.
@@ -268,6 +254,14 @@ impl<'a> Walk<'a> {
         } else if select.filter.is_some() {
             self.coarse(format!("{} is read whole: it is part of an outer join", self.name(table)));
         }
+        let mut key = Vec::new();
+        conjuncts.retain(|condition| match equality(condition) {
+            Some(part) => {
+                key.push(part);
+                false
+            }
+            None => true,
+        });
         let mut filter = match conjuncts.len() {
             0 => None,
             1 => conjuncts.pop(),
@@ -281,7 +275,7 @@ impl<'a> Walk<'a> {
                 true
             });
         }
-        Read { filter: filter.map(|f| Arc::new(Predicate::new(f))), ..whole(table, false) }
+        Read { key, filter: filter.map(|f| Arc::new(Predicate::new(f))), ..whole(table, false) }
     }
 
     /// Whether a condition can be asked about a row of one relation, by anybody, at any time.
@@ -449,6 +443,21 @@ fn split(condition: &Expr, conjuncts: &mut Vec<Expr>) {
     match &condition.kind {
         ExprKind::And(parts) => parts.iter().for_each(|part| split(part, conjuncts)),
         _ => conjuncts.push(condition.clone()),
+    }
+}
+
+/// `column = constant`
+fn equality(condition: &Expr) -> Option<(usize, Value)> {
+    let ExprKind::Call(builtin, args) = &condition.kind else { return None };
+    let [left, right] = args.as_slice() else { return None };
+    match (&left.kind, &right.kind) {
+        (ExprKind::Column { col, .. }, ExprKind::Const(value))
+        | (ExprKind::Const(value), ExprKind::Column { col, .. })
+            if builtin.name == "=" && left.ty.base() == right.ty.base() && !value.is_null() =>
+        {
+            Some((usize::from(*col), value.clone()))
+        }
+        _ => None,
     }
 }
 

@@ -154,7 +154,7 @@ fn keys(write: &Write, columns: &[usize]) -> Vec<Vec<Value>> {
 
 impl Touched {
     /// Whether nobody could tell.
-    fn is_nothing(&self) -> bool {
+    pub(crate) fn is_nothing(&self) -> bool {
         self.reads.is_empty()
             && self.locks.is_empty()
             && self.writes.is_empty()
