@@ -20,19 +20,21 @@
 //!
 //! [`parse`] reads the file, [`run`] sends steps and decides what is reported when, [`print`] draws the tables.
 
+pub mod connections;
+mod engine;
 mod parse;
 mod print;
 mod run;
-mod session;
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use isolde_sql::{Diagnostic, Span};
 
+use self::connections::Block;
 use crate::ScenarioError;
 
-pub use run::{Progress, Run, run};
+pub use run::{Progress, Run, run, run_on};
 
 /// A spec file, understood.
 #[derive(Clone, Debug)]
@@ -143,8 +145,23 @@ impl Spec {
         self.text.get(sql.0.clone()).unwrap_or_default()
     }
 
+    /// A block of SQL, with its place.
+    fn block(&self, sql: &Sql) -> Block<'_> {
+        Block { text: self.sql(sql), span: Span::new(sql.0.start, sql.0.end) }
+    }
+
+    /// The names of its sessions, in order.
+    pub fn sessions(&self) -> impl Iterator<Item = &str> {
+        self.sessions.iter().map(|session| session.name.as_str())
+    }
+
+    /// How dates and times are printed.
+    pub fn style(&self) -> Style {
+        self.style
+    }
+
     /// A mistake at a place of the file.
-    fn mistake(&self, diagnostic: Diagnostic) -> ScenarioError {
+    pub fn mistake(&self, diagnostic: Diagnostic) -> ScenarioError {
         ScenarioError { file: self.file.as_str().into(), text: self.text.clone(), diagnostic }
     }
 

@@ -13,27 +13,28 @@
 
 use std::fmt::Write;
 
-use isolde_engine::StatementResult;
 use isolde_sql::value::calendar::{Civil, DAY, HOUR, MINUTE, SECOND};
 use isolde_sql::{Type, Value, builtin};
 
 use super::Style;
 
 /// A result as a table; nothing if it has no columns.
-pub(super) fn table(result: &StatementResult, style: Style, out: &mut String) {
-    if result.columns.is_empty() {
+pub(super) fn table(names: &[String], rows: &[Vec<String>], out: &mut String) {
+    if names.is_empty() {
         return;
     }
-    let cell = |value: &Value| text(value, style);
-    let rows: Vec<Vec<String>> = result.rows.iter().map(|row| row.iter().map(cell).collect()).collect();
-    let names: Vec<String> = result.columns.iter().map(|column| column.name.to_string()).collect();
-    let columns: Vec<Column> = names.iter().enumerate().map(|(i, name)| Column::of(name, i, &rows)).collect();
-    line(&columns, &names, out);
+    let columns: Vec<Column> = names.iter().enumerate().map(|(i, name)| Column::of(name, i, rows)).collect();
+    line(&columns, names, out);
     let dashes: Vec<String> = columns.iter().map(|column| "-".repeat(column.width)).collect();
     let _ = writeln!(out, "{}", dashes.join("+"));
     rows.iter().for_each(|row| line(&columns, row, out));
     let plural = if rows.len() == 1 { "" } else { "s" };
     let _ = writeln!(out, "({} row{plural})\n", rows.len());
+}
+
+/// The values of a row as the server sends them.
+pub(super) fn texts(row: &[Value], style: Style) -> Vec<String> {
+    row.iter().map(|value| text(value, style)).collect()
 }
 
 /// A value as the server sends it.

@@ -11,14 +11,13 @@
 //!   at the end:    wait for everybody on the list
 //! ```
 
-use std::collections::HashMap;
 use std::fmt::Write;
 use std::ops::ControlFlow;
 
-use isolde_engine::{Database, Notice, Reply};
-use isolde_sql::Diagnostic;
+use isolde_sql::{Diagnostic, SqlState};
 
-use super::session::{CONTROL, Connections, Message, level_name};
+use super::connections::{Answer, CONTROL, Connections, Message, Notice};
+use super::engine::Embedded;
 use super::{Blocker, PermutationStep, Spec, Sql, print};
 use crate::ScenarioError;
 
@@ -47,14 +46,20 @@ pub struct Progress {
 /// How long a step may wait, in microseconds, before the tester cancels it.
 const PATIENCE: i64 = 300 * 1_000_000;
 
-/// Starts of permutations that are remembered.
-const STARTS_MAX: usize = 16;
-
 /// Runs every permutation. A mistake in the file, or SQL that the engine does not support, is an error.
 pub fn run(spec: &Spec, progress: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<Run, ScenarioError> {
+    run_on(&mut Embedded::open(spec), spec, progress)
+}
+
+/// The same on connections to whatever database.
+pub fn run_on<'a>(
+    connections: &mut dyn Connections<'a>,
+    spec: &'a Spec,
+    progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+) -> Result<Run, ScenarioError> {
     spec.check_count()?;
-    let mut runner = Runner::new(spec);
-    runner.name_sessions();
+    let mut runner = Runner::new(spec, connections);
+    runner.name_sessions()?;
     runner.unused_steps();
     let _ = writeln!(runner.out, "Parsed test spec with {} sessions", spec.sessions.len());
     let total = spec.permutation_count() as u64;
@@ -109,9 +114,9 @@ enum Seen {
     Again,
 }
 
-struct Runner<'a> {
+struct Runner<'a, 'c> {
     spec: &'a Spec,
-    connections: Connections<'a>,
+    connections: &'c mut dyn Connections<'a>,
     out: String,
     /// Per session, the step that it is busy with, as a position in the permutation.
     active: Vec<Option<usize>>,
@@ -119,8 +124,6 @@ struct Runner<'a> {
     notices: Vec<u64>,
     /// A notice has come since this was last looked at.
     new_notice: bool,
-    /// What setting up led to, by the digest of what there was before, if nothing was defined then.
-    starts: HashMap<u128, (Database, String)>,
 }
 
 /// A permutation on its way.
@@ -132,25 +135,25 @@ struct Running<'p> {
     waiting: Vec<usize>,
 }
 
-impl<'a> Runner<'a> {
-    fn new(spec: &'a Spec) -> Runner<'a> {
+impl<'a, 'c> Runner<'a, 'c> {
+    fn new(spec: &'a Spec, connections: &'c mut dyn Connections<'a>) -> Runner<'a, 'c> {
         Runner {
             spec,
-            connections: Connections::open(spec),
+            connections,
             out: String::new(),
             active: vec![None; spec.sessions.len()],
             notices: vec![0; spec.sessions.len()],
             new_notice: false,
-            starts: HashMap::new(),
         }
     }
 
     /// As pg_isolation_regress and isolationtester do.
-    fn name_sessions(&mut self) {
+    fn name_sessions(&mut self) -> Result<(), ScenarioError> {
         for (i, session) in self.spec.sessions.iter().enumerate() {
             let name = format!("isolation/{}/{}", self.spec.name(), session.name);
-            self.connections.set_application_name(i + 1, &name);
+            self.connections.set_application_name(i + 1, &name)?;
         }
+        Ok(())
     }
 
     fn unused_steps(&mut self) {
@@ -167,7 +170,6 @@ impl<'a> Runner<'a> {
     }
 
     fn permutation(&mut self, steps: &[PermutationStep]) -> Result<(), Stop> {
-        self.connections.rewind();
         self.out += "\nstarting permutation:";
         for step in steps {
             self.out.push(' ');
@@ -194,40 +196,34 @@ impl<'a> Runner<'a> {
 
     /// Runs the set-up blocks, or goes to where they led before.
     fn set_up(&mut self) -> Result<(), Stop> {
-        let blank = self.connections.db.catalog().is_empty();
-        let before = if blank { self.connections.db.digest() } else { 0 };
-        if blank && let Some((db, printed)) = self.starts.get(&before) {
-            self.connections.db = db.clone();
-            self.out += printed;
+        if let Some(printed) = self.connections.start() {
+            self.out += &printed;
             return Ok(());
         }
         let printed = self.out.len();
         for sql in &self.spec.setups {
-            let (_, reply) = self.connections.exec(CONTROL, sql)?;
+            let (_, reply) = self.connections.exec(CONTROL, self.spec.block(sql))?;
             self.set_up_done(sql, reply)?;
         }
         for (i, session) in self.spec.sessions.iter().enumerate() {
             if let Some(sql) = &session.setup {
-                let (notices, reply) = self.connections.exec(i + 1, sql)?;
+                let (notices, reply) = self.connections.exec(i + 1, self.spec.block(sql))?;
                 notices.iter().for_each(|notice| self.show_notice(i, notice));
                 self.set_up_done(sql, reply)?;
             }
         }
-        if blank && self.starts.len() < STARTS_MAX {
-            let printed = self.out[printed..].to_string();
-            self.starts.insert(before, (self.connections.db.clone(), printed));
-        }
+        self.connections.started(&self.out[printed..]);
         Ok(())
     }
 
     /// A set-up that fails is the end.
-    fn set_up_done(&mut self, sql: &Sql, reply: Option<Reply>) -> Result<(), Stop> {
-        match reply {
-            Some(Ok(result)) => print::table(&result, self.spec.style, &mut self.out),
-            Some(Err(error)) => {
-                let span = isolde_sql::Span::new(sql.0.start, sql.0.end);
-                let diagnostic = Diagnostic::new(span, error.state, format!("setup failed: ERROR:  {}", error.message));
-                return Err(self.spec.mistake(diagnostic).into());
+    fn set_up_done(&mut self, sql: &Sql, answer: Option<Answer>) -> Result<(), Stop> {
+        match answer {
+            Some(Answer::Table { columns, rows }) => print::table(&columns, &rows, &mut self.out),
+            Some(Answer::Error { code, message }) => {
+                let state = SqlState::parse(&code).unwrap_or(SqlState::INTERNAL_ERROR);
+                let message = format!("setup failed: ERROR:  {message}");
+                return Err(self.spec.mistake(Diagnostic::new(self.spec.block(sql).span, state, message)).into());
             }
             None => {}
         }
@@ -237,22 +233,22 @@ impl<'a> Runner<'a> {
     fn tear_down(&mut self) -> Result<(), Stop> {
         for (i, session) in self.spec.sessions.iter().enumerate() {
             if let Some(sql) = &session.teardown {
-                let (notices, reply) = self.connections.exec(i + 1, sql)?;
+                let (notices, reply) = self.connections.exec(i + 1, self.spec.block(sql))?;
                 notices.iter().for_each(|notice| self.show_notice(i, notice));
                 self.tear_down_done(&format!("teardown of session {}", session.name), reply);
             }
         }
         if let Some(sql) = &self.spec.teardown {
-            let (_, reply) = self.connections.exec(CONTROL, sql)?;
+            let (_, reply) = self.connections.exec(CONTROL, self.spec.block(sql))?;
             self.tear_down_done("teardown", reply);
         }
         Ok(())
     }
 
-    fn tear_down_done(&mut self, what: &str, reply: Option<Reply>) {
-        match reply {
-            Some(Ok(result)) => print::table(&result, self.spec.style, &mut self.out),
-            Some(Err(error)) => drop(writeln!(self.out, "{what} failed: ERROR:  {}", error.message)),
+    fn tear_down_done(&mut self, what: &str, answer: Option<Answer>) {
+        match answer {
+            Some(Answer::Table { columns, rows }) => print::table(&columns, &rows, &mut self.out),
+            Some(Answer::Error { message, .. }) => drop(writeln!(self.out, "{what} failed: ERROR:  {message}")),
             None => {}
         }
     }
@@ -288,7 +284,7 @@ impl<'a> Runner<'a> {
     fn launch(&mut self, running: &mut Running<'_>, at: usize) -> Result<(), Stop> {
         let session = self.session_of(running, at);
         let step = &self.spec.steps[running.steps[at].step];
-        self.connections.send(session + 1, &step.sql)?;
+        self.connections.send(session + 1, self.spec.block(&step.sql))?;
         self.active[session] = Some(at);
         let target = |blocker: &Blocker| match blocker {
             Blocker::Notices(step, count) => count.saturating_add(self.notices[self.spec.steps[*step].session]),
@@ -327,7 +323,7 @@ impl<'a> Runner<'a> {
             self.report_waiting(running, at, seen);
             return Ok(true);
         }
-        let started = self.connections.db.clock();
+        let started = self.connections.clock();
         let mut canceled = false;
         loop {
             self.connections.settle()?;
@@ -337,7 +333,7 @@ impl<'a> Runner<'a> {
             if self.connections.is_done(session + 1) {
                 break;
             }
-            if patience == Patience::Look && self.connections.is_blocked(session + 1) {
+            if patience == Patience::Look && self.connections.is_blocked(session + 1)? {
                 self.report_waiting(running, at, seen);
                 return Ok(true);
             }
@@ -388,7 +384,7 @@ impl<'a> Runner<'a> {
             Seen::First => writeln!(self.out, "step {}: {}", step.name, self.spec.sql(&step.sql)),
             Seen::Again => writeln!(self.out, "step {}: <... completed>", step.name),
         };
-        let mut messages = self.connections.take_messages(step.session + 1).into_iter().peekable();
+        let mut messages = std::mem::take(self.connections.messages(step.session + 1)).into_iter().peekable();
         while let Some(message) = messages.next() {
             // Notices right behind an answer are shown before it.
             let answer = matches!(message, Message::Answer(_));
@@ -400,21 +396,21 @@ impl<'a> Runner<'a> {
             match message {
                 Message::Notice(notice) => self.show_notice(step.session, &notice),
                 Message::Columns => {}
-                Message::Answer(Ok(result)) => print::table(&result, self.spec.style, &mut self.out),
-                Message::Answer(Err(error)) => drop(writeln!(self.out, "ERROR:  {}", error.message)),
+                Message::Answer(Answer::Table { columns, rows }) => print::table(&columns, &rows, &mut self.out),
+                Message::Answer(Answer::Error { message, .. }) => drop(writeln!(self.out, "ERROR:  {message}")),
             }
         }
         let name = &self.spec.sessions[step.session].name;
-        for (said, sender) in self.connections.take_notifications(step.session + 1) {
-            let sender = sender.map_or("PID 0", |i| &self.spec.sessions[i].name);
+        for said in self.connections.take_notifications(step.session + 1) {
+            let sender = said.from.map_or("PID 0", |i| &self.spec.sessions[i].name);
             let (channel, payload) = (&said.channel, &said.payload);
             let _ = writeln!(self.out, "{name}: NOTIFY \"{channel}\" with payload \"{payload}\" from {sender}");
         }
     }
 
     fn show_notice(&mut self, session: usize, notice: &Notice) {
-        let (name, level) = (&self.spec.sessions[session].name, level_name(notice.level));
-        let _ = writeln!(self.out, "{name}: {level}:  {}", notice.message);
+        let (name, Notice { level, message }) = (&self.spec.sessions[session].name, notice);
+        let _ = writeln!(self.out, "{name}: {level}:  {message}");
         self.notices[session] += 1;
         self.new_notice = true;
     }

@@ -1,39 +1,43 @@
-//! The connections of a run: query strings sent, answers and notices received.
+//! A spec's connections to the embedded engine.
 //!
-//! All sessions run on one engine. [`Connections::settle`] lets everybody do what they can, those who have waited longest first,
-//! until each has answered or waits; [`Connections::wait`] lets time pass until the next timer goes off.
+//! All sessions run on one engine. Settling lets everybody do what they can, those who have waited longest first,
+//! until each has answered or waits; waiting lets time pass until the next timer goes off. And since a database is a value,
+//! the state after setting up is kept and gone back to.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use isolde_engine::{
-    Activity, CatalogMark, Database, Notice, Notification, Part, Prepared, Reply, SessionId, Step, WaitsFor,
-};
+use isolde_engine::{Activity, CatalogMark, Database, Part, Prepared, Reply, SessionId, Step, WaitsFor};
 use isolde_sql::ast::{Statement, plpgsql::RaiseLevel};
 use isolde_sql::typed::StatementKind;
 use isolde_sql::{Diagnostic, Span, SqlError, SqlState, parse};
 
-use super::{Spec, Sql};
+use super::connections::{Answer, Block, CONTROL, Connections, Message, Notice, Notification};
+use super::{Spec, print};
 use crate::ScenarioError;
-
-/// The control connection; those of the sessions follow.
-pub(super) const CONTROL: usize = 0;
 
 /// Steps of the engine in one permutation before it is taken for endless.
 const STEPS_MAX: u64 = 1_000_000;
 
+/// Starts of permutations that are remembered.
+const STARTS_MAX: usize = 16;
+
 /// The sessions of a spec and their database.
-pub(super) struct Connections<'a> {
+pub(super) struct Embedded<'a> {
     spec: &'a Spec,
-    pub(super) db: Database,
+    db: Database,
     connections: Vec<Connection>,
     /// Those that wait, in the order in which they began.
     waiting: Vec<usize>,
     /// Query strings, parsed when first sent.
     scripts: BTreeMap<&'a str, Rc<Script>>,
     steps_left: u64,
+    /// What setting up led to, by the digest of what there was before, if nothing was defined then.
+    starts: HashMap<u128, (Database, String)>,
+    /// The digest of what there is before a setting-up that is to be remembered.
+    blank: Option<u128>,
 }
 
 struct Connection {
@@ -42,14 +46,6 @@ struct Connection {
     sent: Option<(Rc<Script>, usize)>,
     /// What has come and nobody has read, in order.
     unread: Vec<Message>,
-}
-
-/// Something that a connection receives.
-pub(super) enum Message {
-    Notice(Notice),
-    /// The columns of a query, which is about to run.
-    Columns,
-    Answer(Reply),
 }
 
 /// A query string: its statements, or why it is none.
@@ -65,135 +61,17 @@ struct Parsed {
     plan: RefCell<Option<(CatalogMark, Arc<Prepared>)>>,
 }
 
-impl<'a> Connections<'a> {
+impl<'a> Embedded<'a> {
     /// Connects everybody to an empty database.
-    pub(super) fn open(spec: &'a Spec) -> Connections<'a> {
+    pub(super) fn open(spec: &'a Spec) -> Embedded<'a> {
         let mut db = Database::new();
         db.start_clock();
         db.track_table_locks(true);
         let open = |_| Connection { session: db.open_session(), sent: None, unread: Vec::new() };
         let connections = (0..=spec.sessions.len()).map(open).collect();
         let scripts = BTreeMap::new();
-        Connections { spec, db, connections, waiting: Vec::new(), scripts, steps_left: STEPS_MAX }
-    }
-
-    /// What a session is called in the server's own views.
-    pub(super) fn set_application_name(&mut self, who: usize, name: &str) {
-        self.db.set_setting(self.connections[who].session, "application_name", name);
-    }
-
-    /// A new permutation begins: it may take as many steps as any.
-    pub(super) fn rewind(&mut self) {
-        self.steps_left = STEPS_MAX;
-    }
-
-    /// Runs a query string to its end, and returns the notices and the last answer, as `PQexec` does.
-    pub(super) fn exec(&mut self, who: usize, sql: &'a Sql) -> Result<(Vec<Notice>, Option<Reply>), ScenarioError> {
-        self.send(who, sql)?;
-        loop {
-            self.settle()?;
-            if self.is_done(who) {
-                let (mut notices, mut last) = (Vec::new(), None);
-                for message in self.take_messages(who) {
-                    match message {
-                        Message::Notice(notice) => notices.push(notice),
-                        Message::Answer(reply) => last = Some(reply),
-                        Message::Columns => {}
-                    }
-                }
-                return Ok((notices, last));
-            }
-            if !self.wait(i64::MAX)? {
-                let message = "this waits for ever: another session of the spec holds a lock that it needs";
-                let span = Span::new(sql.0.start, sql.0.end);
-                let hint =
-                    "end every transaction before the teardown, in the last step or in the session's own teardown";
-                return Err(self.spec.mistake(Diagnostic::syntax(span, message).hint(hint)));
-            }
-        }
-    }
-
-    /// Sends a query string.
-    pub(super) fn send(&mut self, who: usize, sql: &'a Sql) -> Result<(), ScenarioError> {
-        let text = self.spec.sql(sql);
-        let script = self.scripts.entry(text).or_insert_with(|| Rc::new(Script::parse(text, sql.0.start)));
-        self.connections[who].sent = Some((script.clone(), 0));
-        self.advance(who)
-    }
-
-    /// Everybody does what they can.
-    pub(super) fn settle(&mut self) -> Result<(), ScenarioError> {
-        while let Some(who) = self.runnable() {
-            let Some(left) = self.steps_left.checked_sub(1) else {
-                let span = self.connections[who].sent.as_ref().map(|(script, _)| script.span).unwrap_or_default();
-                return Err(self.spec.mistake(Diagnostic::syntax(span, "this does not come to an end")));
-            };
-            self.steps_left = left;
-            let step = self.db.step(self.connections[who].session);
-            self.did(who, step)?;
-        }
-        Ok(())
-    }
-
-    /// Lets time pass until the next timer goes off, if it does so in time. Did it?
-    pub(super) fn wait(&mut self, until: i64) -> Result<bool, ScenarioError> {
-        let Some((when, session, timer)) = self.db.next_timer() else { return Ok(false) };
-        if when > until {
-            return Ok(false);
-        }
-        if let Some(step) = self.db.fire(session, timer) {
-            let who = self.connections.iter().position(|c| c.session == session);
-            self.did(who.unwrap_or(CONTROL), step)?;
-        }
-        Ok(true)
-    }
-
-    /// Ends what a connection is doing, as a request to cancel does.
-    pub(super) fn cancel(&mut self, who: usize) -> Result<(), ScenarioError> {
-        let error = SqlError::new(SqlState::QUERY_CANCELED, "canceling statement due to user request");
-        let step = self.db.interrupt(self.connections[who].session, error);
-        self.did(who, step)
-    }
-
-    /// Whether everything that was sent is answered.
-    pub(super) fn is_done(&self, who: usize) -> bool {
-        self.connections[who].sent.is_none()
-    }
-
-    /// Whether it waits for a lock that another session of the spec holds or waits for.
-    pub(super) fn is_blocked(&self, who: usize) -> bool {
-        let Activity::Blocked(blocked) = self.db.activity(self.connections[who].session) else { return false };
-        let sessions = || self.connections.iter().skip(1).map(|c| c.session);
-        !matches!(blocked.waits_for, WaitsFor::Time(_)) && sessions().any(|session| blocked.on.contains(&session))
-    }
-
-    /// What has come, in order.
-    pub(super) fn take_messages(&mut self, who: usize) -> Vec<Message> {
-        std::mem::take(&mut self.connections[who].unread)
-    }
-
-    /// The notices that came before the first answer, and right behind it: libpq shows these before it hands out the answer.
-    pub(super) fn take_early_notices(&mut self, who: usize) -> Vec<Notice> {
-        let mut early = Vec::new();
-        let (mut answered, mut over) = (false, false);
-        let mut later = Vec::new();
-        for message in self.take_messages(who) {
-            over |= answered && !matches!(message, Message::Notice(_));
-            answered |= matches!(message, Message::Answer(_));
-            match message {
-                Message::Notice(notice) if !over => early.push(notice),
-                message => later.push(message),
-            }
-        }
-        self.connections[who].unread = later;
-        early
-    }
-
-    /// The notifications that have come since, each with the number of the session that sent it.
-    pub(super) fn take_notifications(&mut self, who: usize) -> Vec<(Notification, Option<usize>)> {
-        let came = self.db.take_notifications(self.connections[who].session);
-        let sender = |n: &Notification| self.connections.iter().position(|c| c.session == n.from);
-        came.into_iter().map(|n| (n.clone(), sender(&n).and_then(|who| who.checked_sub(1)))).collect()
+        let (waiting, starts) = (Vec::new(), HashMap::new());
+        Embedded { spec, db, connections, waiting, scripts, steps_left: STEPS_MAX, starts, blank: None }
     }
 
     fn runnable(&self) -> Option<usize> {
@@ -270,7 +148,14 @@ impl<'a> Connections<'a> {
             }
             self.connections[who].sent = None;
         }
-        self.connections[who].unread.push(Message::Answer(reply));
+        let answer = match reply {
+            Ok(result) => Answer::Table {
+                columns: result.columns.iter().map(|column| column.name.to_string()).collect(),
+                rows: result.rows.iter().map(|row| print::texts(row, self.spec.style)).collect(),
+            },
+            Err(error) => Answer::Error { code: error.state.to_string(), message: error.message.to_string() },
+        };
+        self.connections[who].unread.push(Message::Answer(answer));
         Ok(())
     }
 
@@ -288,25 +173,138 @@ impl<'a> Connections<'a> {
         }
     }
 
-    fn heard(&mut self, who: usize, notices: Vec<Notice>) {
+    fn heard(&mut self, who: usize, notices: Vec<isolde_engine::Notice>) {
         if notices.is_empty() {
             return;
         }
         let least = self.db.setting(self.connections[who].session, "client_min_messages");
         let least = least.map_or(3, |name| rank_of(&name));
-        let heard = notices.into_iter().filter(|n| rank(n.level) >= least).map(Message::Notice);
+        let heard = notices
+            .into_iter()
+            .filter(|n| rank(n.level) >= least)
+            .map(|n| Message::Notice(Notice { level: level_name(n.level).into(), message: n.message.to_string() }));
         self.connections[who].unread.extend(heard);
     }
 }
 
+impl<'a> Connections<'a> for Embedded<'a> {
+    fn set_application_name(&mut self, who: usize, name: &str) -> Result<(), ScenarioError> {
+        self.db.set_setting(self.connections[who].session, "application_name", name);
+        Ok(())
+    }
+
+    fn exec(&mut self, who: usize, sql: Block<'a>) -> Result<(Vec<Notice>, Option<Answer>), ScenarioError> {
+        self.send(who, sql)?;
+        loop {
+            self.settle()?;
+            if self.is_done(who) {
+                let (mut notices, mut last) = (Vec::new(), None);
+                for message in std::mem::take(self.messages(who)) {
+                    match message {
+                        Message::Notice(notice) => notices.push(notice),
+                        Message::Answer(reply) => last = Some(reply),
+                        Message::Columns => {}
+                    }
+                }
+                return Ok((notices, last));
+            }
+            if !self.wait(i64::MAX)? {
+                let message = "this waits for ever: another session of the spec holds a lock that it needs";
+                let hint =
+                    "end every transaction before the teardown, in the last step or in the session's own teardown";
+                return Err(self.spec.mistake(Diagnostic::syntax(sql.span, message).hint(hint)));
+            }
+        }
+    }
+
+    fn send(&mut self, who: usize, sql: Block<'a>) -> Result<(), ScenarioError> {
+        let script = self.scripts.entry(sql.text).or_insert_with(|| Rc::new(Script::parse(sql.text, sql.span)));
+        self.connections[who].sent = Some((script.clone(), 0));
+        self.advance(who)
+    }
+
+    fn settle(&mut self) -> Result<(), ScenarioError> {
+        while let Some(who) = self.runnable() {
+            let Some(left) = self.steps_left.checked_sub(1) else {
+                let span = self.connections[who].sent.as_ref().map(|(script, _)| script.span).unwrap_or_default();
+                return Err(self.spec.mistake(Diagnostic::syntax(span, "this does not come to an end")));
+            };
+            self.steps_left = left;
+            let step = self.db.step(self.connections[who].session);
+            self.did(who, step)?;
+        }
+        Ok(())
+    }
+
+    fn wait(&mut self, until: i64) -> Result<bool, ScenarioError> {
+        let Some((when, session, timer)) = self.db.next_timer() else { return Ok(false) };
+        if when > until {
+            return Ok(false);
+        }
+        if let Some(step) = self.db.fire(session, timer) {
+            let who = self.connections.iter().position(|c| c.session == session);
+            self.did(who.unwrap_or(CONTROL), step)?;
+        }
+        Ok(true)
+    }
+
+    fn clock(&self) -> i64 {
+        self.db.clock()
+    }
+
+    fn cancel(&mut self, who: usize) -> Result<(), ScenarioError> {
+        let error = SqlError::new(SqlState::QUERY_CANCELED, "canceling statement due to user request");
+        let step = self.db.interrupt(self.connections[who].session, error);
+        self.did(who, step)
+    }
+
+    fn is_done(&self, who: usize) -> bool {
+        self.connections[who].sent.is_none()
+    }
+
+    fn is_blocked(&mut self, who: usize) -> Result<bool, ScenarioError> {
+        let Activity::Blocked(blocked) = self.db.activity(self.connections[who].session) else { return Ok(false) };
+        let sessions = || self.connections.iter().skip(1).map(|c| c.session);
+        Ok(!matches!(blocked.waits_for, WaitsFor::Time(_)) && sessions().any(|session| blocked.on.contains(&session)))
+    }
+
+    fn messages(&mut self, who: usize) -> &mut Vec<Message> {
+        &mut self.connections[who].unread
+    }
+
+    fn take_notifications(&mut self, who: usize) -> Vec<Notification> {
+        let came = self.db.take_notifications(self.connections[who].session);
+        let told = came.into_iter().map(|n| {
+            let from = self.connections.iter().position(|c| c.session == n.from).and_then(|who| who.checked_sub(1));
+            Notification { channel: n.channel.to_string(), payload: n.payload.to_string(), from }
+        });
+        told.collect()
+    }
+
+    fn start(&mut self) -> Option<String> {
+        self.steps_left = STEPS_MAX;
+        self.blank = self.db.catalog().is_empty().then(|| self.db.digest());
+        let (db, printed) = self.starts.get(&self.blank?)?;
+        self.db = db.clone();
+        Some(printed.clone())
+    }
+
+    fn started(&mut self, printed: &str) {
+        if let Some(before) = self.blank.filter(|_| self.starts.len() < STARTS_MAX) {
+            self.starts.insert(before, (self.db.clone(), printed.to_string()));
+        }
+    }
+}
+
 impl Script {
-    fn parse(text: &str, offset: usize) -> Script {
+    fn parse(text: &str, place: Span) -> Script {
+        let offset = place.start;
         let parsed = parse::split(text).into_iter().map(|span| {
-            let fragment = parse::Fragment { text: span.of(text), offset: span.start + offset as u32 };
+            let fragment = parse::Fragment { text: span.of(text), offset: span.start + offset };
             let statement = parse::statement(fragment)?;
             Ok(Parsed { statement, plan: Default::default() })
         });
-        Script { statements: parsed.collect(), span: Span::new(offset, offset + text.len()) }
+        Script { statements: parsed.collect(), span: place }
     }
 }
 
@@ -355,7 +353,7 @@ fn rank_of(name: &str) -> u8 {
 }
 
 /// What a message is called.
-pub(super) fn level_name(level: RaiseLevel) -> &'static str {
+fn level_name(level: RaiseLevel) -> &'static str {
     match level {
         RaiseLevel::Debug => "DEBUG",
         RaiseLevel::Log => "LOG",
