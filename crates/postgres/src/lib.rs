@@ -19,6 +19,7 @@
 
 pub mod analysis;
 pub mod live;
+pub mod spec;
 mod trouble;
 
 pub use trouble::Trouble;
