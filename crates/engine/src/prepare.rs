@@ -136,6 +136,8 @@ pub(crate) struct MergePlan {
     pub(crate) withs: Option<Arc<[WithPlan]>>,
     pub(crate) table: TableId,
     pub(crate) select: SelectPlan,
+    /// The target is read first: see [`plan::reads_target_first`].
+    pub(crate) target_first: bool,
     pub(crate) row: RowPlan,
     pub(crate) whens: Vec<MergeWhenPlan>,
 }
@@ -468,6 +470,7 @@ fn merge_plan(catalog: &Catalog, merge: &typed::Merge) -> MergePlan {
         withs: withs(catalog, &merge.with),
         table: merge.table,
         select: plan::select(catalog, &merge.select, &used),
+        target_first: plan::reads_target_first(catalog, &merge.select),
         row: RowPlan::new(catalog, merge.table),
         whens: merge.whens.iter().map(when).collect(),
     }

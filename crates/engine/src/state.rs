@@ -261,7 +261,7 @@ impl Database {
             hash_triggered(triggered, h);
         }
         if let Some((row, next)) = run.probing {
-            (self.content(row), next).hash(h);
+            (self.content(row), next, run.enters).hash(h);
         }
         let rest = run.next;
         match &run.input {

@@ -328,6 +328,17 @@ pub(crate) fn key_of(index: &Index, values: &[Value]) -> Option<Key> {
     }
 }
 
+/// Whether two versions of a row have the same place in every index of their table.
+pub(crate) fn same_entries(table: &Table, old: &[Value], new: &[Value]) -> bool {
+    table.indexes.iter().flat_map(Index::mentions).all(|&column| is_same(&old[column], &new[column]))
+}
+
+/// Whether two values are stored alike. Equal ones mostly are, but not `1.5` and `1.50`, or a day and 24 hours.
+pub(crate) fn is_same(old: &Value, new: &Value) -> bool {
+    let one_form = matches!(old, Value::Null | Value::Bool(_) | Value::Int(_) | Value::Text(_) | Value::Date(_));
+    old == new && (one_form || old.to_string() == new.to_string())
+}
+
 /// All tables. Clones in O(1).
 #[derive(Clone, Debug, Default)]
 pub struct Tables(Arc<Vec<Arc<TableData>>>);

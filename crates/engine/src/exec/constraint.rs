@@ -14,7 +14,7 @@ use crate::lock::{RowRef, Target, Wants};
 use crate::machine::Machine;
 use crate::prepare::RowPlan;
 use crate::session::SessionId;
-use crate::storage::{Key, RowId, key_of};
+use crate::storage::{Key, RowId, key_of, same_entries};
 
 impl Machine<'_> {
     /// Generated columns get their values; then NOT NULL and CHECK.
@@ -85,7 +85,11 @@ impl Machine<'_> {
         let table = schema.catalog.table(row.0);
         let Some(values) = self.newest(row).map(|t| t.values) else { return Ok(()) };
         while let Some(index) = table.indexes.get(next) {
-            let concerned = index.unique && index.mentions().iter().any(|&c| set.contains(c));
+            let concerned = index.unique
+                && match index.deferral {
+                    Deferral::NotDeferrable => index.mentions().iter().any(|&c| set.contains(c)),
+                    Deferral::Immediate | Deferral::Deferred => run.enters,
+                };
             if let Some(key) = concerned.then(|| unique_key(index, &values)).flatten() {
                 self.note_probe(row.0, index, &key, ProbeKind::Entry);
                 match self.find_key(row.0, next, &key, Some(row.1)) {
@@ -113,6 +117,14 @@ impl Machine<'_> {
             run.probing = Some((row, next));
         }
         Ok(())
+    }
+
+    /// Whether a version that replaces another enters the indexes of its table: all of them if a column of one has changed, and
+    /// none otherwise, for then it is found by the entries of the old one. It matters to keys that two rows may have for a while.
+    pub(super) fn enters_indexes(&self, table: TableId, old: &Row, new: &Row) -> bool {
+        let table = self.catalog().table(table);
+        let deferrable = table.indexes.iter().any(|index| index.unique && index.deferral != Deferral::NotDeferrable);
+        !deferrable || !same_entries(table, old, new)
     }
 
     /// A key that was let through because its constraint can be deferred.

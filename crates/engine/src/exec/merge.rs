@@ -10,7 +10,7 @@ use std::sync::Arc;
 use isolde_sql::{SqlError, SqlState, Value};
 
 use super::version::{Lock, Version};
-use super::{Running, Stop};
+use super::{Input, Running, Stop};
 use crate::footprint::ColumnSet;
 use crate::machine::Machine;
 use crate::prepare::{MergeActionPlan, MergePlan, MergeWhenPlan};
@@ -24,7 +24,7 @@ impl Machine<'_> {
         if let Some(triggers) = &triggers {
             self.before_merge(triggers, plan, run)?;
         }
-        let candidates = self.scan(&plan.select, params, run)?;
+        let candidates = self.merge_candidates(plan, params, run)?;
         while run.goes_on(candidates.len()) {
             run.calls.rewind();
             self.merge_row(plan, params, run, &candidates[run.next], triggers.as_ref())?;
@@ -34,6 +34,25 @@ impl Machine<'_> {
             Some(triggers) => self.after_merge(triggers, plan, run),
             None => Ok(()),
         }
+    }
+
+    /// The joined rows, in the order of the target's heap if that is read first; those without a target row are last then.
+    fn merge_candidates(
+        &mut self,
+        plan: &MergePlan,
+        params: &[Value],
+        run: &mut Running,
+    ) -> Result<Arc<[Candidate]>, Stop> {
+        let fresh = run.input.is_none();
+        let found = self.scan(&plan.select, params, run)?;
+        if !fresh || !plan.target_first || found.len() < 2 {
+            return Ok(found);
+        }
+        let mut sorted = found.to_vec();
+        sorted.sort_by_key(|candidate| (candidate.rows[0].missing, candidate.rows[0].position));
+        let sorted: Arc<[Candidate]> = sorted.into();
+        run.input = Some(Input::Candidates(sorted.clone()));
+        Ok(sorted)
     }
 
     fn merge_row(

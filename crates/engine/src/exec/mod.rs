@@ -59,6 +59,8 @@ pub(crate) struct Running {
     pub(crate) next: usize,
     /// The row that was just written and must be checked against unique keys, and the first index not yet checked.
     pub(crate) probing: Option<(RowRef, usize)>,
+    /// The row that was just written enters the indexes of its table; known where one of them can be deferred.
+    pub(crate) enters: bool,
     /// Foreign keys to see to, those from `after_next` on not yet.
     pub(crate) after: Vec<After>,
     pub(crate) after_next: usize,
@@ -153,6 +155,7 @@ impl Running {
             input: None,
             next: 0,
             probing: None,
+            enters: true,
             after: Vec::new(),
             after_next: 0,
             output: Vec::new(),

@@ -408,6 +408,7 @@ impl Machine<'_> {
         let row = (table, RowId(self.db.next_position));
         self.write_row(row, None, Some(values.clone()), ColumnSet::ALL)?;
         self.queue_child_checks(run, row, &values);
+        run.enters = true;
         run.written(row);
         Ok(())
     }
@@ -423,6 +424,7 @@ impl Machine<'_> {
     ) -> Result<(), SqlError> {
         let own = self.transaction().writes.contains_key(&row);
         self.write_row(row, Some(&old), Some(new.clone()), set)?;
+        run.enters = self.enters_indexes(row.0, &old, &new);
         self.queue_parent_checks(run, row.0, &old, Some(new.clone()));
         // The check of what we wrote before counts for that version only, so ours is checked whatever has changed.
         self.queue_moved_child_checks(run, row, Some(&old).filter(|_| !own), &new);

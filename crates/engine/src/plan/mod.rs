@@ -19,6 +19,7 @@ pub(crate) mod expr;
 pub(crate) mod facts;
 mod heap;
 mod join;
+mod merge;
 mod order;
 mod outer;
 mod path;
@@ -36,6 +37,7 @@ use isolde_sql::typed;
 use isolde_sql::{Row, Value};
 
 pub(crate) use expr::{Expr, Subquery, expr};
+pub(crate) use merge::reads_target_first;
 use siread::Siread;
 pub(crate) use stages::{BoundPlan, CallPlan, ExpansionPlan, FramePlan, Reach, StagesPlan, WindowPlan};
 pub(crate) use with::{WithPlan, WithScope, withs};

@@ -13,7 +13,7 @@ use crate::database::Database;
 use crate::footprint::SnapshotTaken;
 use crate::lock::{self, RowRef, SessionSet};
 use crate::machine::Machine;
-use crate::storage::{Tables, Tuple};
+use crate::storage::{Tables, Tuple, same_entries};
 use crate::transaction::Transaction;
 
 impl Database {
@@ -153,10 +153,10 @@ impl Machine<'_> {
             ssi.remains.push_back(Remains { row, values: values.clone(), entered: 0 });
         }
         let Some(me) = self.serial() else { return };
-        let shares_entries = old.as_ref().zip(new.as_ref()).is_some_and(|(old, (_, new))| {
-            let mut columns = self.catalog().table(row.0).indexes.iter().flat_map(|index| index.mentions());
-            columns.all(|&c| old.values[c] == new[c])
-        });
+        let shares_entries = old
+            .as_ref()
+            .zip(new.as_ref())
+            .is_some_and(|(old, (_, new))| same_entries(self.catalog().table(row.0), &old.values, new));
         let Some(ssi) = self.ssi_mut() else { return };
         let root_of = |position| {
             let written = ssi.xacts.iter().flat_map(|x| &x.written).filter_map(|w| w.new.as_ref());
