@@ -36,6 +36,7 @@ use isolde_sql::{Diagnostic, Span, SqlState};
 use self::header::{Header, ThreadHeader};
 use self::scan::{Mark, MarkKind};
 use crate::ScenarioError;
+use crate::spec::Spec;
 
 pub(crate) use header::did_you_mean;
 pub use header::{OPTIONS, SECTIONS};
@@ -126,8 +127,11 @@ pub fn no_includes(include: Include<'_>) -> Result<Included, String> {
     Err(format!("{} cannot be included here", include.path))
 }
 
-/// Reads a scenario.
+/// Reads a scenario; from a `.spec` file, the one that runs its sessions against each other.
 pub fn read(name: &str, text: &str, loader: Loader<'_>) -> Result<ScenarioFile, ScenarioError> {
+    if name.ends_with(".spec") {
+        return Spec::parse(name, text)?.scenario();
+    }
     let mut reader = Reader {
         loader,
         file: ScenarioFile::default(),

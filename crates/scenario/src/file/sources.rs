@@ -32,6 +32,15 @@ struct SourceFile {
 }
 
 impl Sources {
+    /// A text, and another one behind it; and where that begins.
+    pub(crate) fn of(name: &str, text: &str, other: &str, more: &str) -> (Sources, u32) {
+        let mut sources = Sources::default();
+        sources.add(name, text);
+        let start = sources.add(other, more).unwrap_or_default();
+        sources.finish();
+        (sources, start)
+    }
+
     /// Adds a file, and says where it begins; `None` if it is absurdly large.
     pub(super) fn add(&mut self, name: &str, text: &str) -> Option<u32> {
         let start = self.files.last().map_or(0, |f| f.start as usize + f.text.len() + 1);

@@ -25,6 +25,7 @@ mod engine;
 mod parse;
 mod print;
 mod run;
+mod scenario;
 
 use std::ops::Range;
 use std::sync::Arc;
