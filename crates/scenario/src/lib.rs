@@ -44,6 +44,7 @@ pub mod dependence;
 mod error;
 pub mod file;
 pub mod fix;
+pub mod gate;
 mod graph;
 mod log;
 mod minimise;
