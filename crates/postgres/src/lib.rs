@@ -18,8 +18,16 @@
 //! dropped after it, however it ends.
 
 pub mod analysis;
+pub mod catalog;
+pub mod effects;
+mod home;
 pub mod live;
+mod restore;
+mod sessions;
 pub mod spec;
 mod trouble;
 
+pub use home::{Home, Version};
+pub use restore::Restore;
+pub use sessions::{Blocker, Reply, STATEMENT_TIME_MAX, Sessions};
 pub use trouble::Trouble;

@@ -24,6 +24,20 @@ pub struct Connection {
     secret: i32,
     parameters: Vec<(String, String)>,
     status: TransactionStatus,
+    fields: Vec<Field>,
+    /// The rows that the next COPY is given.
+    rows: Option<Vec<u8>>,
+}
+
+/// Where a column of a result comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Field {
+    /// The table whose column it shows unchanged, by oid; 0 if it shows none.
+    pub table: u32,
+    /// That column's number, from 1.
+    pub column: i16,
+    /// Its type, by oid.
+    pub type_oid: u32,
 }
 
 /// What the server last said about the session's transaction.
@@ -49,6 +63,8 @@ impl Connection {
             secret: 0,
             parameters: Vec::new(),
             status: TransactionStatus::Idle,
+            fields: Vec::new(),
+            rows: None,
         };
         connection.start()?;
         Ok(connection)
@@ -146,11 +162,22 @@ impl Connection {
         self.status
     }
 
+    /// The columns of the rows that came last.
+    pub fn fields(&self) -> &[Field] {
+        &self.fields
+    }
+
     /// Sends a query string without waiting for an answer.
     pub fn send(&mut self, sql: &str) -> io::Result<()> {
         let mut out = BytesMut::with_capacity(sql.len() + 6);
         frontend::query(sql, &mut out)?;
         self.stream.write_all(&out)
+    }
+
+    /// Sends `COPY ... FROM stdin` with the lines that it is to read.
+    pub fn send_copy(&mut self, sql: &str, lines: &str) -> io::Result<()> {
+        self.rows = Some(lines.as_bytes().to_vec());
+        self.send(sql)
     }
 
     /// The next message if it arrives within `patience`; for ever without.
@@ -167,9 +194,21 @@ impl Connection {
             backend::Message::ParameterStatus(body) => {
                 self.parameters.push((body.name()?.to_string(), body.value()?.to_string()));
             }
+            backend::Message::RowDescription(body) => {
+                let field = |f: backend::Field<'_>| {
+                    Ok(Field { table: f.table_oid(), column: f.column_id(), type_oid: f.type_oid() })
+                };
+                self.fields = body.fields().map(field).collect()?;
+            }
             backend::Message::CopyInResponse(_) => {
                 let mut out = BytesMut::new();
-                frontend::copy_fail("there is nothing to copy", &mut out)?;
+                match self.rows.take() {
+                    Some(rows) => {
+                        frontend::CopyData::new(rows.as_slice())?.write(&mut out);
+                        frontend::copy_done(&mut out);
+                    }
+                    None => frontend::copy_fail("there is nothing to copy", &mut out)?,
+                }
                 self.stream.write_all(&out)?;
             }
             _ => {}

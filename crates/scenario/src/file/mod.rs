@@ -97,6 +97,10 @@ pub struct ClientStatement {
     pub ast: ast::Statement,
     /// The variables that stand for `$1`, `$2`, ...
     pub variables: Vec<(Arc<str>, Span)>,
+    /// Every place at which one stands, and its number in `variables`.
+    pub places: Vec<(Span, usize)>,
+    /// The lines behind `COPY ... FROM stdin`.
+    pub data: Option<Span>,
     /// `\gset`: the prefix of the variables that its columns are stored in.
     pub gset: Option<Arc<str>>,
 }
@@ -129,11 +133,22 @@ pub fn no_includes(include: Include<'_>) -> Result<Included, String> {
 
 /// Reads a scenario; from a `.spec` file, the one that runs its sessions against each other.
 pub fn read(name: &str, text: &str, loader: Loader<'_>) -> Result<ScenarioFile, ScenarioError> {
+    read_as(name, text, loader, false)
+}
+
+/// Reads a scenario for a server, which may understand what is refused here: such statements are
+/// [ignored](StatementKind::Ignored) as far as their meaning goes, and only their texts count.
+pub fn read_texts(name: &str, text: &str, loader: Loader<'_>) -> Result<ScenarioFile, ScenarioError> {
+    read_as(name, text, loader, true)
+}
+
+fn read_as(name: &str, text: &str, loader: Loader<'_>, texts: bool) -> Result<ScenarioFile, ScenarioError> {
     if name.ends_with(".spec") {
         return Spec::parse(name, text)?.scenario();
     }
     let mut reader = Reader {
         loader,
+        texts,
         file: ScenarioFile::default(),
         copies: Vec::new(),
         queries: Vec::new(),
@@ -157,6 +172,8 @@ const IGNORED_COMMANDS: &[&str] =
 
 struct Reader<'l> {
     loader: Loader<'l>,
+    /// Whether the texts are enough.
+    texts: bool,
     file: ScenarioFile,
     /// `xN` for each entry of `file.threads`, which holds one of the copies until [`Reader::finish`].
     copies: Vec<Option<u32>>,
@@ -279,8 +296,10 @@ impl Reader<'_> {
             Section::Thread(index) => self.file.threads[index].body.last_mut(),
             Section::Query(index) => self.queries[index].statements.last_mut(),
         };
-        match last.map(|statement| &mut statement.ast.kind) {
-            Some(StatementKind::Copy(copy)) => parse::copy_rows(copy, data, span),
+        let Some(statement) = last else { return Ok(()) };
+        statement.data = Some(span);
+        match &mut statement.ast.kind {
+            StatementKind::Copy(copy) => parse::copy_rows(copy, data, span),
             _ => Ok(()),
         }
     }
@@ -321,7 +340,7 @@ impl Reader<'_> {
         let spans = parse::split(&masked(file.text, chunk, &numbered));
         let count = spans.len();
         for (i, local) in spans.into_iter().enumerate() {
-            let mut statement = client_statement(file, local.shifted(chunk.start), variables)?;
+            let mut statement = client_statement(file, local.shifted(chunk.start), variables, self.texts)?;
             statement.gset = gset.clone().filter(|_| i + 1 == count);
             match self.section {
                 Section::Setup => self.file.setup.push(statement),
@@ -403,6 +422,7 @@ fn client_statement(
     file: &Text<'_>,
     span: Span,
     variables: &[(Span, Option<u8>)],
+    texts: bool,
 ) -> Result<ClientStatement, Diagnostic> {
     let inside: Vec<_> = variables.iter().filter(|(v, _)| span.start <= v.start && v.start < span.end).collect();
     if let Some((identifier, _)) = inside.iter().find(|(_, quote)| *quote == Some(b'"')) {
@@ -428,8 +448,15 @@ fn client_statement(
         numbered.push((*variable, number));
     }
     let text = masked(file.text, span, &numbered);
-    let ast = parse::statement(Fragment { text: &text, offset: file.start + span.start })?;
-    Ok(ClientStatement { ast, variables: names, gset: None })
+    let ast = match parse::statement(Fragment { text: &text, offset: file.start + span.start }) {
+        Err(_) if texts => ast::Statement {
+            kind: StatementKind::Ignored(ast::Ignored { tag: "", text: text.as_str().into() }),
+            span: span.shifted(file.start),
+        },
+        parsed => parsed?,
+    };
+    let places = numbered.iter().map(|(place, number)| (place.shifted(file.start), number - 1)).collect();
+    Ok(ClientStatement { ast, variables: names, places, data: None, gset: None })
 }
 
 /// A piece of text in which variables are written as parameters, blanks keeping everything else in its place.

@@ -78,7 +78,7 @@ impl Spec {
 
 fn client_statement(text: &str, offset: u32) -> Result<ClientStatement, Diagnostic> {
     let ast = parse::statement(Fragment { text, offset })?;
-    Ok(ClientStatement { ast, variables: Vec::new(), gset: None })
+    Ok(ClientStatement { ast, variables: Vec::new(), places: Vec::new(), data: None, gset: None })
 }
 
 /// The two statements of [`AROUND`], which stands at this place.

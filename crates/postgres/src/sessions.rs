@@ -1,0 +1,376 @@
+//! Several sessions of one database, and when they are at rest.
+//!
+//! After something was sent, one waits until every session has either answered or surely waits for another one. Surely: the
+//! server's own lock table says so (`pg_blocking_pids`), asked over a connection of its own. It changes hands at the moment at
+//! which a lock is released, not when the one who waited gets to run, so what it says is true when it says it:
+//!
+//! ```text
+//!   send ──▶ listen for a moment ──▶ somebody busy? ──no──▶ at rest
+//!               ▲                          │ yes
+//!               │                    ask the lock table
+//!               └── not all of them wait ──┤
+//!                                          └── all wait ──▶ nothing arrived meanwhile? at rest
+//! ```
+//!
+//! **Deadlocks** are the server's business: those who wait in a circle are not at rest, because one of them will be given an
+//! error. Which one must not be a matter of microseconds, or no schedule could be followed twice. A session looks for a deadlock
+//! once, some time after it began to wait; so whoever is waited for is told to look at once ([`LOOK_SOON`]), and the others
+//! never to ([`LOOK_LATE`]): the one that closes the circle is the one that finds it. Where the role may not set
+//! that, the server's own second decides, which nearly always falls on the one that waited first.
+
+use std::time::{Duration, Instant};
+
+use isolde_wire::{Answer, Complaint, Connection, Field, Message, Response, TransactionStatus, wait_for_any};
+
+use crate::Trouble;
+
+/// How long after beginning to wait a session looks for a deadlock that it may have closed.
+const LOOK_SOON: &str = "SET deadlock_timeout = '1ms'";
+/// The same for a session that nobody waits for: it cannot close a circle.
+const LOOK_LATE: &str = "SET deadlock_timeout = '100s'";
+
+/// How long to listen before the lock table is asked: about what a quick statement takes.
+const LISTEN_FIRST: Duration = Duration::from_micros(200);
+/// How long to listen between questions.
+const LISTEN_AGAIN: Duration = Duration::from_micros(500);
+/// The longest pause between questions.
+const LISTEN_MAX: Duration = Duration::from_millis(20);
+
+/// A statement that takes longer and waits for nobody is given up.
+pub const STATEMENT_TIME_MAX: Duration = Duration::from_secs(30);
+
+/// Several sessions, and a connection to look at them from outside.
+#[derive(Debug)]
+pub struct Sessions {
+    control: Connection,
+    sessions: Vec<Session>,
+    /// Whether the role may say when to look for deadlocks.
+    alertable: bool,
+    time_max: Duration,
+}
+
+#[derive(Debug)]
+struct Session {
+    connection: Connection,
+    busy: Option<Busy>,
+    /// Whom it waits for, when it is at rest and has not answered.
+    blockers: Vec<Blocker>,
+    /// It was told to look for deadlocks soon.
+    alert: bool,
+}
+
+/// A statement under way.
+#[derive(Debug)]
+struct Busy {
+    answer: Answer,
+    notices: Vec<Complaint>,
+    /// Answers to come before the one that counts.
+    skip: usize,
+    doing: String,
+}
+
+/// Whom a session waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Blocker {
+    /// Another of these sessions.
+    Session(usize),
+    /// The control connection, which holds the gates.
+    Control,
+    /// Nobody who could let it go on: a prepared transaction.
+    Nobody,
+}
+
+/// What a session answered.
+#[derive(Clone, Debug)]
+pub struct Reply {
+    /// Who.
+    pub session: usize,
+    /// The last response; each query string holds one statement.
+    pub response: Response,
+    /// Notices on the way, in order.
+    pub notices: Vec<Complaint>,
+    /// Where the columns of its rows come from.
+    pub fields: Vec<Field>,
+    /// The state of its transaction after it.
+    pub status: TransactionStatus,
+}
+
+impl Sessions {
+    /// These sessions; `control` must be able to see them all.
+    pub fn new(mut control: Connection, connections: Vec<Connection>) -> Result<Sessions, Trouble> {
+        let answers = control.query("SET deadlock_timeout = '1s'")?;
+        let alertable = !answers.iter().any(Response::is_error);
+        let session = |connection| Session { connection, busy: None, blockers: Vec::new(), alert: false };
+        let mut sessions: Vec<Session> = connections.into_iter().map(session).collect();
+        if alertable {
+            sessions.iter_mut().try_for_each(|session| session.connection.execute(LOOK_LATE).map(drop))?;
+        }
+        Ok(Sessions { control, sessions, alertable, time_max: STATEMENT_TIME_MAX })
+    }
+
+    /// How many.
+    pub fn len(&self) -> usize {
+        self.sessions.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.sessions.is_empty()
+    }
+
+    /// The connection that looks on.
+    pub fn control(&mut self) -> &mut Connection {
+        &mut self.control
+    }
+
+    /// Whether deadlocks are found at once, by the session that closes the circle.
+    pub fn finds_deadlocks_at_once(&self) -> bool {
+        self.alertable
+    }
+
+    /// A statement that waits for nobody is given up after this time.
+    pub fn set_time_max(&mut self, time_max: Duration) {
+        self.time_max = time_max;
+    }
+
+    /// Whether it has answered everything.
+    pub fn is_idle(&self, session: usize) -> bool {
+        self.sessions[session].busy.is_none()
+    }
+
+    /// Whom it waited for when all were last at rest.
+    pub fn blockers(&self, session: usize) -> &[Blocker] {
+        &self.sessions[session].blockers
+    }
+
+    /// The state of its transaction after its last answer.
+    pub fn status(&self, session: usize) -> TransactionStatus {
+        self.sessions[session].connection.status()
+    }
+
+    /// Its server process.
+    pub fn pid(&self, session: usize) -> i32 {
+        self.sessions[session].connection.pid()
+    }
+
+    /// Sends a statement. The session must be idle.
+    pub fn send(&mut self, session: usize, sql: &str) -> Result<(), Trouble> {
+        let waited_for = self.sessions.iter().any(|s| s.blockers.contains(&Blocker::Session(session)));
+        let alertable = self.alertable;
+        let session = &mut self.sessions[session];
+        assert!(session.busy.is_none(), "a session is sent one statement at a time");
+        let mut skip = 0;
+        if alertable && (waited_for || session.alert) {
+            // Each time: a transaction that is rolled back takes its settings with it.
+            session.connection.send(if waited_for { LOOK_SOON } else { LOOK_LATE })?;
+            session.alert = waited_for;
+            skip = 1;
+        }
+        session.connection.send(sql)?;
+        session.blockers.clear();
+        session.busy = Some(Busy { answer: Answer::default(), notices: Vec::new(), skip, doing: sql.to_string() });
+        Ok(())
+    }
+
+    /// Returns when every session has answered or surely waits: with the answers, in the order of their arrival.
+    pub fn settle(&mut self) -> Result<Vec<Reply>, Trouble> {
+        let deadline = Instant::now() + self.time_max;
+        let mut replies = Vec::new();
+        let mut patience = LISTEN_FIRST;
+        while self.sessions.iter().any(|session| session.busy.is_some()) {
+            if self.listen(patience, &mut replies)? {
+                continue;
+            }
+            patience = if patience == LISTEN_FIRST { LISTEN_AGAIN } else { (patience * 2).min(LISTEN_MAX) };
+            if self.all_wait()? && !self.listen(Duration::ZERO, &mut replies)? {
+                break;
+            }
+            if Instant::now() > deadline {
+                return Err(self.give_up());
+            }
+        }
+        Ok(replies)
+    }
+
+    /// Sends a statement and waits for its answer alone; it must not wait for another session.
+    pub fn run(&mut self, session: usize, sql: &str) -> Result<Reply, Trouble> {
+        self.send(session, sql)?;
+        loop {
+            let mut replies = Vec::new();
+            self.hear(session, Some(self.time_max), &mut replies)?;
+            match replies.pop() {
+                Some(reply) => return Ok(reply),
+                None => return Err(self.give_up()),
+            }
+        }
+    }
+
+    /// Ends whatever the sessions are doing: none waits, none is in a transaction.
+    pub fn calm(&mut self) -> Result<(), Trouble> {
+        let deadline = Instant::now() + self.time_max;
+        while self.sessions.iter().any(|session| session.busy.is_some()) {
+            let busy = self.sessions.iter().filter(|session| session.busy.is_some());
+            let pids: Vec<String> = busy.map(|session| session.connection.pid().to_string()).collect();
+            self.control.query(&format!("SELECT pg_cancel_backend(p) FROM unnest(ARRAY[{}]) p", pids.join(", ")))?;
+            self.listen(LISTEN_MAX, &mut Vec::new())?;
+            if Instant::now() > deadline {
+                return Err(self.give_up());
+            }
+        }
+        for session in &mut self.sessions {
+            session.blockers.clear();
+            if session.connection.status() != TransactionStatus::Idle {
+                session.connection.send("ROLLBACK")?;
+                session.busy = Some(Busy::quietly("ROLLBACK"));
+            }
+        }
+        self.wait_for_all(deadline)
+    }
+
+    /// Sends the same to all, and waits for the answers, which do not matter.
+    pub fn tell_all(&mut self, sql: &str) -> Result<(), Trouble> {
+        for session in &mut self.sessions {
+            session.connection.send(sql)?;
+            session.busy = Some(Busy::quietly(sql));
+        }
+        self.wait_for_all(Instant::now() + self.time_max)
+    }
+
+    fn wait_for_all(&mut self, deadline: Instant) -> Result<(), Trouble> {
+        while self.sessions.iter().any(|session| session.busy.is_some()) {
+            self.listen(LISTEN_MAX, &mut Vec::new())?;
+            if Instant::now() > deadline {
+                return Err(self.give_up());
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes in what busy sessions say within `patience`; was there anything?
+    fn listen(&mut self, patience: Duration, replies: &mut Vec<Reply>) -> Result<bool, Trouble> {
+        let busy: Vec<usize> = (0..self.sessions.len()).filter(|&s| self.sessions[s].busy.is_some()).collect();
+        let connections: Vec<&Connection> = busy.iter().map(|&s| &self.sessions[s].connection).collect();
+        if !wait_for_any(&connections, patience)? {
+            return Ok(false);
+        }
+        let mut heard = false;
+        for session in busy {
+            heard |= self.hear(session, None, replies)?;
+        }
+        Ok(heard)
+    }
+
+    /// Takes in what one session has said; with a time limit, waits until it has answered.
+    fn hear(&mut self, index: usize, limit: Option<Duration>, replies: &mut Vec<Reply>) -> Result<bool, Trouble> {
+        let session = &mut self.sessions[index];
+        let mut heard = false;
+        while let Some(busy) = &mut session.busy {
+            let Some(message) = session.connection.receive(limit.or(Some(Duration::ZERO)))? else { break };
+            heard = true;
+            if let Message::Notice(notice) = &message {
+                if busy.skip == 0 && !is_lock_line(notice) {
+                    busy.notices.push(notice.clone());
+                }
+                continue;
+            }
+            let Some(responses) = busy.answer.push(message) else { continue };
+            if busy.skip > 0 {
+                busy.skip -= 1;
+                continue;
+            }
+            let notices = std::mem::take(&mut busy.notices);
+            let response = responses.into_iter().next_back().unwrap_or(Response::Done { tag: String::new() });
+            let (fields, status) = (session.connection.fields().to_vec(), session.connection.status());
+            session.busy = None;
+            session.blockers.clear();
+            replies.push(Reply { session: index, response, notices, fields, status });
+        }
+        Ok(heard)
+    }
+
+    /// Whether all busy sessions wait, and none of them in a circle.
+    fn all_wait(&mut self) -> Result<bool, Trouble> {
+        let first = self.ask_lock_table()?;
+        let count = first.len();
+        if first.iter().any(|(_, blockers)| blockers.is_empty()) {
+            return Ok(false);
+        }
+        // The questions about several sessions are not asked at one moment: what is the same twice was so in between.
+        if count > 1 && self.ask_lock_table()? != first {
+            return Ok(false);
+        }
+        for (session, blockers) in first {
+            self.sessions[session].blockers = blockers;
+        }
+        Ok(!self.is_deadlocked())
+    }
+
+    /// Whom each busy session waits for; nobody means that it runs.
+    fn ask_lock_table(&mut self) -> Result<Vec<(usize, Vec<Blocker>)>, Trouble> {
+        let busy: Vec<usize> = (0..self.sessions.len()).filter(|&s| self.sessions[s].busy.is_some()).collect();
+        let pids: Vec<String> = busy.iter().map(|&s| self.sessions[s].connection.pid().to_string()).collect();
+        let question = format!(
+            "SELECT array_to_string(pg_blocking_pids(p) || pg_safe_snapshot_blocking_pids(p), ' ') \
+             FROM unnest(ARRAY[{}]) WITH ORDINALITY AS a(p, i) ORDER BY i",
+            pids.join(", ")
+        );
+        let responses = self.control.execute(&question)?;
+        let rows = responses.first().map(Response::rows).unwrap_or_default();
+        let found = busy.into_iter().zip(rows).map(|(session, row)| {
+            let text = row.first().and_then(Option::as_deref).unwrap_or_default();
+            (session, self.named(text.split(' ').filter_map(|pid| pid.parse().ok())))
+        });
+        Ok(found.collect())
+    }
+
+    /// Who has these processes. Strangers do not count: what waits for them goes on by itself.
+    fn named(&self, pids: impl Iterator<Item = i32>) -> Vec<Blocker> {
+        let who = |pid: i32| match pid {
+            0 => Some(Blocker::Nobody),
+            _ if pid == self.control.pid() => Some(Blocker::Control),
+            _ => self.sessions.iter().position(|s| s.connection.pid() == pid).map(Blocker::Session),
+        };
+        let mut blockers: Vec<Blocker> = pids.filter_map(who).collect();
+        blockers.sort_unstable();
+        blockers.dedup();
+        blockers
+    }
+
+    /// Whether some sessions wait for each other in a circle.
+    fn is_deadlocked(&self) -> bool {
+        let waits = |session: usize| {
+            let blockers = &self.sessions[session].blockers;
+            blockers.iter().filter_map(|b| if let Blocker::Session(other) = b { Some(*other) } else { None })
+        };
+        (0..self.sessions.len()).any(|start| {
+            let (mut seen, mut next) = (vec![false; self.sessions.len()], waits(start).collect::<Vec<_>>());
+            while let Some(session) = next.pop() {
+                if session == start {
+                    return true;
+                }
+                if !std::mem::replace(&mut seen[session], true) && self.sessions[session].busy.is_some() {
+                    next.extend(waits(session));
+                }
+            }
+            false
+        })
+    }
+
+    fn give_up(&mut self) -> Trouble {
+        let stuck = self.sessions.iter().enumerate().find_map(|(i, s)| Some((i, s.busy.as_ref()?.doing.clone())));
+        let (thread, doing) = stuck.unwrap_or_default();
+        let seconds = self.time_max.as_secs();
+        Trouble::Stuck { thread: format!("session {}", thread + 1), doing: format!("`{doing}` for {seconds} s") }
+    }
+}
+
+impl Busy {
+    fn quietly(doing: &str) -> Busy {
+        Busy { answer: Answer::default(), notices: Vec::new(), skip: 0, doing: doing.to_string() }
+    }
+}
+
+/// A line of `log_lock_waits`, where the server is set to write these to clients.
+fn is_lock_line(notice: &Complaint) -> bool {
+    notice.severity == "LOG"
+}
