@@ -27,6 +27,8 @@ pub struct Connection {
     fields: Vec<Field>,
     /// The rows that the next COPY is given.
     rows: Option<Vec<u8>>,
+    /// Somebody else goes on with the session.
+    handed_over: bool,
 }
 
 /// Where a column of a result comes from.
@@ -38,6 +40,19 @@ pub struct Field {
     pub column: i16,
     /// Its type, by oid.
     pub type_oid: u32,
+}
+
+/// A session that has just been opened, for somebody who speaks the protocol themselves.
+#[derive(Debug)]
+pub struct Open {
+    /// Where the server is spoken to.
+    pub stream: Stream,
+    /// The server process behind it.
+    pub pid: i32,
+    /// What a cancel request must show.
+    pub secret: i32,
+    /// What the server has said about itself.
+    pub parameters: Vec<(String, String)>,
 }
 
 /// What the server last said about the session's transaction.
@@ -65,6 +80,7 @@ impl Connection {
             status: TransactionStatus::Idle,
             fields: Vec::new(),
             rows: None,
+            handed_over: false,
         };
         connection.start()?;
         Ok(connection)
@@ -140,6 +156,14 @@ impl Connection {
             _ => {}
         }
         self.stream.write_all(&out)
+    }
+
+    /// Hands the session over to somebody who speaks the protocol themselves, before anything was sent.
+    pub fn into_open(mut self) -> io::Result<Open> {
+        let stream = self.stream.try_clone()?;
+        self.handed_over = true;
+        let parameters = std::mem::take(&mut self.parameters);
+        Ok(Open { stream, pid: self.pid, secret: self.secret, parameters })
     }
 
     /// The process id of the server process behind this session.
@@ -284,6 +308,9 @@ impl Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
+        if self.handed_over {
+            return;
+        }
         let mut out = BytesMut::new();
         frontend::terminate(&mut out);
         // Whoever is gone needs no good-bye.

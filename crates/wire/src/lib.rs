@@ -22,6 +22,6 @@ mod settings;
 mod stream;
 
 pub use answer::{Answer, Complaint, Message, Response, Row};
-pub use connection::{Connection, Field, TransactionStatus, wait_for_any};
+pub use connection::{Connection, Field, Open, TransactionStatus, wait_for_any};
 pub use settings::{Place, Settings};
 pub use stream::Stream;

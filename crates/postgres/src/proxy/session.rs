@@ -1,0 +1,401 @@
+//! One application's connection: what its client wants to say, and what the server has answered.
+//!
+//! ```text
+//!   client ──▶ building ──▶ waiting ──send──▶ flying ──▶ answered ──deliver──▶ client
+//!              (no unit      (held, unless     (at the    (kept back)
+//!               yet)          nobody can        server)
+//!                             notice it)
+//! ```
+//!
+//! At most one unit is with the server at a time, also if the client sends several at once: so it is always known
+//! in which transaction a unit runs, and what an answer answers.
+
+use std::collections::VecDeque;
+use std::io::{self, Write};
+use std::net::{Shutdown, TcpStream};
+
+use isolde_wire::{Complaint, Response, Stream};
+
+use super::door::Opened;
+use super::frame::{Fields, Frame};
+use super::interest::{Context, is_listening, is_noticeable};
+use super::speech::{End, Memory, Spoken, Unit, form};
+use super::value;
+
+/// The name of a session, never used twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SessionId(pub u64);
+
+/// A connection between a client and a server.
+#[derive(Debug)]
+pub struct Session {
+    /// Its name.
+    pub id: SessionId,
+    /// The door by which the client came in.
+    pub port: u16,
+    /// The server process behind it.
+    pub pid: i32,
+    client: TcpStream,
+    server: Stream,
+    memory: Memory,
+    building: Vec<Frame>,
+    waiting: VecDeque<Unit>,
+    flying: Option<Flight>,
+    /// What the server last said about the transaction: `I`, `T` or `E`.
+    status: u8,
+    /// The transaction has done something that others could notice.
+    noticed: bool,
+    /// Something was executed and flushed: the next Sync ends its transaction, if none was begun explicitly.
+    unsynced: bool,
+    /// The server ignores everything up to the next Sync.
+    skipping: bool,
+    listens: bool,
+    gone: bool,
+}
+
+/// A unit that the server is at work on.
+#[derive(Debug)]
+struct Flight {
+    unit: Unit,
+    /// Its answer is kept back until it is delivered.
+    held: bool,
+    answer: Vec<Frame>,
+    /// How much of the answer the client has been told.
+    told: usize,
+    replies: usize,
+    described: usize,
+}
+
+/// A unit that was let go, and what came back.
+#[derive(Debug)]
+pub struct Answered {
+    /// What was sent.
+    pub unit: Unit,
+    /// What each statement came to. An error is the last.
+    pub responses: Vec<Response>,
+    /// What the server said besides.
+    pub notices: Vec<Complaint>,
+    /// The connection was lost over it.
+    pub lost: bool,
+    /// What the client has not been told yet.
+    frames: Vec<Frame>,
+}
+
+impl Session {
+    /// A session that nothing has been said in.
+    pub fn new(opened: Opened) -> Session {
+        let Opened { id, port, client, server, pid } = opened;
+        Session {
+            id,
+            port,
+            pid,
+            client,
+            server,
+            memory: Memory::default(),
+            building: Vec::new(),
+            waiting: VecDeque::new(),
+            flying: None,
+            status: b'I',
+            noticed: false,
+            unsynced: false,
+            skipping: false,
+            listens: false,
+            gone: false,
+        }
+    }
+
+    /// The unit that waits to be let go, if the server has answered everything before it.
+    pub fn held(&self) -> Option<&Unit> {
+        if self.flying.is_some() { None } else { self.waiting.front() }
+    }
+
+    /// The unit that the server is at work on, if its answer will be kept back.
+    pub fn flying(&self) -> Option<&Unit> {
+        self.flying.as_ref().filter(|flight| flight.held).map(|flight| &flight.unit)
+    }
+
+    /// Whether the client waits for something, or has a transaction open.
+    pub fn is_busy(&self) -> bool {
+        self.flying.is_some() || !self.waiting.is_empty() || self.status != b'I'
+    }
+
+    /// Whether a transaction is open.
+    pub fn is_in_transaction(&self) -> bool {
+        self.status != b'I'
+    }
+
+    /// Whether it has asked for notifications, and so belongs to nobody's request.
+    pub fn listens(&self) -> bool {
+        self.listens
+    }
+
+    /// Whether one of its ends is gone.
+    pub fn is_gone(&self) -> bool {
+        self.gone
+    }
+
+    /// In what a unit would be executed now.
+    pub fn context(&self) -> Context {
+        Context { open: self.status == b'T', failed: self.status == b'E', noticed: self.noticed }
+    }
+
+    /// Takes in what the client says.
+    pub fn hear_client(&mut self, frames: Vec<Frame>) -> io::Result<()> {
+        for frame in frames {
+            let tag = frame.tag;
+            match tag {
+                // Rows of a COPY, and the good-bye, belong to what is under way.
+                b'd' | b'c' | b'f' => self.server.write_all(frame.bytes())?,
+                b'X' => {
+                    self.server.write_all(frame.bytes())?;
+                    self.gone = true;
+                }
+                _ => {
+                    self.building.push(frame);
+                    if let Some(end) = end_of(tag) {
+                        let unit = self.memory.understand(std::mem::take(&mut self.building), end);
+                        self.waiting.push_back(unit);
+                    }
+                }
+            }
+        }
+        self.pass()
+    }
+
+    /// Passes on what nobody can notice.
+    fn pass(&mut self) -> io::Result<()> {
+        while self.flying.is_none() && self.waiting.front().is_some_and(|unit| !self.is_interesting(unit)) {
+            self.fly(false)?;
+        }
+        Ok(())
+    }
+
+    fn is_interesting(&self, unit: &Unit) -> bool {
+        let context = self.context();
+        let commits = unit.end == End::Ready && self.unsynced && !context.open && !context.failed;
+        commits || unit.spoken.iter().any(|spoken| is_noticeable(&spoken.text, context))
+    }
+
+    /// Lets the unit that is held go; its answer is kept back.
+    pub fn send(&mut self) -> io::Result<()> {
+        self.fly(true)
+    }
+
+    /// Lets the unit that is held go, and its answer through.
+    pub fn send_through(&mut self) -> io::Result<()> {
+        self.fly(false)
+    }
+
+    fn fly(&mut self, held: bool) -> io::Result<()> {
+        let Some(unit) = self.waiting.pop_front() else { return Ok(()) };
+        self.noticed |= self.is_interesting(&unit);
+        self.listens |= unit.spoken.iter().any(|spoken| is_listening(&spoken.text));
+        let bytes: Vec<u8> = unit.frames.iter().flat_map(|frame| frame.bytes()).copied().collect();
+        if unit.end == End::Ready {
+            (self.unsynced, self.skipping) = (false, false);
+        } else {
+            self.unsynced |= !unit.spoken.is_empty();
+        }
+        let ignored = self.skipping || (unit.end == End::Flush && unit.replies == 0);
+        self.server.write_all(&bytes)?;
+        if !ignored {
+            self.flying = Some(Flight { unit, held, answer: Vec::new(), told: 0, replies: 0, described: 0 });
+        }
+        Ok(())
+    }
+
+    /// Takes in what the server says; what has been answered by that, if it is kept back.
+    pub fn hear_server(&mut self, frames: Vec<Frame>) -> io::Result<Option<Answered>> {
+        let mut answered = None;
+        for frame in frames {
+            if frame.tag == b'Z' {
+                self.status = frame.body().first().copied().unwrap_or(b'I');
+                self.noticed &= self.status != b'I';
+            }
+            let Some(flight) = &mut self.flying else {
+                self.tell(&[frame])?;
+                continue;
+            };
+            self.skipping |= frame.tag == b'E' && flight.unit.end == End::Flush;
+            let done = flight.take(&frame, &mut self.memory);
+            // A client that copies does not go on before it has been told to.
+            let urgent = !flight.held || frame.tag == b'G' || frame.tag == b'W';
+            flight.answer.push(frame);
+            if urgent {
+                let fresh = flight.fresh();
+                self.tell(&fresh)?;
+            }
+            if done {
+                let flight = self.flying.take().expect("it was there a moment ago");
+                answered = flight.held.then(|| flight.into_answered(false));
+            }
+        }
+        self.pass()?;
+        Ok(answered)
+    }
+
+    /// The server is gone; what it was at work on has failed.
+    pub fn lose_server(&mut self) -> Option<Answered> {
+        self.gone = true;
+        self.flying.take().filter(|flight| flight.held).map(|flight| flight.into_answered(true))
+    }
+
+    /// Gives the client the answer that was kept back, and passes on what it says next if nobody can notice that.
+    pub fn deliver(&mut self, answered: Answered) -> io::Result<()> {
+        self.tell(&answered.frames)?;
+        if answered.lost {
+            self.close();
+        }
+        self.pass()
+    }
+
+    fn tell(&mut self, frames: &[Frame]) -> io::Result<()> {
+        let bytes: Vec<u8> = frames.iter().flat_map(|frame| frame.bytes()).copied().collect();
+        self.client.write_all(&bytes)
+    }
+
+    /// Ends it on both sides.
+    pub fn close(&mut self) {
+        self.gone = true;
+        // Gone already is as good.
+        let _ = self.client.shutdown(Shutdown::Both);
+        self.server.shutdown();
+    }
+}
+
+impl Flight {
+    /// Takes note of a message; whether it is the last of the answer.
+    fn take(&mut self, frame: &Frame, memory: &mut Memory) -> bool {
+        let statement = self.unit.described.get(self.described).cloned().flatten();
+        match (frame.tag, statement) {
+            (b't', Some(name)) => memory.learn_parameters(&name, Fields(frame.body())),
+            (b'T', Some(name)) => {
+                let columns = columns(frame).into_iter().map(|column| (column.name, column.oid)).collect();
+                memory.learn_columns(&name, columns);
+            }
+            _ => {}
+        }
+        self.described += usize::from(b"Tn".contains(&frame.tag));
+        self.replies += usize::from(b"123TnCIs".contains(&frame.tag));
+        match self.unit.end {
+            End::Ready => frame.tag == b'Z',
+            End::Flush => frame.tag == b'E' || self.replies >= self.unit.replies,
+        }
+    }
+
+    /// What the client has not been told yet and may be.
+    fn fresh(&mut self) -> Vec<Frame> {
+        let fresh = self.answer[self.told..].iter().filter(|frame| !is_ours(frame)).cloned().collect();
+        self.told = self.answer.len();
+        fresh
+    }
+
+    fn into_answered(mut self, lost: bool) -> Answered {
+        let frames = self.fresh();
+        let notices = self.answer.iter().filter(|frame| frame.tag == b'N').map(complaint).collect();
+        Answered { responses: responses(&self.answer, &self.unit.spoken), unit: self.unit, notices, lost, frames }
+    }
+}
+
+/// Whether a message is a notice by which Isolde's own triggers tell of a changed row.
+fn is_ours(frame: &Frame) -> bool {
+    frame.tag == b'N' && crate::effects::is_ours(&complaint(frame))
+}
+
+/// What makes the server answer, if this does.
+fn end_of(tag: u8) -> Option<End> {
+    match tag {
+        b'Q' | b'F' | b'S' => Some(End::Ready),
+        b'H' => Some(End::Flush),
+        _ => None,
+    }
+}
+
+/// A column of a result.
+#[derive(Clone, Debug)]
+struct Column {
+    name: String,
+    oid: u32,
+    binary: bool,
+}
+
+fn columns(frame: &Frame) -> Vec<Column> {
+    Fields(frame.body()).list(|fields| {
+        let name = fields.text();
+        let (_table, _attribute) = (fields.int32(), fields.int16());
+        let oid = fields.int32() as u32;
+        let (_size, _modifier) = (fields.int16(), fields.int32());
+        Column { name, oid, binary: fields.int16() == 1 }
+    })
+}
+
+/// What each statement came to, from the messages of the answer.
+fn responses(frames: &[Frame], spoken: &[Spoken]) -> Vec<Response> {
+    let mut all = Vec::new();
+    let mut described: Option<Vec<Column>> = None;
+    let mut rows = Vec::new();
+    for frame in frames {
+        let known = || columns_known(spoken.get(all.len().min(spoken.len().saturating_sub(1))));
+        match frame.tag {
+            b'T' => described = Some(columns(frame)),
+            b'D' => {
+                let columns = described.get_or_insert_with(known);
+                rows.push(row(frame, columns));
+            }
+            b'C' | b's' | b'I' => {
+                let tag = if frame.tag == b'C' { Fields(frame.body()).text() } else { String::new() };
+                let columns = described.take().unwrap_or_else(known);
+                all.push(match columns.is_empty() && rows.is_empty() {
+                    true => Response::Done { tag },
+                    false => {
+                        let columns = columns.into_iter().map(|column| column.name).collect();
+                        Response::Rows { tag, columns, rows: std::mem::take(&mut rows) }
+                    }
+                });
+            }
+            b'E' => all.push(Response::Error(complaint(frame))),
+            _ => {}
+        }
+    }
+    all
+}
+
+/// The columns of a statement that was described before.
+fn columns_known(spoken: Option<&Spoken>) -> Vec<Column> {
+    let Some(Spoken { columns, formats, .. }) = spoken else { return Vec::new() };
+    let column = |(at, (name, oid)): (usize, &(String, u32))| Column {
+        name: name.clone(),
+        oid: *oid,
+        binary: form(formats, at),
+    };
+    columns.iter().enumerate().map(column).collect()
+}
+
+fn row(frame: &Frame, columns: &[Column]) -> Vec<Option<String>> {
+    let mut at = 0;
+    Fields(frame.body()).list(|fields| {
+        let (oid, binary) = columns.get(at).map_or((0, false), |column| (column.oid, column.binary));
+        at += 1;
+        fields.value().map(|value| value::text(value, oid, binary))
+    })
+}
+
+/// An error or a notice.
+fn complaint(frame: &Frame) -> Complaint {
+    let mut complaint = Complaint::default();
+    let mut fields = Fields(frame.body());
+    loop {
+        let (kind, text) = (fields.byte(), fields.text());
+        match kind {
+            0 => return complaint,
+            b'V' => complaint.severity = text,
+            b'C' => complaint.sqlstate = text,
+            b'M' => complaint.message = text,
+            b'D' => complaint.detail = Some(text),
+            b'H' => complaint.hint = Some(text),
+            b'P' => complaint.position = text.parse().ok(),
+            b'n' => complaint.constraint = Some(text),
+            _ => {}
+        }
+    }
+}
