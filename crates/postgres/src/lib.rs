@@ -18,10 +18,12 @@
 //! dropped after it, however it ends.
 
 pub mod analysis;
+pub mod app;
 pub mod catalog;
 pub mod effects;
 mod home;
 pub mod live;
+pub mod proxy;
 mod restore;
 mod sessions;
 pub mod spec;

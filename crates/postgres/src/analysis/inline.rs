@@ -17,7 +17,7 @@ pub fn literal(value: &str) -> String {
 }
 
 /// The same with pieces of SQL.
-pub(super) fn substitute(text: &str, pieces: &[String]) -> String {
+pub(crate) fn substitute(text: &str, pieces: &[String]) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     let mut at = 0;
     while at < text.len() {

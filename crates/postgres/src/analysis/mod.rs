@@ -28,6 +28,7 @@ use isolde_sql::parse::{self, Fragment};
 use isolde_sql::typed::{SessionCommand, Statement, StatementKind, Transaction};
 use isolde_sql::{Diagnostic, bind};
 
+pub(crate) use inline::substitute;
 pub use inline::{inline, literal};
 pub use ledger::{Ledger, Status};
 

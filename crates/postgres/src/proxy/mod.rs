@@ -33,3 +33,4 @@ pub use frame::Frame;
 pub use interest::{Context, is_noticeable};
 pub use session::{Answered, Session, SessionId};
 pub use speech::{Spoken, Unit};
+pub(crate) use speech::tokens;

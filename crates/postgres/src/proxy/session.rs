@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::net::{Shutdown, TcpStream};
 
-use isolde_wire::{Complaint, Response, Stream};
+use isolde_wire::{Complaint, Response, Stream, TransactionStatus};
 
 use super::door::Opened;
 use super::frame::{Fields, Frame};
@@ -71,6 +71,10 @@ struct Flight {
 pub struct Answered {
     /// What was sent.
     pub unit: Unit,
+    /// The client has not been told: it waits until this is delivered.
+    pub held: bool,
+    /// How the transaction stands after it.
+    pub status: TransactionStatus,
     /// What each statement came to. An error is the last.
     pub responses: Vec<Response>,
     /// What the server said besides.
@@ -119,9 +123,15 @@ impl Session {
         self.flying.is_some() || !self.waiting.is_empty() || self.status != b'I'
     }
 
-    /// Whether a transaction is open.
-    pub fn is_in_transaction(&self) -> bool {
-        self.status != b'I'
+    /// How its transaction stands.
+    pub fn transaction(&self) -> TransactionStatus {
+        match self.status {
+            b'T' => TransactionStatus::Open,
+            b'E' => TransactionStatus::Failed,
+            // What was flushed and not synced is a transaction, too.
+            _ if self.unsynced => TransactionStatus::Open,
+            _ => TransactionStatus::Idle,
+        }
     }
 
     /// Whether it has asked for notifications, and so belongs to nobody's request.
@@ -204,9 +214,9 @@ impl Session {
         Ok(())
     }
 
-    /// Takes in what the server says; what has been answered by that, if it is kept back.
-    pub fn hear_server(&mut self, frames: Vec<Frame>) -> io::Result<Option<Answered>> {
-        let mut answered = None;
+    /// Takes in what the server says; what has been answered by that.
+    pub fn hear_server(&mut self, frames: Vec<Frame>) -> io::Result<Vec<Answered>> {
+        let mut answered = Vec::new();
         for frame in frames {
             if frame.tag == b'Z' {
                 self.status = frame.body().first().copied().unwrap_or(b'I');
@@ -227,7 +237,7 @@ impl Session {
             }
             if done {
                 let flight = self.flying.take().expect("it was there a moment ago");
-                answered = flight.held.then(|| flight.into_answered(false));
+                answered.push(flight.into_answered(self.transaction(), false));
             }
         }
         self.pass()?;
@@ -237,7 +247,8 @@ impl Session {
     /// The server is gone; what it was at work on has failed.
     pub fn lose_server(&mut self) -> Option<Answered> {
         self.gone = true;
-        self.flying.take().filter(|flight| flight.held).map(|flight| flight.into_answered(true))
+        self.status = b'I';
+        self.flying.take().map(|flight| flight.into_answered(TransactionStatus::Idle, true))
     }
 
     /// Gives the client the answer that was kept back, and passes on what it says next if nobody can notice that.
@@ -290,16 +301,19 @@ impl Flight {
         fresh
     }
 
-    fn into_answered(mut self, lost: bool) -> Answered {
+    fn into_answered(mut self, status: TransactionStatus, lost: bool) -> Answered {
         let frames = self.fresh();
         let notices = self.answer.iter().filter(|frame| frame.tag == b'N').map(complaint).collect();
-        Answered { responses: responses(&self.answer, &self.unit.spoken), unit: self.unit, notices, lost, frames }
+        let responses = responses(&self.answer, &self.unit.spoken);
+        Answered { unit: self.unit, held: self.held, status, responses, notices, lost, frames }
     }
 }
 
 /// Whether a message is a notice by which Isolde's own triggers tell of a changed row.
 fn is_ours(frame: &Frame) -> bool {
-    frame.tag == b'N' && crate::effects::is_ours(&complaint(frame))
+    // Nothing is told by notices yet.
+    let _ = frame;
+    false
 }
 
 /// What makes the server answer, if this does.

@@ -13,6 +13,7 @@ use std::collections::HashMap;
 
 use super::frame::{Fields, Frame};
 use super::value;
+use crate::analysis::{literal, substitute};
 
 /// The least that can be scheduled: messages up to one that makes the server answer.
 #[derive(Clone, Debug)]
@@ -151,29 +152,23 @@ pub(super) fn form(forms: &[bool], at: usize) -> bool {
 impl Spoken {
     /// Its text with the parameters in their places.
     pub fn inlined(&self) -> String {
-        let mut out = String::with_capacity(self.text.len());
-        for token in tokens(&self.text) {
-            let parameter = token.strip_prefix('$').and_then(|n| n.parse::<usize>().ok());
-            match parameter.and_then(|n| self.parameters.get(n.checked_sub(1)?)) {
-                Some((value, oid)) => out.push_str(&literal(value.as_deref(), *oid)),
-                None => out.push_str(token),
-            }
-        }
-        out.trim().trim_end_matches(';').trim_end().to_string()
+        let pieces: Vec<String> = self.parameters.iter().map(|(value, oid)| written(value.as_deref(), *oid)).collect();
+        substitute(&self.text, &pieces).trim().trim_end_matches(';').trim_end().to_string()
     }
 }
 
-fn literal(value: Option<&str>, oid: u32) -> String {
+/// A value as it would be written in SQL.
+fn written(value: Option<&str>, oid: u32) -> String {
     match value {
         None => "NULL".to_string(),
         Some(number) if value::is_number(oid) && number.starts_with(|c: char| c.is_ascii_digit()) => number.to_string(),
-        Some(text) => format!("'{}'", text.replace('\'', "''")),
+        Some(text) => literal(text),
     }
 }
 
 /// Cuts a text into quoted strings and names, comments, words, parameters, numbers, white space and single characters, which
 /// together are the text.
-pub(super) fn tokens(text: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn tokens(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
         let length = token_length(rest)?;

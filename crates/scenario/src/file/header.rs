@@ -316,7 +316,7 @@ fn listed(words: impl Iterator<Item = &'static str>) -> String {
 }
 
 /// A hint that names the nearest known word, or else says what there is.
-pub(crate) fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>, otherwise: &str) -> String {
+pub fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>, otherwise: &str) -> String {
     let word = word.to_lowercase();
     let near = known.into_iter().map(|k| (distance(&word, k), k)).filter(|(d, k)| *d <= 1 + k.len() / 4).min();
     match near {

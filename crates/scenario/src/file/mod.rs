@@ -38,7 +38,7 @@ use self::scan::{Mark, MarkKind};
 use crate::ScenarioError;
 use crate::spec::Spec;
 
-pub(crate) use header::did_you_mean;
+pub use header::did_you_mean;
 pub use header::{OPTIONS, SECTIONS};
 pub use options::{Choice, FileOptions, Granularity, Hashing, SearchKind, SerialCheck};
 pub use sources::Sources;

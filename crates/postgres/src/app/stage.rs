@@ -1,0 +1,359 @@
+//! An application on a stage.
+//!
+//! A run begins with the data as set up and every command started and held at its first statement; requests are sent when
+//! their thread is first let go. A step lets one thread send its statement and go on until it is at rest, and then, one after the other, those
+//! that this has woken.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use isolde_report::{StepKind, StepResult};
+use isolde_sql::ast::Isolation;
+use isolde_sql::catalog::Catalog;
+use isolde_wire::{Response, Settings};
+
+use super::cast::Cast;
+use super::conductor::{Conductor, Timing, error_of};
+use super::data::Data;
+use super::file::AppFile;
+use super::normal;
+use crate::Trouble;
+use crate::live::{Outcome, Part, Stage, Standing, Touched};
+use crate::proxy::{Answered, SessionId};
+
+/// An application whose threads are held at their next statement.
+pub struct AppStage {
+    conductor: Conductor,
+    file: AppFile,
+    names: Vec<String>,
+    standings: Vec<Standing>,
+    /// Requests are not answered while they are cleared away: the servers must be started anew.
+    clean: bool,
+}
+
+/// The server's default is a second; like this a deadlock is over soon, and its victim always who closed the circle.
+const DEADLOCK_TIMEOUT: &str = "-c deadlock_timeout=1ms";
+/// Longer than that: after so long a session that waits has looked for deadlocks.
+const WAIT_COUNTS_AFTER: Duration = Duration::from_millis(5);
+/// A command that sets something up may take this long.
+const SETUP_LIMIT: Duration = Duration::from_secs(1800);
+const DEADLOCK: &str = "40P01";
+
+impl AppStage {
+    /// Makes a database, sets it up, starts the servers, and lets everything run once so that caches are warm. Commands are run
+    /// in `directory`.
+    pub fn open(file: AppFile, directory: PathBuf, server: &Settings, interrupted: fn() -> bool) -> Result<AppStage, Trouble> {
+        let (sender, events) = channel();
+        let mut data = Data::create(server)?;
+        let is_superuser = data.rows("SELECT current_setting('is_superuser')")? == [[Some("on".to_string())]];
+        let plain = data.settings().clone();
+        let cast = Cast::new(&file, directory, &plain, sender)?;
+        let wait_counts_after = if is_superuser { WAIT_COUNTS_AFTER } else { Duration::ZERO };
+        let timing = Timing { limit: file.time_limit, wait_counts_after };
+        let conductor = Conductor::new(data, cast, events, &timing, file.masks.clone(), interrupted);
+        let names = file.threads.iter().map(|thread| thread.name.clone()).collect();
+        let mut stage = AppStage { conductor, file, names, standings: Vec::new(), clean: true };
+        stage.set_up()?;
+        let mut own = Vec::new();
+        own.extend(is_superuser.then(|| DEADLOCK_TIMEOUT.to_string()));
+        own.extend(stage.file.isolation.map(|level| format!("-c default_transaction_isolation={}", option(level))));
+        let settings = plain.with_options(&own.join(" "));
+        stage.conductor.cast.lead_to(&settings);
+        stage.start_servers()?;
+        stage.warm_up()?;
+        Ok(stage)
+    }
+
+    fn set_up(&mut self) -> Result<(), Trouble> {
+        let sql = self.file.database.setup_sql.clone();
+        if !sql.trim().is_empty() {
+            self.conductor.data.control()?.execute(&sql).map_err(|error| Trouble::Usage(format!("setup_sql: {error}")))?;
+        }
+        for command in self.file.database.setup.clone() {
+            self.run(&command)?;
+        }
+        let ignored = self.file.ignored_columns.clone();
+        self.conductor.data.capture(&ignored)?;
+        let level = self.file.isolation.unwrap_or(Isolation::ReadCommitted);
+        self.conductor.understand(Arc::default(), level);
+        Ok(())
+    }
+
+    /// Runs a command to its end, everything let through.
+    fn run(&mut self, command: &str) -> Result<(), Trouble> {
+        self.conductor.cast.run_errand(command)?;
+        match self.conductor.wait_until(SETUP_LIMIT, |conductor| conductor.cast.errand_is_done(command))? {
+            true => Ok(()),
+            false => Err(Trouble::Usage(format!("`{command}` does not end"))),
+        }
+    }
+
+    fn start_servers(&mut self) -> Result<(), Trouble> {
+        if !self.conductor.cast.has_servers() {
+            return Ok(());
+        }
+        self.conductor.cast.start_servers()?;
+        while let Some((_, limit)) = self.conductor.cast.unready() {
+            if !self.conductor.wait_until(limit, |conductor| Ok(conductor.cast.unready().is_none()))? {
+                let sentence = self.conductor.cast.unready().map(|(sentence, _)| sentence).unwrap_or_default();
+                return Err(Trouble::Usage(sentence));
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets all threads run once, one after the other; what that does is undone.
+    fn warm_up(&mut self) -> Result<(), Trouble> {
+        for thread in 0..self.names.len() {
+            self.conductor.cast.begin(thread)?;
+            let limit = self.file.time_limit * 3;
+            if !self.conductor.wait_until(limit, |conductor| Ok(conductor.cast.has_ended(thread)))? {
+                let doing = self.conductor.cast.idle(thread, limit.as_secs_f64());
+                return Err(Trouble::Stuck { thread: self.names[thread].clone(), doing });
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends whatever the last run has left.
+    fn clear(&mut self) -> Result<(), Trouble> {
+        self.conductor.running = None;
+        self.conductor.cast.end_commands();
+        self.conductor.hang_up(|line| line.is_own())?;
+        self.conductor.let_go();
+        let limit = self.file.time_limit;
+        let answered = self.conductor.wait_until(limit, |conductor| Ok(!conductor.cast.has_request_under_way()))?;
+        self.clean &= answered;
+        if !self.clean {
+            self.conductor.cast.stop_servers();
+            self.conductor.hang_up(|_| true)?;
+            self.conductor.cast.clear();
+            self.start_servers()?;
+            self.clean = true;
+        }
+        // A connection that was given back to its pool with a transaction open would be in the way.
+        self.conductor.catch_up()?;
+        self.conductor.hang_up(|line| line.session.is_busy() && !line.session.listens())?;
+        self.conductor.cast.clear();
+        self.conductor.partings.clear();
+        Ok(())
+    }
+
+    fn reset_data(&mut self) -> Result<(), Trouble> {
+        let (command, sql) = (self.file.database.reset.clone(), self.file.database.reset_sql.clone());
+        if command.is_none() && sql.is_none() {
+            return self.conductor.data.restore();
+        }
+        if let Some(sql) = sql {
+            self.conductor.data.control()?.execute(&sql).map_err(|error| Trouble::Usage(format!("reset_sql: {error}")))?;
+        }
+        command.map_or(Ok(()), |command| self.run(&command))
+    }
+
+    /// Takes note of what everybody is at.
+    fn take_standings(&mut self) {
+        let standing = |thread: usize| {
+            if let Some(ending) = self.conductor.cast.ending(thread) {
+                return Standing::Ended(ending.clone());
+            }
+            if let Some(request) = self.conductor.cast.unsent(thread) {
+                return Standing::Ready(request.line().into());
+            }
+            match self.conductor.next_of(thread) {
+                Some(text) => Standing::Ready(text.into()),
+                None => Standing::Waiting(self.conductor.waits_for(thread)),
+            }
+        };
+        self.standings = (0..self.names.len()).map(standing).collect();
+    }
+
+    /// Lets a thread go on until it is at rest, telling it every answer that it gets on the way.
+    fn go_on(&mut self, thread: usize, parts: &mut Vec<Part>) -> Result<(), Trouble> {
+        self.conductor.running = Some(thread);
+        loop {
+            self.conductor.come_to_rest(thread)?;
+            match self.conductor.answered_of(thread) {
+                Some(id) => self.tell(thread, id, parts),
+                None => break,
+            }
+        }
+        self.part(thread, parts);
+        if self.conductor.waits_for(thread).is_empty() {
+            return Ok(());
+        }
+        self.note_wait(thread, parts);
+        Ok(())
+    }
+
+    /// Tells a thread what it was answered, and takes note of it.
+    fn tell(&mut self, thread: usize, id: SessionId, parts: &mut Vec<Part>) {
+        let Some(line) = self.conductor.lines.get_mut(&id) else { return };
+        let Some(answered) = line.answered.take() else { return };
+        let waited = std::mem::take(&mut line.waits);
+        let mut touched = Vec::new();
+        line.enter(&answered, &mut |_, what| touched.push(what));
+        parts.extend(described(thread, &answered, touched, waited));
+        let lost = answered.lost;
+        // Who is gone will be seen to be gone.
+        let _ = line.session.deliver(answered);
+        if lost {
+            self.conductor.lines.remove(&id);
+        }
+    }
+
+    /// What a thread gave up when it left, and that it begins anew.
+    fn part(&mut self, thread: usize, parts: &mut Vec<Part>) {
+        let partings = std::mem::take(&mut self.conductor.partings);
+        for (owner, touched) in partings {
+            let result = StepResult::Done { tag: "ROLLBACK".into() };
+            parts.push(part(owner, StepKind::Statement, "disconnects without COMMIT".into(), result, touched));
+        }
+        let again = self.conductor.cast.take_again(thread);
+        if let (Some(note), Some(last)) = (again, parts.iter_mut().rfind(|part| part.thread == thread)) {
+            last.notes.push(note);
+        }
+    }
+
+    /// Takes note that a thread's statement waits.
+    fn note_wait(&mut self, thread: usize, parts: &mut Vec<Part>) {
+        let on = self.conductor.waits_for(thread).iter().map(|&other| self.names[other].clone()).collect::<Vec<_>>();
+        for line in self.conductor.lines.values_mut().filter(|line| line.owner == Some(thread) && !line.waits) {
+            let Some(unit) = line.session.flying() else { continue };
+            let statement = normal::shown(&unit.text());
+            line.waits = true;
+            let result = StepResult::Waits { on: on.clone() };
+            parts.push(part(thread, StepKind::Statement, statement, result, line.ledger.waits()));
+        }
+    }
+}
+
+impl Stage for AppStage {
+    fn threads(&self) -> &[String] {
+        &self.names
+    }
+
+    fn restart(&mut self) -> Result<(), Trouble> {
+        self.clear()?;
+        self.reset_data()?;
+        self.conductor.free = false;
+        let commands: Vec<usize> = (0..self.names.len()).filter(|&t| self.conductor.cast.is_command(t)).collect();
+        commands.iter().try_for_each(|&thread| self.conductor.cast.begin(thread))?;
+        commands.iter().try_for_each(|&thread| self.conductor.come_to_rest(thread))?;
+        self.conductor.partings.clear();
+        self.take_standings();
+        Ok(())
+    }
+
+    fn standing(&self, thread: usize) -> &Standing {
+        &self.standings[thread]
+    }
+
+    fn step(&mut self, thread: usize) -> Result<Vec<Part>, Trouble> {
+        self.conductor.catch_up()?;
+        let mut parts = Vec::new();
+        let request = self.conductor.cast.unsent(thread).cloned();
+        if request.is_some() {
+            self.conductor.running = Some(thread);
+            self.conductor.cast.begin(thread)?;
+            self.conductor.come_to_rest(thread)?;
+        }
+        if !self.conductor.cast.has_ended(thread) {
+            self.conductor.release(thread)?;
+            self.go_on(thread, &mut parts)?;
+        }
+        if let Some(request) = request {
+            let line = request.line();
+            match parts.first_mut() {
+                Some(first) => first.notes.insert(0, line),
+                None => parts.push(part(thread, StepKind::Statement, line, StepResult::Done { tag: String::new() }, Touched::default())),
+            }
+        }
+        loop {
+            self.conductor.settle()?;
+            let Some((woken, id)) = self.conductor.next_answered() else { break };
+            self.tell(woken, id, &mut parts);
+            self.go_on(woken, &mut parts)?;
+        }
+        self.conductor.running = None;
+        self.take_standings();
+        self.tell_ends(&mut parts);
+        Ok(parts)
+    }
+
+    fn ask(&mut self, query: &str) -> Result<Response, Trouble> {
+        let responses = self.conductor.data.control()?.query(query)?;
+        Ok(responses.into_iter().next_back().unwrap_or(Response::Done { tag: String::new() }))
+    }
+
+    fn outcome(&mut self) -> Result<Outcome, Trouble> {
+        let threads = (0..self.names.len()).map(|thread| self.conductor.cast.shown(thread)).collect();
+        let tables = self.conductor.data.differences()?;
+        Ok(Outcome { threads, tables })
+    }
+
+    fn catalog(&self) -> &Catalog {
+        self.conductor.analyst().catalog()
+    }
+}
+
+impl AppStage {
+    /// Adds to the last part of each thread that has ended what its user got to see.
+    fn tell_ends(&self, parts: &mut [Part]) {
+        for thread in 0..self.names.len() {
+            let Some(last) = parts.iter_mut().rfind(|part| part.thread == thread) else { continue };
+            if self.conductor.cast.has_ended(thread) {
+                let shown = self.conductor.cast.shown(thread);
+                last.notes.push(format!("{} ends: {}", self.names[thread], shown.join(" | ")));
+            }
+        }
+    }
+}
+
+/// As it is written in `options`, where a space ends a word.
+fn option(level: Isolation) -> &'static str {
+    match level {
+        Isolation::ReadCommitted => "read\\ committed",
+        Isolation::RepeatableRead => "repeatable\\ read",
+        Isolation::Serializable => "serializable",
+    }
+}
+
+fn part(thread: usize, kind: StepKind, statement: String, result: StepResult, touched: Touched) -> Part {
+    Part { thread, kind, statement, place: None, result, notes: Vec::new(), touched }
+}
+
+/// What was answered, statement by statement.
+fn described(thread: usize, answered: &Answered, touched: Vec<Touched>, waited: bool) -> Vec<Part> {
+    let is_victim = error_of(answered).is_some_and(|error| error.sqlstate == DEADLOCK);
+    let kind = match waited {
+        _ if is_victim => StepKind::Victim,
+        true => StepKind::Resume,
+        false => StepKind::Statement,
+    };
+    let spoken = &answered.unit.spoken;
+    let mut parts = Vec::new();
+    for (at, touched) in touched.into_iter().enumerate() {
+        // Of a string of several statements the last answer is shown, which is the error if there is one.
+        let response = if spoken.len() == 1 { answered.responses.last() } else { answered.responses.get(at) };
+        let text = spoken.get(at).map_or_else(|| "COMMIT".to_string(), |spoken| spoken.inlined());
+        let mut part = part(thread, kind, normal::shown(&text), result(response), touched);
+        part.notes.extend(normal::source(&text));
+        parts.push(part);
+    }
+    if let Some(first) = parts.first_mut() {
+        let notices = answered.notices.iter().map(|notice| format!("{}: {}", notice.severity, notice.message));
+        first.notes.extend(notices);
+    }
+    parts
+}
+
+fn result(response: Option<&Response>) -> StepResult {
+    match response {
+        Some(Response::Rows { columns, rows, .. }) => StepResult::Rows { columns: columns.clone(), rows: rows.clone() },
+        Some(Response::Done { tag }) => StepResult::Done { tag: tag.clone() },
+        Some(Response::Error(error)) => StepResult::Error { code: error.sqlstate.clone(), message: error.message.clone() },
+        None => StepResult::Done { tag: String::new() },
+    }
+}
