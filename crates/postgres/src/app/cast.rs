@@ -75,7 +75,12 @@ const ABORTS: &[&str] = &["40001", "40P01"];
 
 impl Cast {
     /// Everybody, not started yet; doors lead to what `settings` describe.
-    pub(super) fn new(file: &AppFile, directory: PathBuf, settings: &Settings, events: Sender<Event>) -> Result<Cast, Trouble> {
+    pub(super) fn new(
+        file: &AppFile,
+        directory: PathBuf,
+        settings: &Settings,
+        events: Sender<Event>,
+    ) -> Result<Cast, Trouble> {
         let actor = |plan: &ThreadPlan| {
             let door = match plan.action {
                 Action::Command(_) => Some(Door::open(settings, &events)?),
@@ -95,7 +100,9 @@ impl Cast {
             })
         };
         let actors = file.threads.iter().map(actor).collect::<std::io::Result<_>>()?;
-        let server = |plan: &ServerPlan| Ok(Server { plan: plan.clone(), port: free_port()?, process: None, job: 0, asking: None });
+        let server = |plan: &ServerPlan| {
+            Ok(Server { plan: plan.clone(), port: free_port()?, process: None, job: 0, asking: None })
+        };
         Ok(Cast {
             actors,
             servers: file.servers.iter().map(server).collect::<std::io::Result<_>>()?,
@@ -264,7 +271,8 @@ impl Cast {
             let sentence = format!("the server {} has ended: {}", server.plan.name, process::describe(exited.status));
             return Err(Trouble::Usage(with_tail(sentence, &errors)));
         }
-        let Some(thread) = self.actors.iter().position(|actor| actor.job == exited.name && actor.process.is_some()) else {
+        let Some(thread) = self.actors.iter().position(|actor| actor.job == exited.name && actor.process.is_some())
+        else {
             return Ok(());
         };
         let actor = &mut self.actors[thread];
@@ -284,7 +292,9 @@ impl Cast {
 
     /// A request was answered.
     pub(super) fn replied(&mut self, job: u64, reply: Result<Reply, String>) {
-        let Some(thread) = self.actors.iter().position(|actor| actor.job == job && actor.door.is_none()) else { return };
+        let Some(thread) = self.actors.iter().position(|actor| actor.job == job && actor.door.is_none()) else {
+            return;
+        };
         let masks = &self.masks;
         let actor = &mut self.actors[thread];
         let ending = match reply {
@@ -369,12 +379,14 @@ impl Cast {
         if !status.success() {
             let printed = process.errors();
             let printed = if printed.trim().is_empty() { process.output() } else { printed };
-            return Err(Trouble::Usage(with_tail(format!("`{command}` fails: {}", process::describe(*status)), &printed)));
+            return Err(Trouble::Usage(with_tail(
+                format!("`{command}` fails: {}", process::describe(*status)),
+                &printed,
+            )));
         }
         self.errand = None;
         Ok(true)
     }
-
 }
 
 impl Actor {
@@ -450,7 +462,8 @@ fn last_line(text: &str) -> Option<String> {
 fn with_tail(sentence: String, printed: &str) -> String {
     const LINES: usize = 12;
     let lines: Vec<&str> = printed.lines().filter(|line| !line.trim().is_empty()).collect();
-    let tail: Vec<String> = lines.iter().skip(lines.len().saturating_sub(LINES)).map(|line| format!("\n  | {line}")).collect();
+    let tail: Vec<String> =
+        lines.iter().skip(lines.len().saturating_sub(LINES)).map(|line| format!("\n  | {line}")).collect();
     sentence + &tail.concat()
 }
 

@@ -425,8 +425,7 @@ impl Conductor {
     /// Whether some wait for each other: then the server is about to end one of them.
     fn has_circle(&self, flights: &[SessionId]) -> bool {
         let lines: Vec<&Line> = flights.iter().filter_map(|id| self.lines.get(id)).collect();
-        let mut open: BTreeMap<i32, &[i32]> =
-            lines.iter().map(|line| (line.session.pid, &*line.blocked_by)).collect();
+        let mut open: BTreeMap<i32, &[i32]> = lines.iter().map(|line| (line.session.pid, &*line.blocked_by)).collect();
         // Who waits for nobody that waits can go on one day; whoever is left is in a circle or behind one.
         loop {
             let free = open.iter().find(|(_, on)| !on.iter().any(|pid| open.contains_key(pid))).map(|(pid, _)| *pid);

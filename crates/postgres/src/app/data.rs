@@ -102,8 +102,10 @@ impl Data {
             let shown: Vec<&String> = table.columns.iter().filter(|column| !table.ignores(column)).collect();
             let row = format!("ROW({})::text", shown.iter().map(|c| c.as_str()).collect::<Vec<_>>().join(", "));
             let (name, copy) = (&table.name, &table.copy);
-            let more = self.texts(&format!("SELECT {row} FROM ONLY {name} EXCEPT ALL SELECT {row} FROM {copy} ORDER BY 1"))?;
-            let fewer = self.texts(&format!("SELECT {row} FROM {copy} EXCEPT ALL SELECT {row} FROM ONLY {name} ORDER BY 1"))?;
+            let more =
+                self.texts(&format!("SELECT {row} FROM ONLY {name} EXCEPT ALL SELECT {row} FROM {copy} ORDER BY 1"))?;
+            let fewer =
+                self.texts(&format!("SELECT {row} FROM {copy} EXCEPT ALL SELECT {row} FROM ONLY {name} ORDER BY 1"))?;
             if !more.is_empty() || !fewer.is_empty() {
                 found.push((name.trim_start_matches("public.").to_string(), more, fewer));
             }

@@ -11,18 +11,18 @@ use super::file::Request;
 
 /// What a server answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reply {
+pub(super) struct Reply {
     /// The status: 200.
-    pub status: u16,
+    pub(super) status: u16,
     /// The body, as text.
-    pub body: String,
+    pub(super) body: String,
 }
 
 /// How long to wait for a connection.
 const CONNECT: Duration = Duration::from_secs(5);
 
 /// Sends a request whose URL is complete, and waits for the whole answer.
-pub fn send(request: &Request, url: &str) -> io::Result<Reply> {
+pub(super) fn send(request: &Request, url: &str) -> io::Result<Reply> {
     let mut stream = connect(url)?;
     stream.write_all(&written(request, url)?)?;
     let mut answer = Vec::new();
@@ -119,7 +119,11 @@ mod tests {
     #[test]
     fn requests_are_written() {
         let request: Request = toml::from_str("url = \"/buy\"\nbody = \"{}\"").expect("it is fine");
-        let text = String::from_utf8(written(&request, "http://127.0.0.1:9/buy").expect("it is a URL")).expect("it is text");
-        assert!(text.starts_with("POST /buy HTTP/1.1\r\nHost: 127.0.0.1:9\r\n") && text.contains("application/json"), "{text}");
+        let text =
+            String::from_utf8(written(&request, "http://127.0.0.1:9/buy").expect("it is a URL")).expect("it is text");
+        assert!(
+            text.starts_with("POST /buy HTTP/1.1\r\nHost: 127.0.0.1:9\r\n") && text.contains("application/json"),
+            "{text}"
+        );
     }
 }

@@ -26,7 +26,8 @@ pub(super) fn statement(text: &str, masks: &[Regex]) -> String {
             '\'' => value(token),
             _ => token,
         };
-        let glued = matches!(shown, "," | ")" | "." | ";") || out.ends_with(['(', '.']) || (shown == "(" && is_word(&before));
+        let glued =
+            matches!(shown, "," | ")" | "." | ";") || out.ends_with(['(', '.']) || (shown == "(" && is_word(&before));
         if !out.is_empty() && !glued {
             out.push(' ');
         }
@@ -83,14 +84,16 @@ fn is_word(token: &str) -> bool {
 /// A literal, unless it was made up.
 fn value(literal: &str) -> &str {
     let inside = literal.trim_matches('\'');
-    let digits = |range: std::ops::Range<usize>| {
-        inside.get(range).is_some_and(|part| part.bytes().all(|b| b.is_ascii_digit()))
-    };
+    let digits =
+        |range: std::ops::Range<usize>| inside.get(range).is_some_and(|part| part.bytes().all(|b| b.is_ascii_digit()));
     let at = |position: usize| inside.as_bytes().get(position).copied().unwrap_or(0);
-    let is_time = digits(0..4) && at(4) == b'-' && digits(5..7) && at(7) == b'-' && b" T".contains(&at(10)) && digits(11..13);
+    let is_time =
+        digits(0..4) && at(4) == b'-' && digits(5..7) && at(7) == b'-' && b" T".contains(&at(10)) && digits(11..13);
     let hex = |b: u8| b.is_ascii_hexdigit() || b == b'-';
     let is_uuid = inside.len() == 36 && at(8) == b'-' && at(23) == b'-' && inside.bytes().all(hex);
-    let is_token = inside.len() >= 32 && inside.bytes().all(|b| b.is_ascii_alphanumeric()) && inside.bytes().any(|b| b.is_ascii_digit());
+    let is_token = inside.len() >= 32
+        && inside.bytes().all(|b| b.is_ascii_alphanumeric())
+        && inside.bytes().any(|b| b.is_ascii_digit());
     match () {
         () if is_time => "<time>",
         () if is_uuid => "<uuid>",

@@ -14,11 +14,11 @@ use std::thread::{self, JoinHandle};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 /// Environment variables, with their values.
-pub type Environment = Vec<(String, String)>;
+pub(super) type Environment = Vec<(String, String)>;
 
 /// A process, ended when it is dropped.
 #[derive(Debug)]
-pub struct Process {
+pub(super) struct Process {
     group: Pid,
     out: Arc<Mutex<String>>,
     err: Arc<Mutex<String>>,
@@ -26,16 +26,16 @@ pub struct Process {
 
 /// A process has ended.
 #[derive(Debug)]
-pub struct Exited {
+pub(super) struct Exited {
     /// By what name it was started.
-    pub name: u64,
+    pub(super) name: u64,
     /// With what.
-    pub status: ExitStatus,
+    pub(super) status: ExitStatus,
 }
 
 impl Process {
     /// Starts a shell command; when it ends, that is told under this name.
-    pub fn start<E: From<Exited> + Send + 'static>(
+    pub(super) fn start<E: From<Exited> + Send + 'static>(
         command: &str,
         directory: &Path,
         environment: &Environment,
@@ -62,12 +62,12 @@ impl Process {
     }
 
     /// What it has printed so far.
-    pub fn output(&self) -> String {
+    pub(super) fn output(&self) -> String {
         self.out.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// What it has printed as errors so far.
-    pub fn errors(&self) -> String {
+    pub(super) fn errors(&self) -> String {
         self.err.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
@@ -80,7 +80,7 @@ impl Drop for Process {
 }
 
 /// `exit code 3`, or the signal that ended it.
-pub fn describe(status: ExitStatus) -> String {
+pub(super) fn describe(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
         (Some(code), _) => format!("exit code {code}"),
         (None, Some(signal)) => format!("ended by signal {signal}"),

@@ -44,7 +44,12 @@ const DEADLOCK: &str = "40P01";
 impl AppStage {
     /// Makes a database, sets it up, starts the servers, and lets everything run once so that caches are warm. Commands are run
     /// in `directory`.
-    pub fn open(file: AppFile, directory: PathBuf, server: &Settings, interrupted: fn() -> bool) -> Result<AppStage, Trouble> {
+    pub fn open(
+        file: AppFile,
+        directory: PathBuf,
+        server: &Settings,
+        interrupted: fn() -> bool,
+    ) -> Result<AppStage, Trouble> {
         let (sender, events) = channel();
         let mut data = Data::create(server)?;
         let is_superuser = data.rows("SELECT current_setting('is_superuser')")? == [[Some("on".to_string())]];
@@ -69,7 +74,11 @@ impl AppStage {
     fn set_up(&mut self) -> Result<(), Trouble> {
         let sql = self.file.database.setup_sql.clone();
         if !sql.trim().is_empty() {
-            self.conductor.data.control()?.execute(&sql).map_err(|error| Trouble::Usage(format!("setup_sql: {error}")))?;
+            self.conductor
+                .data
+                .control()?
+                .execute(&sql)
+                .map_err(|error| Trouble::Usage(format!("setup_sql: {error}")))?;
         }
         for command in self.file.database.setup.clone() {
             self.run(&command)?;
@@ -147,7 +156,11 @@ impl AppStage {
             return self.conductor.data.restore();
         }
         if let Some(sql) = sql {
-            self.conductor.data.control()?.execute(&sql).map_err(|error| Trouble::Usage(format!("reset_sql: {error}")))?;
+            self.conductor
+                .data
+                .control()?
+                .execute(&sql)
+                .map_err(|error| Trouble::Usage(format!("reset_sql: {error}")))?;
         }
         command.map_or(Ok(()), |command| self.run(&command))
     }
@@ -267,7 +280,13 @@ impl Stage for AppStage {
             let line = request.line();
             match parts.first_mut() {
                 Some(first) => first.notes.insert(0, line),
-                None => parts.push(part(thread, StepKind::Statement, line, StepResult::Done { tag: String::new() }, Touched::default())),
+                None => parts.push(part(
+                    thread,
+                    StepKind::Statement,
+                    line,
+                    StepResult::Done { tag: String::new() },
+                    Touched::default(),
+                )),
             }
         }
         loop {
@@ -353,7 +372,9 @@ fn result(response: Option<&Response>) -> StepResult {
     match response {
         Some(Response::Rows { columns, rows, .. }) => StepResult::Rows { columns: columns.clone(), rows: rows.clone() },
         Some(Response::Done { tag }) => StepResult::Done { tag: tag.clone() },
-        Some(Response::Error(error)) => StepResult::Error { code: error.sqlstate.clone(), message: error.message.clone() },
+        Some(Response::Error(error)) => {
+            StepResult::Error { code: error.sqlstate.clone(), message: error.message.clone() }
+        }
         None => StepResult::Done { tag: String::new() },
     }
 }

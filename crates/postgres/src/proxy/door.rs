@@ -123,7 +123,7 @@ impl Drop for Door {
 }
 
 /// One connection, from its first byte to its last.
-fn welcome<E: From<Event>>(mut client: TcpStream, port: u16, settings: &Settings, events: &Sender<E>) {
+fn welcome<E: From<Event> + Send>(mut client: TcpStream, port: u16, settings: &Settings, events: &Sender<E>) {
     let Ok(Some(hello)) = hello(&mut client, settings) else { return };
     let opened = match Connection::open(&hello.settings) {
         Ok(connection) => connection,
@@ -139,7 +139,7 @@ fn welcome<E: From<Event>>(mut client: TcpStream, port: u16, settings: &Settings
     let _ = serve(client, port, opened, hello.minor, events);
 }
 
-fn serve<E: From<Event>>(
+fn serve<E: From<Event> + Send>(
     mut client: TcpStream,
     port: u16,
     connection: Connection,
@@ -264,7 +264,8 @@ mod tests {
 
     #[test]
     fn wishes_become_options_and_the_database_stays() {
-        let settings = Settings::parse("postgres://ann@/own?host=/x&options=-c%20a%3D1", |_| None).expect("it is a URL");
+        let settings =
+            Settings::parse("postgres://ann@/own?host=/x&options=-c%20a%3D1", |_| None).expect("it is a URL");
         let wishes = b"user\0bob\0database\0shop\0DateStyle\0ISO, MDY\0application_name\0web\0options\0-c b=2\0\0";
         let opened = with_wishes(&settings, wishes);
         assert_eq!(opened.to_string(), "postgres://ann@/own?host=/x&port=5432");

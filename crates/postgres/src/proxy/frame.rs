@@ -158,7 +158,7 @@ mod tests {
             .flat_map(|frame| frame.bytes().to_vec())
             .collect();
         for cut in 0..bytes.len() {
-            let mut frames = Frames::of(bytes[..cut].chain(&bytes[cut..]));
+            let mut frames = Frames::of(Read::chain(&bytes[..cut], &bytes[cut..]));
             let mut tags = Vec::new();
             loop {
                 let next = frames.next().expect("the bytes are fine");

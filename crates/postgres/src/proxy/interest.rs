@@ -25,8 +25,8 @@ pub fn is_noticeable(text: &str, context: Context) -> bool {
 fn is_one_noticeable(words: &[String], context: Context) -> bool {
     let second = words.get(1).map_or("", String::as_str);
     match words.first().map_or("", String::as_str) {
-        "" | "SET" | "RESET" | "SHOW" | "BEGIN" | "START" | "SAVEPOINT" | "LISTEN" | "UNLISTEN" | "DISCARD" | "DEALLOCATE"
-        | "CLOSE" => false,
+        "" | "SET" | "RESET" | "SHOW" | "BEGIN" | "START" | "SAVEPOINT" | "LISTEN" | "UNLISTEN" | "DISCARD"
+        | "DEALLOCATE" | "CLOSE" => false,
         "PREPARE" => second == "TRANSACTION",
         "COMMIT" | "ROLLBACK" if second == "PREPARED" => true,
         "COMMIT" | "END" | "ROLLBACK" | "ABORT" => context.open && !context.failed && context.noticed,
@@ -42,10 +42,49 @@ fn is_one_noticeable(words: &[String], context: Context) -> bool {
 
 /// Functions about the session itself.
 const HARMLESS: &[&str] = &[
-    "VERSION", "CURRENT_SCHEMA", "CURRENT_SCHEMAS", "CURRENT_DATABASE", "CURRENT_SETTING", "SET_CONFIG", "NOW", "PG_BACKEND_PID",
-    "PG_IS_IN_RECOVERY", "TO_REGTYPE", "TO_REGCLASS", "FORMAT_TYPE", "OBJ_DESCRIPTION", "COL_DESCRIPTION", "COALESCE", "CAST",
-    "ARRAY", "ARRAY_AGG", "STRING_AGG", "COUNT", "MIN", "MAX", "UNNEST", "LOWER", "UPPER", "EXISTS", "ANY", "IN", "NOT", "AND",
-    "OR", "ON", "USING", "WHEN", "THEN", "SELECT", "WHERE", "FROM", "JOIN", "AS", "VALUES", "EXTRACT", "CLOCK_TIMESTAMP",
+    "VERSION",
+    "CURRENT_SCHEMA",
+    "CURRENT_SCHEMAS",
+    "CURRENT_DATABASE",
+    "CURRENT_SETTING",
+    "SET_CONFIG",
+    "NOW",
+    "PG_BACKEND_PID",
+    "PG_IS_IN_RECOVERY",
+    "TO_REGTYPE",
+    "TO_REGCLASS",
+    "FORMAT_TYPE",
+    "OBJ_DESCRIPTION",
+    "COL_DESCRIPTION",
+    "COALESCE",
+    "CAST",
+    "ARRAY",
+    "ARRAY_AGG",
+    "STRING_AGG",
+    "COUNT",
+    "MIN",
+    "MAX",
+    "UNNEST",
+    "LOWER",
+    "UPPER",
+    "EXISTS",
+    "ANY",
+    "IN",
+    "NOT",
+    "AND",
+    "OR",
+    "ON",
+    "USING",
+    "WHEN",
+    "THEN",
+    "SELECT",
+    "WHERE",
+    "FROM",
+    "JOIN",
+    "AS",
+    "VALUES",
+    "EXTRACT",
+    "CLOCK_TIMESTAMP",
 ];
 
 /// Whether a query asks only the catalog or nobody: no table of the user's behind FROM, no function that could do anything.
@@ -110,11 +149,24 @@ mod tests {
     #[test]
     fn what_drivers_say_by_themselves_passes() {
         let quiet = [
-            "", ";", "-- hello", "SET client_encoding TO 'UTF8'", "SHOW server_version", "BEGIN", "START TRANSACTION READ ONLY",
-            "SELECT 1", "select version()", "SELECT pg_catalog.set_config('search_path', '', false)", "SELECT NULL AS a",
+            "",
+            ";",
+            "-- hello",
+            "SET client_encoding TO 'UTF8'",
+            "SHOW server_version",
+            "BEGIN",
+            "START TRANSACTION READ ONLY",
+            "SELECT 1",
+            "select version()",
+            "SELECT pg_catalog.set_config('search_path', '', false)",
+            "SELECT NULL AS a",
             "SELECT t.oid FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace WHERE typname = 'hstore'",
             "SELECT c.relname FROM pg_catalog.pg_class c LEFT JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace",
-            "ROLLBACK", "COMMIT", "LISTEN jobs", "DISCARD ALL", "SELECT * FROM information_schema.tables",
+            "ROLLBACK",
+            "COMMIT",
+            "LISTEN jobs",
+            "DISCARD ALL",
+            "SELECT * FROM information_schema.tables",
         ];
         for text in quiet {
             assert!(!is_noticeable(text, Context::default()), "{text}");
@@ -124,10 +176,23 @@ mod tests {
     #[test]
     fn what_touches_data_is_held() {
         let loud = [
-            "SELECT * FROM seats", "SELECT nextval('s')", "SELECT pg_advisory_lock(1)", "SELECT buy(1)", "UPDATE seats SET n = 1",
-            "WITH x AS (SELECT 1) SELECT * FROM x", "SELECT 1; DELETE FROM t", "SELECT c.oid FROM pg_class c, orders o",
-            "SELECT (SELECT max(n) FROM seats)", "TRUNCATE t", "CALL p()", "NOTIFY x", "SELECT * FROM (SELECT * FROM seats) s",
-            "LOCK TABLE t", "COPY t FROM STDIN", "FETCH 10 FROM c", "SELECT 1 FROM \"User\"",
+            "SELECT * FROM seats",
+            "SELECT nextval('s')",
+            "SELECT pg_advisory_lock(1)",
+            "SELECT buy(1)",
+            "UPDATE seats SET n = 1",
+            "WITH x AS (SELECT 1) SELECT * FROM x",
+            "SELECT 1; DELETE FROM t",
+            "SELECT c.oid FROM pg_class c, orders o",
+            "SELECT (SELECT max(n) FROM seats)",
+            "TRUNCATE t",
+            "CALL p()",
+            "NOTIFY x",
+            "SELECT * FROM (SELECT * FROM seats) s",
+            "LOCK TABLE t",
+            "COPY t FROM STDIN",
+            "FETCH 10 FROM c",
+            "SELECT 1 FROM \"User\"",
         ];
         for text in loud {
             assert!(is_noticeable(text, Context::default()), "{text}");

@@ -32,5 +32,5 @@ pub use door::{Door, Event, Opened};
 pub use frame::Frame;
 pub use interest::{Context, is_noticeable};
 pub use session::{Answered, Session, SessionId};
-pub use speech::{Spoken, Unit};
 pub(crate) use speech::tokens;
+pub use speech::{Spoken, Unit};

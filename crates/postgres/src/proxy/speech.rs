@@ -228,15 +228,19 @@ mod tests {
     #[test]
     fn parameters_are_written_out() {
         let parameters = vec![(Some("7".into()), 23), (Some("O'Hara".into()), 25), (None, 0), (Some("-1".into()), 23)];
-        let text = "UPDATE t SET a = $1, b = $2, c=$3, d = '$1', e = $f$ $1 $f$, g = $4 -- $1\n WHERE h = $12; ".to_string();
+        let text =
+            "UPDATE t SET a = $1, b = $2, c=$3, d = '$1', e = $f$ $1 $f$, g = $4 -- $1\n WHERE h = $12; ".to_string();
         let spoken = Spoken { text, parameters, ..Spoken::default() };
-        let written = "UPDATE t SET a = 7, b = 'O''Hara', c=NULL, d = '$1', e = $f$ $1 $f$, g = '-1' -- $1\n WHERE h = $12";
+        let written =
+            "UPDATE t SET a = 7, b = 'O''Hara', c=NULL, d = '$1', e = $f$ $1 $f$, g = '-1' -- $1\n WHERE h = $12";
         assert_eq!(spoken.inlined(), written);
     }
 
     #[test]
     fn tokens_are_the_text_whatever_it_is() {
-        for text in ["", "'", "a'b''c'\"d", "E'\\''x", "$1$2", "$$ ' $$;", "$", "é$a$ü", "/* x", "--", "1.5e3", "\u{a0}'"] {
+        for text in
+            ["", "'", "a'b''c'\"d", "E'\\''x", "$1$2", "$$ ' $$;", "$", "é$a$ü", "/* x", "--", "1.5e3", "\u{a0}'"]
+        {
             assert_eq!(tokens(text).collect::<String>(), text);
         }
     }

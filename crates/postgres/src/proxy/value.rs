@@ -40,8 +40,19 @@ const JSONB: u32 = 3802;
 const TEXTS: &[u32] = &[19, 25, 114, 142, 705, 1042, 1043];
 /// The arrays of the types above, each with its element's type.
 const ARRAYS: &[(u32, u32)] = &[
-    (1000, BOOL), (1005, INT2), (1007, INT4), (1016, INT8), (1009, 25), (1015, 1043), (1021, FLOAT4), (1022, FLOAT8),
-    (1231, NUMERIC), (2951, UUID), (1115, TIMESTAMP), (1185, TIMESTAMPTZ), (1182, DATE),
+    (1000, BOOL),
+    (1005, INT2),
+    (1007, INT4),
+    (1016, INT8),
+    (1009, 25),
+    (1015, 1043),
+    (1021, FLOAT4),
+    (1022, FLOAT8),
+    (1231, NUMERIC),
+    (2951, UUID),
+    (1115, TIMESTAMP),
+    (1185, TIMESTAMPTZ),
+    (1182, DATE),
 ];
 
 fn decoded(value: &[u8], oid: u32) -> Option<String> {
