@@ -185,8 +185,8 @@ impl Conductor {
                 self.lines.insert(line.session.id, line);
             }
             Event::Wire(proxy::Event::Refused { reason, .. }) => self.cast.note_refusal(reason),
-            Event::Wire(proxy::Event::FromClient(id, frames)) => self.from_client(id, frames),
-            Event::Wire(proxy::Event::FromServer(id, frames)) => self.from_server(id, frames),
+            Event::Wire(proxy::Event::FromClient(id, frames)) => self.hear_client(id, frames),
+            Event::Wire(proxy::Event::FromServer(id, frames)) => self.hear_server(id, frames),
             Event::Wire(proxy::Event::ClientGone(id)) => self.client_gone(id),
             Event::Wire(proxy::Event::ServerGone(id)) => self.server_gone(id),
             Event::Exited(exited) => return self.cast.exited(&exited),
@@ -195,7 +195,7 @@ impl Conductor {
         Ok(())
     }
 
-    fn from_client(&mut self, id: SessionId, frames: Vec<Frame>) {
+    fn hear_client(&mut self, id: SessionId, frames: Vec<Frame>) {
         let running = self.running;
         let Some(line) = self.lines.get_mut(&id) else { return };
         if !line.is_own && !line.session.is_busy() && line.answered.is_none() {
@@ -206,7 +206,7 @@ impl Conductor {
         self.let_through(id);
     }
 
-    fn from_server(&mut self, id: SessionId, frames: Vec<Frame>) {
+    fn hear_server(&mut self, id: SessionId, frames: Vec<Frame>) {
         let Some(line) = self.lines.get_mut(&id) else { return };
         for answered in line.session.hear_server(frames).unwrap_or_default() {
             if !answered.held {
