@@ -311,6 +311,14 @@ pub(crate) struct Explore {
     #[arg(long, value_name = "FILE", value_parser = Picture::parse, help_heading = "Output")]
     pub(crate) graph: Option<Picture>,
 
+    /// Write the counterexample as an isolation spec
+    ///
+    /// A test for PostgreSQL's own isolationtester, and for `isolde spec`: it sends the same statements in the same order, and
+    /// then looks at the tables. Variables are written out; inside of routines, advisory locks give the order. There is one only
+    /// for a single scenario.
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) emit_spec: Option<PathBuf>,
+
     /// Try no fixes for what goes wrong
     ///
     /// Otherwise changes to the file (locks, isolation levels, constraints, other statements) are made and checked over

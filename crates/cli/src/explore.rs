@@ -8,6 +8,7 @@ use isolde_scenario::{Options, Progress, Scenario};
 
 use crate::args::{self, Color, Explore};
 use crate::complain::Mistake;
+use crate::emit;
 use crate::fixes;
 use crate::page::{self, Page};
 use crate::watch::{self, Watch};
@@ -21,6 +22,9 @@ pub(crate) fn run(explore: &Explore, color: Color) -> Result<u8, Mistake> {
     if explore.graph.is_some() && explore.files.len() > 1 {
         return Err(Mistake::new("--graph draws one scenario; give it a single file"));
     }
+    if explore.emit_spec.is_some() && explore.files.len() > 1 {
+        return Err(Mistake::new("--emit-spec writes one counterexample; give it a single file"));
+    }
     let mut page = Page::open(&explore.output, color)?;
     let mut tally = Tally::default();
     for file in &explore.files {
@@ -30,6 +34,9 @@ pub(crate) fn run(explore: &Explore, color: Color) -> Result<u8, Mistake> {
                 match explore.quiet || explore.files.len() > 1 {
                     true => page.verdict(&report)?,
                     false => page.answer(&report)?,
+                }
+                if let Some(path) = &explore.emit_spec {
+                    page.remark(&emit::spec(path, file, &report)?)?;
                 }
                 if let Some(remark) = explore.graph.as_ref().map_or(Ok(None), |picture| picture.write(&report))? {
                     page.remark(remark)?;

@@ -5,6 +5,7 @@
 
 mod args;
 mod complain;
+mod emit;
 mod explore;
 mod fixes;
 mod input;

@@ -7,6 +7,7 @@ mod merge;
 mod names;
 
 use std::any::Any;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
@@ -331,6 +332,8 @@ pub struct RoutineDef {
     pub body: ast::RoutineBody,
     /// Replaces one of the same name and argument types.
     pub or_replace: bool,
+    /// Where names in its body are looked for: along the path of whoever defined it.
+    pub search_path: Vec<Arc<str>>,
     /// Where it was defined.
     pub span: Span,
 }
@@ -683,6 +686,16 @@ impl Index {
 }
 
 impl RoutineDef {
+    /// The catalog as its body is to be bound to it: with its search path.
+    pub(crate) fn names<'c>(&self, catalog: &'c Catalog) -> Cow<'c, Catalog> {
+        if catalog.search_path == self.search_path {
+            return Cow::Borrowed(catalog);
+        }
+        let mut own = catalog.clone();
+        own.search_path.clone_from(&self.search_path);
+        Cow::Owned(own)
+    }
+
     /// The OUT and INOUT parameters.
     pub fn outs(&self) -> impl Iterator<Item = &ParamDef> {
         self.params.iter().filter(|p| p.mode != ast::ParamMode::In)

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use isolde_scenario::spec::{self, Spec};
+use isolde_scenario::{Options, Scenario, check, file};
 use isolde_testkit::{Cluster, isolation};
 
 #[test]
@@ -38,6 +39,38 @@ fn the_real_tester_prints_what_was_recorded() {
     let stays = |path: &PathBuf| (0..5).map(|_| tester_difference(&tester, path)).reduce(Option::and).flatten();
     let differences: Vec<String> = different.iter().filter_map(stays).collect();
     assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
+
+/// The counterexample of every example, written as a spec, does on a server what it does on the engine.
+#[test]
+fn counterexamples_are_tests_for_a_server() {
+    let Some(tester) = isolation::isolationtester() else { return };
+    let directory = tempfile::tempdir().expect("there is room");
+    let mut written = 0;
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    for path in isolde_testkit::examples::files(&examples).expect("there are examples") {
+        let name = path.display().to_string();
+        let text = std::fs::read_to_string(&path).expect("an example is text");
+        let file = file::read(&name, &text, &mut file::no_includes).expect("an example is a scenario");
+        let scenario = Scenario::new(file.clone()).expect("an example can be set up");
+        let report = check(&scenario, &Options::default(), &mut |_| ControlFlow::Continue(()));
+        let Some(counterexample) = report.counterexample else { continue };
+        let emitted = spec::emit(&file, &counterexample.schedule).unwrap_or_else(|why| panic!("{name}: {why}"));
+        let spec = Spec::parse("case.spec", &emitted).expect("what was written is a spec");
+        let ours = spec::run(&spec, &mut |_| ControlFlow::Continue(())).expect("the engine runs it").output;
+        for row in counterexample.trace.tables.iter().flat_map(|table| &table.rows) {
+            let shown: Vec<&str> = row.iter().map(|value| value.as_deref().unwrap_or("")).collect();
+            let is_row = |line: &str| line.split('|').map(str::trim).eq(shown.iter().map(|value| value.trim()));
+            assert!(ours.lines().any(is_row), "{name}: no row {shown:?} in\n{ours}");
+        }
+        let path = directory.path().join("case.spec");
+        std::fs::write(&path, &emitted).expect("there is room");
+        let theirs = (0..5).map(|_| isolation::run(Cluster::shared(), &tester, &path).expect("the tester runs"));
+        let theirs: Vec<String> = theirs.take_while(|output| *output != ours).collect();
+        assert!(theirs.len() < 5, "{name}: the engine\n{ours}\nisolationtester\n{}", theirs[0]);
+        written += 1;
+    }
+    assert!(written > 5, "only {written} counterexamples");
 }
 
 fn directory() -> PathBuf {

@@ -21,6 +21,7 @@
 //! [`parse`] reads the file, [`run`] sends steps and decides what is reported when, [`print`] draws the tables.
 
 pub mod connections;
+mod emit;
 mod engine;
 mod parse;
 mod print;
@@ -35,6 +36,7 @@ use isolde_sql::{Diagnostic, Span};
 use self::connections::Block;
 use crate::ScenarioError;
 
+pub use emit::emit;
 pub use run::{Progress, Run, run, run_on};
 
 /// A spec file, understood.

@@ -162,7 +162,7 @@ impl<'a> Binder<'a> {
         let (mut callees, mut candidates) = (Vec::new(), Vec::new());
         let catalog = self.catalog;
         let inside = |def: &RoutineDef| match &name.schema {
-            None => def.schema.is_none() || def.schema == catalog.creation_schema(),
+            None => catalog.is_on_path(def.schema.as_deref()),
             Some(schema) => def.schema.as_ref() == Some(&schema.name),
         };
         for (id, def) in catalog.routines().filter(|(_, def)| def.name == name.name.name && inside(def)) {

@@ -49,7 +49,8 @@ fn bind_body(catalog: &Catalog, def: &RoutineDef, late: bool) -> Result<Routine>
     frame.blocks.push(names);
     frame.columns_win = is_sql;
     frame.late = true;
-    let binder = Binder::new(catalog, frame);
+    let in_sight = def.names(catalog);
+    let binder = Binder::new(&in_sight, frame);
     let (body, variables) = match &def.body {
         RoutineBody::Sql(statements) => sql_body(binder, def, statements, &outs)?,
         RoutineBody::PlPgSql(body) => {
@@ -240,6 +241,7 @@ impl Binder<'_> {
             strict: create.strict,
             body: create.body.clone(),
             or_replace: create.or_replace,
+            search_path: self.catalog.search_path().to_vec(),
             span,
         };
         let same = self

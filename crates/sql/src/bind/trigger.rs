@@ -62,7 +62,8 @@ pub(super) fn bind(catalog: &Catalog, table: &Table, trigger: &Trigger) -> Resul
     let found = frame.add("found", Type::Bool, None);
     names.names.insert("found".into(), found);
     frame.blocks.push(names);
-    let binder = Binder::new(catalog, frame);
+    let in_sight = def.names(catalog);
+    let binder = Binder::new(&in_sight, frame);
     let (code, variables) = Code::new(binder, Some(def), Vec::new(), body).late().bind(&body.block)?;
     let returns = RoutineReturns::Trigger(table.columns.len());
     let (text, offset) = (body.text.clone(), body.span.start);
@@ -168,8 +169,10 @@ impl Binder<'_> {
 
     fn trigger_function(&self, name: &ast::QualifiedName) -> Result<crate::catalog::RoutineId> {
         let (shown, span) = shown_name(name);
-        let schema = name.schema.as_ref().map(|s| &s.name);
-        let inside = |def: &crate::catalog::RoutineDef| def.schema.as_ref() == schema;
+        let inside = |def: &crate::catalog::RoutineDef| match &name.schema {
+            None => self.catalog.is_on_path(def.schema.as_deref()),
+            Some(schema) => def.schema.as_ref() == Some(&schema.name),
+        };
         let mut named = self.catalog.routines_by_name(&name.name.name).filter(|(_, def)| inside(def));
         let found = named.find(|(_, def)| !def.procedure && def.input_types().next().is_none());
         let Some((id, def)) = found else {

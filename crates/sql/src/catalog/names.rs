@@ -100,6 +100,19 @@ impl Catalog {
         self.search_path = if usual { Vec::new() } else { path };
     }
 
+    /// Whether what is in a schema is found without naming it; `None` is `public`.
+    pub fn is_on_path(&self, schema: Option<&str>) -> bool {
+        match self.search_path.is_empty() {
+            true => schema.is_none(),
+            false => self.search_path.iter().any(|on_path| **on_path == *schema.unwrap_or("public")),
+        }
+    }
+
+    /// Where names without a schema are looked for; nothing stands for `public`.
+    pub fn search_path(&self) -> &[Arc<str>] {
+        &self.search_path
+    }
+
     /// Whether bodies of functions are looked at when they are defined.
     pub fn checks_bodies(&self) -> bool {
         !self.unchecked_bodies
