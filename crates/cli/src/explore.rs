@@ -12,7 +12,7 @@ use crate::emit;
 use crate::fixes;
 use crate::page::{self, Page};
 use crate::watch::{self, Watch};
-use crate::{EXIT_MISTAKE, input, kept, memory};
+use crate::{EXIT_MISTAKE, app, input, kept, memory};
 
 /// Explores every file, and says what to exit with.
 pub(crate) fn run(explore: &Explore, color: Color) -> Result<u8, Mistake> {
@@ -59,6 +59,9 @@ pub(crate) fn run(explore: &Explore, color: Color) -> Result<u8, Mistake> {
 
 /// Reads and explores one file.
 fn check(explore: &Explore, path: &Path) -> Result<Report, Mistake> {
+    if app::is_app(path) {
+        return app::check(explore, path);
+    }
     let file = input::read(path)?;
     let scenario = Scenario::parse(&file.name, &file.text, &mut input::include)?;
     let settings = settings(explore);
@@ -86,7 +89,7 @@ fn check(explore: &Explore, path: &Path) -> Result<Report, Mistake> {
 }
 
 /// What the flags say; where they say nothing, the file may.
-fn settings(explore: &Explore) -> FileOptions {
+pub(crate) fn settings(explore: &Explore) -> FileOptions {
     FileOptions {
         search: explore.search,
         dependence: explore.dependence,

@@ -3,6 +3,7 @@
 //! Everything that is known about databases and searches is in the libraries; this is the only crate that reads files,
 //! prints or exits. A command reads its input, asks a library, and puts the answer on a [`page::Page`].
 
+mod app;
 mod args;
 mod complain;
 mod emit;

@@ -5,12 +5,17 @@ use isolde_scenario::{Options, Scenario, replay_schedule};
 
 use crate::args::{self, Color, Replay};
 use crate::complain::Mistake;
-use crate::input;
 use crate::page::Page;
+use crate::{app, input};
 
 /// Runs the schedule, and says what to exit with.
 pub(crate) fn run(replay: &Replay, color: Color) -> Result<u8, Mistake> {
     let mut page = Page::open(&replay.output, color)?;
+    if app::is_app(&replay.file) {
+        let report = app::replay(replay)?;
+        page.answer(&report)?;
+        return Ok(report.verdict.exit_code());
+    }
     let file = input::read(&replay.file)?;
     let scenario = Scenario::parse(&file.name, &file.text, &mut input::include)?;
     let settings = FileOptions { atomic: replay.atomic.then_some(true), ..FileOptions::default() };

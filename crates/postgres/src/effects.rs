@@ -121,7 +121,7 @@ pub fn strip(notice: &Complaint) -> Option<Effect> {
 }
 
 /// The columns of a row as PostgreSQL prints one: `(1,,"two words")`.
-fn fields(text: &str) -> Vec<Option<String>> {
+pub(crate) fn fields(text: &str) -> Vec<Option<String>> {
     let inside = text.strip_prefix('(').and_then(|t| t.strip_suffix(')')).unwrap_or(text);
     let mut columns = Vec::new();
     let (mut column, mut quoted, mut was_quoted) = (String::new(), false, false);

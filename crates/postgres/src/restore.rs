@@ -38,7 +38,7 @@ BEGIN
          WHERE i.indrelid = c.oid AND i.indisprimary) AS by_key
     FROM pg_trigger g JOIN pg_class c ON c.oid = g.tgrelid WHERE g.tgname = '~isolde'
   LOOP
-    EXECUTE format('SELECT count(*) FROM (SELECT FROM %s LIMIT {small} + 1) AS some', t.name) INTO n;
+    EXECUTE format('SELECT count(*) FROM (SELECT FROM %s LIMIT {small} + 1) AS counted', t.name) INTO n;
     IF n <= {small} OR {all} THEN
       EXECUTE format('CREATE TABLE isolde.%I AS SELECT * FROM %s', 'copy_' || t.oid, t.name);
     END IF;

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
+use isolde_engine::footprint::Write;
 use isolde_sql::ast::Isolation;
 use isolde_wire::Complaint;
 use regex_automata::meta::Regex;
@@ -210,14 +211,14 @@ impl Conductor {
         let Some(line) = self.lines.get_mut(&id) else { return };
         for answered in line.session.hear_server(frames).unwrap_or_default() {
             if !answered.held {
-                line.enter(&answered, &mut |_, _| {});
+                line.enter(&answered, Vec::new(), &mut |_, _| {});
             } else if let Some(owner) = line.owner.filter(|_| !self.free) {
                 if let Some(error) = error_of(&answered) {
                     self.cast.note_error(owner, error.clone());
                 }
                 line.answered = Some(answered);
             } else {
-                line.enter(&answered, &mut |_, _| {});
+                line.enter(&answered, Vec::new(), &mut |_, _| {});
                 let _ = line.session.deliver(answered);
             }
         }
@@ -461,7 +462,7 @@ impl Conductor {
             if let Some(line) = self.lines.get_mut(&id)
                 && let Some(answered) = line.answered.take()
             {
-                line.enter(&answered, &mut |_, _| {});
+                line.enter(&answered, Vec::new(), &mut |_, _| {});
                 let _ = line.session.deliver(answered);
             }
             self.let_through(id);
@@ -501,8 +502,10 @@ impl Line {
     }
 
     /// Tells the ledger what was answered, statement by statement; `each` is told what was touched.
-    pub(super) fn enter(&mut self, answered: &Answered, each: &mut dyn FnMut(usize, Touched)) {
+    pub(super) fn enter(&mut self, answered: &Answered, writes: Vec<Write>, each: &mut dyn FnMut(usize, Touched)) {
         let count = answered.unit.spoken.len();
+        // Which statement of a pipeline has written what is not told: the last one is taken to have.
+        let mut writes = Some(writes);
         for (at, spoken) in answered.unit.spoken.iter().enumerate() {
             if at > 0 || !answered.held {
                 self.ledger.statement(&spoken.inlined(), &[]);
@@ -511,7 +514,8 @@ impl Line {
             let last = failed || at + 1 == count;
             // Between the statements of a pipeline its transaction is open.
             let status = if last { answered.status } else { isolde_wire::TransactionStatus::Open };
-            each(at, self.ledger.done(failed, status, Vec::new()));
+            let writes = if last { writes.take().unwrap_or_default() } else { Vec::new() };
+            each(at, self.ledger.done(failed, status, writes));
             if last {
                 return;
             }

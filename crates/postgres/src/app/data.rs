@@ -1,116 +1,147 @@
 //! The data of an application: a database of its own, as set up, and back to that after each run.
 //!
-//! What the set-up made is copied into tables of the schema `isolde`. To restore, what differs from the copies is put back, with
-//! triggers and foreign keys off, in one round trip; sequences are set back, too.
+//! The [home](crate::Home) is made and dropped, its tables [tell](crate::effects) what is written, and [restoring](crate::Restore) puts
+//! back what was changed. Where the role may not do that, the whole database is made again from a copy, for which everybody has
+//! to leave it.
 
-use isolde_wire::{Connection, Response, Settings};
+use std::collections::BTreeMap;
 
-use crate::Trouble;
+use isolde_engine::footprint::Write;
+use isolde_wire::{Complaint, Connection, Response, Row, Settings};
+
+use crate::catalog::{self, Known};
+use crate::effects::{self, Rows};
+use crate::{Home, Restore, Trouble};
 
 /// A database that was made for the check, dropped with this.
 #[derive(Debug)]
 pub(super) struct Data {
-    maintenance: Connection,
-    settings: Settings,
-    /// For asking and restoring.
+    /// For asking and restoring. Closed before its database is dropped.
     control: Option<Connection>,
-    tables: Vec<Table>,
-    restore: String,
+    home: Home,
+    known: Known,
+    rows: Rows,
+    restore: Option<Restore>,
+    /// `table.column`s that are not compared.
+    ignored: Vec<(String, String)>,
 }
 
-/// A table and its copy.
-#[derive(Clone, Debug)]
-struct Table {
-    name: String,
-    copy: String,
-    columns: Vec<String>,
-    /// Columns that are not compared.
-    ignored: Vec<String>,
-}
-
-/// How a table differs from its copy: what it is called, the rows it has more, and those it has fewer.
+/// How a table differs from the start: what it is called, the rows it has more, and those it has fewer.
 pub(super) type Difference = (String, Vec<String>, Vec<String>);
 
 impl Data {
     /// Makes an empty database on the server.
-    pub(super) fn create(server: &Settings) -> Result<Data, Trouble> {
-        let refused = |error: std::io::Error| Trouble::Server(format!("{server}: {error}"));
-        let mut maintenance = Connection::open(server).map_err(refused)?;
-        let name = format!("isolde_{}_{}", std::process::id(), maintenance.pid());
-        maintenance.execute(&format!("CREATE DATABASE {name}")).map_err(refused)?;
-        let settings = server.with_database(&name);
-        Ok(Data { maintenance, settings, control: None, tables: Vec::new(), restore: String::new() })
+    pub(super) fn create(server: &Settings, ignored: &[(String, String)]) -> Result<Data, Trouble> {
+        let home = Home::create(server)?;
+        Ok(Data {
+            control: None,
+            home,
+            known: Known::default(),
+            rows: Rows::default(),
+            restore: None,
+            ignored: ignored.to_vec(),
+        })
     }
 
     /// How to reach it.
     pub(super) fn settings(&self) -> &Settings {
-        &self.settings
+        self.home.settings()
+    }
+
+    /// What is known of its tables.
+    pub(super) fn known(&self) -> &Known {
+        &self.known
     }
 
     /// The session for asking.
     pub(super) fn control(&mut self) -> Result<&mut Connection, Trouble> {
         if self.control.is_none() {
-            self.control = Some(Connection::open(&self.settings.with_application_name("isolde control"))?);
+            self.control = Some(self.home.connect("")?);
         }
         Ok(self.control.as_mut().expect("it was just opened"))
     }
 
-    /// Remembers everything as it is now.
-    pub(super) fn capture(&mut self, ignored: &[(String, String)]) -> Result<(), Trouble> {
-        let rows = self.rows(TABLES)?;
+    /// Remembers everything as it is now. Nobody else may be connected.
+    pub(super) fn capture(&mut self) -> Result<(), Trouble> {
         let control = self.control()?;
-        control.execute("CREATE SCHEMA isolde")?;
-        let mut tables = Vec::new();
-        for (at, row) in rows.iter().enumerate() {
-            let [Some(name), Some(columns)] = &row[..] else { continue };
-            let copy = format!("isolde.copy_{at}");
-            control.execute(&format!("CREATE TABLE {copy} AS TABLE ONLY {name}"))?;
-            let of_table = |(table, _): &&(String, String)| table == name || name.ends_with(&format!(".{table}"));
-            let ignored = ignored.iter().filter(of_table).map(|(_, column)| column.clone()).collect();
-            let columns = columns.split('\u{1f}').map(String::from).collect();
-            tables.push(Table { name: name.clone(), copy, columns, ignored });
+        effects::install(control)?;
+        let known = catalog::read(control)?;
+        let restore = Restore::prepare(control, false)?;
+        if !restore.undoes() {
+            self.control = None;
+            self.home.copy()?;
         }
-        let mut restore = String::from("BEGIN; SET LOCAL session_replication_role = replica;\n");
-        for Table { name, copy, columns, .. } in &tables {
-            let columns = columns.join(", ");
-            restore += &format!(
-                "DELETE FROM ONLY {name}; INSERT INTO {name} ({columns}) OVERRIDING SYSTEM VALUE SELECT {columns} FROM {copy};\n"
-            );
-        }
-        for row in self.rows(SEQUENCES)? {
-            let [Some(name), value] = &row[..] else { continue };
-            let (value, called) = value.as_ref().map_or(("1", false), |value| (value, true));
-            restore += &format!("SELECT setval('{}', {value}, {called});\n", name.replace('\'', "''"));
-        }
-        self.restore = restore + "COMMIT";
-        self.tables = tables;
+        (self.known, self.restore) = (known, Some(restore));
         Ok(())
+    }
+
+    /// Whether everybody must leave the database for it to be restored.
+    pub(super) fn must_be_left(&self) -> bool {
+        self.restore.as_ref().is_some_and(|restore| !restore.undoes())
     }
 
     /// Puts everything back.
     pub(super) fn restore(&mut self) -> Result<(), Trouble> {
-        let restore = std::mem::take(&mut self.restore);
-        let done = self.control()?.execute(&restore);
-        self.restore = restore;
-        done.map(drop).map_err(Trouble::from)
+        self.rows.restart();
+        if self.must_be_left() {
+            self.control = None;
+            return self.home.return_to_copy();
+        }
+        self.control()?;
+        match (&mut self.restore, &mut self.control) {
+            (Some(restore), Some(control)) => restore.undo(control),
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes what the user's own reset has written as the start.
+    pub(super) fn forget_log(&mut self) -> Result<(), Trouble> {
+        self.rows.restart();
+        self.control()?.execute("DELETE FROM isolde.log").map(drop).map_err(Trouble::from)
+    }
+
+    /// The rows that notices tell of.
+    pub(super) fn writes(&mut self, notices: &[Complaint]) -> Vec<Write> {
+        let told = notices.iter().filter_map(effects::strip);
+        told.filter_map(|effect| self.rows.write(&self.known, effect)).collect()
     }
 
     /// What is different from the start, per table that has a difference.
     pub(super) fn differences(&mut self) -> Result<Vec<Difference>, Trouble> {
-        let mut found = Vec::new();
-        for table in self.tables.clone() {
-            let shown: Vec<&String> = table.columns.iter().filter(|column| !table.ignores(column)).collect();
-            let row = format!("ROW({})::text", shown.iter().map(|c| c.as_str()).collect::<Vec<_>>().join(", "));
-            let (name, copy) = (&table.name, &table.copy);
-            let more =
-                self.texts(&format!("SELECT {row} FROM ONLY {name} EXCEPT ALL SELECT {row} FROM {copy} ORDER BY 1"))?;
-            let fewer =
-                self.texts(&format!("SELECT {row} FROM {copy} EXCEPT ALL SELECT {row} FROM ONLY {name} ORDER BY 1"))?;
-            if !more.is_empty() || !fewer.is_empty() {
-                found.push((name.trim_start_matches("public.").to_string(), more, fewer));
+        let mut net: BTreeMap<String, BTreeMap<String, i64>> = BTreeMap::new();
+        for row in self.rows("SELECT tab, old, new FROM isolde.log ORDER BY n")? {
+            let [Some(oid), old, new] = &row[..] else { continue };
+            let (name, hidden) = self.table(oid);
+            let table = net.entry(name).or_default();
+            for (text, by) in [(old, -1), (new, 1)] {
+                if let Some(text) = text {
+                    *table.entry(without(text, &hidden)).or_default() += by;
+                }
             }
         }
-        Ok(found)
+        let sides = |(name, rows): (String, BTreeMap<String, i64>)| {
+            let side = |sign: i64| -> Vec<String> {
+                let those = rows.iter().filter(|(_, count)| **count * sign > 0);
+                those.flat_map(|(row, count)| std::iter::repeat_n(row.clone(), count.unsigned_abs() as usize)).collect()
+            };
+            (name, side(1), side(-1))
+        };
+        let all = net.into_iter().map(sides);
+        Ok(all.filter(|(_, more, fewer)| !more.is_empty() || !fewer.is_empty()).collect())
+    }
+
+    /// What a table is called, and the positions of its columns that are not compared.
+    fn table(&self, oid: &str) -> (String, Vec<usize>) {
+        let id = oid.parse::<u32>().ok().and_then(|oid| self.known.oids.get(&oid));
+        let Some(table) = id.map(|id| self.known.catalog.table(*id)) else { return (oid.to_string(), Vec::new()) };
+        let name = match &table.schema {
+            None => table.name.to_string(),
+            Some(schema) => format!("{schema}.{}", table.name),
+        };
+        let is_hidden =
+            |column: &str| self.ignored.iter().any(|(t, c)| (*t == name || **t == *table.name) && c == column);
+        let hidden = table.columns.iter().enumerate().filter(|(_, column)| is_hidden(&column.name));
+        (name.clone(), hidden.map(|(at, _)| at).collect())
     }
 
     /// Ends sessions and waits until they are gone.
@@ -132,38 +163,29 @@ impl Data {
     }
 
     /// The rows of a query that must not fail.
-    pub(super) fn rows(&mut self, query: &str) -> Result<Vec<isolde_wire::Row>, Trouble> {
+    pub(super) fn rows(&mut self, query: &str) -> Result<Vec<Row>, Trouble> {
         let responses = self.control()?.execute(query)?;
         Ok(responses.last().map(Response::rows).unwrap_or_default().to_vec())
     }
-
-    fn texts(&mut self, query: &str) -> Result<Vec<String>, Trouble> {
-        Ok(self.rows(query)?.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect())
-    }
 }
 
-impl Table {
-    fn ignores(&self, column: &str) -> bool {
-        self.ignored.iter().any(|ignored| ignored == column.trim_matches('"'))
+/// A row as printed, without some of its columns.
+fn without(row: &str, hidden: &[usize]) -> String {
+    if hidden.is_empty() {
+        return row.to_string();
     }
+    let columns = effects::fields(row).into_iter().enumerate().filter(|(at, _)| !hidden.contains(at));
+    let shown: Vec<String> = columns.map(|(_, column)| column.unwrap_or_default()).collect();
+    format!("({})", shown.join(","))
 }
 
-impl Drop for Data {
-    fn drop(&mut self) {
-        self.control = None;
-        let drop = format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", self.settings.database);
-        // Who cannot reach the server any more cannot clean up either.
-        let _ = self.maintenance.query(&drop);
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_left_out() {
+        assert_eq!(without("(1,\"a b\",3)", &[1]), "(1,3)");
+        assert_eq!(without("(1,\"a b\",3)", &[]), "(1,\"a b\",3)");
     }
 }
-
-/// Tables of the user's, with their columns that can be written.
-const TABLES: &str = "SELECT c.oid::regclass::text, string_agg(quote_ident(a.attname), E'\\x1f' ORDER BY a.attnum) \
-    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace \
-    JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = '' \
-    WHERE c.relkind = 'r' AND c.relpersistence <> 't' AND n.nspname NOT LIKE 'pg\\_%' \
-    AND n.nspname NOT IN ('information_schema', 'isolde') GROUP BY c.oid ORDER BY c.oid";
-
-const SEQUENCES: &str = "SELECT c.oid::regclass::text, pg_sequence_last_value(c.oid)::text \
-    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'S' \
-    AND n.nspname NOT LIKE 'pg\\_%' AND n.nspname <> 'isolde' ORDER BY c.oid";

@@ -12,13 +12,14 @@
 //!
 //! A statement of a server while nobody runs is its own business (a heartbeat, a job queue), and is let through.
 //!
-//! [`AppFile`] is what a user writes, [`AppStage`] puts it on a [`Stage`](crate::live::Stage), [`check`] asks all
+//! [`AppFile`] is what a user writes, [`AppStage`] puts it on a [`Stage`](crate::live::Stage), [`Inquiry`] asks all
 //! questions about it.
 //!
 //! What is *absent*: nothing of the application is instrumented, and no time is waited for but where an application does
 //! something else than talking to its database.
 
 mod cast;
+mod check;
 mod conductor;
 mod data;
 mod file;
@@ -27,5 +28,6 @@ mod normal;
 mod process;
 mod stage;
 
+pub use check::Inquiry;
 pub use file::{Action, AppFile, Database, Request, ServerPlan, ThreadPlan};
 pub use stage::AppStage;

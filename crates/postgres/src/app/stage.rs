@@ -19,9 +19,10 @@ use super::conductor::{Conductor, Timing, error_of};
 use super::data::Data;
 use super::file::AppFile;
 use super::normal;
-use crate::Trouble;
+use crate::analysis::Analyst;
 use crate::live::{Outcome, Part, Stage, Standing, Touched};
 use crate::proxy::{Answered, SessionId};
+use crate::{Trouble, effects};
 
 /// An application whose threads are held at their next statement.
 pub struct AppStage {
@@ -51,7 +52,7 @@ impl AppStage {
         interrupted: fn() -> bool,
     ) -> Result<AppStage, Trouble> {
         let (sender, events) = channel();
-        let mut data = Data::create(server)?;
+        let mut data = Data::create(server, &file.ignored_columns)?;
         let is_superuser = data.rows("SELECT current_setting('is_superuser')")? == [[Some("on".to_string())]];
         let plain = data.settings().clone();
         let cast = Cast::new(&file, directory, &plain, sender)?;
@@ -83,10 +84,13 @@ impl AppStage {
         for command in self.file.database.setup.clone() {
             self.run(&command)?;
         }
-        let ignored = self.file.ignored_columns.clone();
-        self.conductor.data.capture(&ignored)?;
+        // Whoever set things up may still be leaving.
+        self.conductor.hang_up(|_| true)?;
+        self.conductor.data.capture()?;
+        let known = self.conductor.data.known();
+        let analyst = Analyst::new(known.catalog.clone(), known.opaque.clone());
         let level = self.file.isolation.unwrap_or(Isolation::ReadCommitted);
-        self.conductor.understand(Arc::default(), level);
+        self.conductor.understand(Arc::new(analyst), level);
         Ok(())
     }
 
@@ -153,16 +157,27 @@ impl AppStage {
     fn reset_data(&mut self) -> Result<(), Trouble> {
         let (command, sql) = (self.file.database.reset.clone(), self.file.database.reset_sql.clone());
         if command.is_none() && sql.is_none() {
-            return self.conductor.data.restore();
+            return self.put_back();
         }
         if let Some(sql) = sql {
-            self.conductor
-                .data
-                .control()?
-                .execute(&sql)
-                .map_err(|error| Trouble::Usage(format!("reset_sql: {error}")))?;
+            let done = self.conductor.data.control()?.execute(&sql);
+            done.map_err(|error| Trouble::Usage(format!("reset_sql: {error}")))?;
         }
-        command.map_or(Ok(()), |command| self.run(&command))
+        command.map_or(Ok(()), |command| self.run(&command))?;
+        self.conductor.data.forget_log()
+    }
+
+    fn put_back(&mut self) -> Result<(), Trouble> {
+        let everybody_leaves = self.conductor.data.must_be_left() && self.conductor.cast.has_servers();
+        if everybody_leaves {
+            self.conductor.cast.stop_servers();
+        }
+        self.conductor.data.restore()?;
+        if everybody_leaves {
+            self.conductor.lines.clear();
+            self.start_servers()?;
+        }
+        Ok(())
     }
 
     /// Takes note of what everybody is at.
@@ -202,11 +217,12 @@ impl AppStage {
 
     /// Tells a thread what it was answered, and takes note of it.
     fn tell(&mut self, thread: usize, id: SessionId, parts: &mut Vec<Part>) {
-        let Some(line) = self.conductor.lines.get_mut(&id) else { return };
+        let Conductor { lines, data, .. } = &mut self.conductor;
+        let Some(line) = lines.get_mut(&id) else { return };
         let Some(answered) = line.answered.take() else { return };
         let waited = std::mem::take(&mut line.waits);
         let mut touched = Vec::new();
-        line.enter(&answered, &mut |_, what| touched.push(what));
+        line.enter(&answered, data.writes(&answered.notices), &mut |_, what| touched.push(what));
         parts.extend(described(thread, &answered, touched, waited));
         let lost = answered.lost;
         // Who is gone will be seen to be gone.
@@ -362,7 +378,8 @@ fn described(thread: usize, answered: &Answered, touched: Vec<Touched>, waited: 
         parts.push(part);
     }
     if let Some(first) = parts.first_mut() {
-        let notices = answered.notices.iter().map(|notice| format!("{}: {}", notice.severity, notice.message));
+        let said = answered.notices.iter().filter(|notice| effects::strip(notice).is_none());
+        let notices = said.map(|notice| format!("{}: {}", notice.severity, notice.message));
         first.notes.extend(notices);
     }
     parts

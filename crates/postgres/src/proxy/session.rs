@@ -311,9 +311,7 @@ impl Flight {
 
 /// Whether a message is a notice by which Isolde's own triggers tell of a changed row.
 fn is_ours(frame: &Frame) -> bool {
-    // Nothing is told by notices yet.
-    let _ = frame;
-    false
+    frame.tag == b'N' && crate::effects::strip(&complaint(frame)).is_some()
 }
 
 /// What makes the server answer, if this does.

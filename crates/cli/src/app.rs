@@ -1,0 +1,66 @@
+//! `isolde explore app.toml` and `isolde replay app.toml`: real applications, on a real server.
+
+use std::path::{Path, PathBuf};
+
+use isolde_postgres::Trouble;
+use isolde_postgres::app::{AppFile, Inquiry};
+use isolde_report::Report;
+use isolde_scenario::file::FileOptions;
+use isolde_wire::Settings;
+
+use crate::args::{self, Explore, Replay};
+use crate::complain::Mistake;
+use crate::watch::{self, Watch};
+use crate::{explore, fixes, input};
+
+/// Whether a path names an application rather than a scenario.
+pub(crate) fn is_app(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "toml")
+}
+
+/// Reads and explores an application.
+pub(crate) fn check(explore: &Explore, path: &Path) -> Result<Report, Mistake> {
+    let (name, app) = read(path)?;
+    let mut watch = Watch::start(&name, explore.time_max, !explore.no_progress);
+    let inquiry = Inquiry {
+        settings: explore::settings(explore),
+        fixes: fixes::wanted(explore),
+        clock: explore.stats.then_some(watch::nanoseconds as fn() -> u64),
+        ..inquiry(path, name, &app)?
+    };
+    inquiry.check(&mut |progress| watch.look(progress)).map_err(mistake)
+}
+
+/// Reads an application and follows one schedule.
+pub(crate) fn replay(replay: &Replay) -> Result<Report, Mistake> {
+    let (name, app) = read(&replay.file)?;
+    inquiry(&replay.file, name, &app)?.replay(&replay.schedule.join(" ")).map_err(mistake)
+}
+
+fn read(path: &Path) -> Result<(String, AppFile), Mistake> {
+    let file = input::read(path)?;
+    let app = AppFile::parse(&file.name, &file.text)?;
+    Ok((file.name, app))
+}
+
+fn inquiry<'a>(path: &Path, name: String, app: &'a AppFile) -> Result<Inquiry<'a>, Mistake> {
+    let url = &app.database.url;
+    let server = Settings::parse(url, |variable| std::env::var(variable).ok()).map_err(Mistake::new)?;
+    let directory =
+        path.parent().filter(|parent| !parent.as_os_str().is_empty()).map_or(PathBuf::from("."), Path::to_path_buf);
+    Ok(Inquiry {
+        app,
+        server,
+        directory,
+        command: args::command_line(),
+        file: name,
+        settings: FileOptions::default(),
+        fixes: false,
+        clock: None,
+        interrupted: watch::interrupted,
+    })
+}
+
+fn mistake(trouble: Trouble) -> Mistake {
+    Mistake::new(trouble.to_string())
+}

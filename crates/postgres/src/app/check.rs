@@ -1,0 +1,134 @@
+//! The whole job for an application: put it on a stage, ask all questions, and try what a stronger isolation level would do.
+
+use std::path::PathBuf;
+
+use isolde_report::{Fix, FixVerdict, Report, Verdict};
+use isolde_scenario::OnProgress;
+use isolde_scenario::file::FileOptions;
+use isolde_sql::ast::Isolation;
+use isolde_wire::Settings;
+
+use super::file::AppFile;
+use super::stage::AppStage;
+use crate::Trouble;
+use crate::live::{self, Question};
+
+/// What is asked, and where.
+pub struct Inquiry<'q> {
+    /// The application.
+    pub app: &'q AppFile,
+    /// The server that its database is made on.
+    pub server: Settings,
+    /// Where its commands are run.
+    pub directory: PathBuf,
+    /// The command, as a user would type it.
+    pub command: String,
+    /// What the file is called.
+    pub file: String,
+    /// How to search.
+    pub settings: FileOptions,
+    /// Try stronger isolation levels against what is found.
+    pub fixes: bool,
+    /// A clock in nanoseconds, if the report should say what took how long.
+    pub clock: Option<fn() -> u64>,
+    /// Whether the user wants to stop.
+    pub interrupted: fn() -> bool,
+}
+
+/// The levels that are tried against a violation, the cheapest first.
+const STRONGER: &[(Isolation, &str)] =
+    &[(Isolation::RepeatableRead, "REPEATABLE READ"), (Isolation::Serializable, "SERIALIZABLE")];
+
+impl Inquiry<'_> {
+    /// Checks all properties over all schedules.
+    pub fn check(&self, progress: OnProgress<'_>) -> Result<Report, Trouble> {
+        let mut report = self.check_at(None, progress)?;
+        if self.fixes && report.counterexample.is_some() {
+            let fixes = self.try_levels(progress)?;
+            if let Some(counterexample) = &mut report.counterexample {
+                counterexample.fixes = fixes;
+            }
+        }
+        Ok(report)
+    }
+
+    /// Follows one schedule.
+    pub fn replay(&self, schedule: &str) -> Result<Report, Trouble> {
+        let mut stage = self.stage(None)?;
+        live::replay(&mut stage, &self.question(&|_| self.command.clone()), schedule)
+    }
+
+    fn check_at(&self, level: Option<Isolation>, progress: OnProgress<'_>) -> Result<Report, Trouble> {
+        let mut stage = self.stage(level)?;
+        let replay = |schedule: &str| format!("isolde replay {} {schedule}", self.file);
+        live::check(&mut stage, &self.question(&replay), progress)
+    }
+
+    fn stage(&self, level: Option<Isolation>) -> Result<AppStage, Trouble> {
+        let app = AppFile { isolation: level.or(self.app.isolation), ..self.app.clone() };
+        AppStage::open(app, self.directory.clone(), &self.server, self.interrupted)
+    }
+
+    fn question<'q>(&self, replay: &'q dyn Fn(&str) -> String) -> Question<'q> {
+        Question {
+            command: self.command.clone(),
+            file: self.file.clone(),
+            settings: self.settings.clone(),
+            invariants: self.app.invariants.clone(),
+            finals: self.app.finals.clone(),
+            replay,
+            clock: self.clock,
+        }
+    }
+
+    /// Searches again with each stronger level as the default of all sessions.
+    fn try_levels(&self, progress: OnProgress<'_>) -> Result<Vec<Fix>, Trouble> {
+        let mut fixes = Vec::new();
+        for (level, name) in STRONGER.iter().filter(|(level, _)| self.app.isolation.is_none_or(|own| own < *level)) {
+            let report = match self.check_at(Some(*level), progress) {
+                Ok(report) => report,
+                Err(Trouble::Interrupted) => return Ok(fixes),
+                Err(trouble) => {
+                    let verdict = FixVerdict::Undecided(trouble.to_string());
+                    fixes.push(Fix {
+                        kind: "isolation".into(),
+                        title: title(name, false),
+                        verdict,
+                        cost: None,
+                        patch: String::new(),
+                    });
+                    continue;
+                }
+            };
+            let aborts = report.warnings.iter().any(|warning| warning.contains("is aborted in some interleavings"));
+            let verdict = match &report.verdict {
+                Verdict::Holds => FixVerdict::Holds,
+                Verdict::Inconclusive(reason) => FixVerdict::Undecided(reason.clone()),
+                Verdict::Violated => FixVerdict::Fails(broken(&report)),
+            };
+            fixes.push(Fix {
+                kind: "isolation".into(),
+                title: title(name, aborts),
+                verdict,
+                cost: None,
+                patch: String::new(),
+            });
+        }
+        fixes.sort_by_key(|fix| fix.verdict != FixVerdict::Holds);
+        Ok(fixes)
+    }
+}
+
+fn title(level: &str, aborts: bool) -> String {
+    let retry = if aborts { ", if the application tries again when it is aborted (40001)" } else { "" };
+    format!("{level} for all sessions (default_transaction_isolation){retry}")
+}
+
+/// `serial outcome (write skew)`
+fn broken(report: &Report) -> String {
+    let Some(counterexample) = &report.counterexample else { return String::new() };
+    match &counterexample.anomaly {
+        Some(anomaly) => format!("{} ({anomaly})", counterexample.property),
+        None => counterexample.property.clone(),
+    }
+}
