@@ -16,6 +16,7 @@ use isolde_scenario::dependence::Dependence;
 use isolde_scenario::file::{Choice, Granularity, Hashing, SearchKind};
 
 use crate::picture::Picture;
+use crate::server::{self, Server};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -185,6 +186,13 @@ pub(crate) struct Spec {
     /// have them. With --expected, an output that is the same but for that is as expected in any case.
     #[arg(long)]
     pub(crate) regress: bool,
+
+    /// Run on this server instead of the embedded engine: postgres://USER@HOST/DATABASE
+    ///
+    /// In a database that is created for the run and dropped after it. What the URL leaves out is taken from PGHOST, PGPORT,
+    /// PGUSER, PGPASSWORD and PGDATABASE, as psql does.
+    #[arg(long, value_name = "URL", value_parser = server::parse)]
+    pub(crate) on: Option<Server>,
 
     /// Run only this permutation: names of steps
     #[arg(long, value_name = "STEPS")]
@@ -408,7 +416,8 @@ pub(crate) enum Color {
 
 /// The command that was given, as it can be given again.
 pub(crate) fn command_line() -> String {
-    let arguments = std::env::args_os().skip(1).map(|argument| shell_word(&argument.to_string_lossy()));
+    let arguments =
+        std::env::args_os().skip(1).map(|argument| shell_word(&server::masked(&argument.to_string_lossy())));
     std::iter::once("isolde".to_string()).chain(arguments).collect::<Vec<_>>().join(" ")
 }
 

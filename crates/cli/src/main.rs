@@ -15,6 +15,7 @@ mod memory;
 mod page;
 mod picture;
 mod replay;
+mod server;
 mod spec;
 mod watch;
 

@@ -81,14 +81,18 @@ fn run_file(args: &args::Spec, path: &Path) -> Result<Outcome, Mistake> {
 /// Runs a spec with progress shown.
 fn run_spec(args: &args::Spec, spec: &Spec) -> Result<Run, Mistake> {
     let mut watch = Watch::start(&spec.file, None, !args.no_progress);
-    let run = spec::run(spec, &mut |progress| {
+    let home = args.on.as_ref().map(|server| server.home()).transpose()?;
+    let mut look = |progress: spec::Progress| {
         let words = |_| {
             let (done, total) = (HumanCount(progress.done), HumanCount(progress.total));
             format!("{done} of {total} permutations")
         };
         watch.tell(words).map_break(drop)
-    })?;
-    Ok(run)
+    };
+    Ok(match &home {
+        None => spec::run(spec, &mut look)?,
+        Some(home) => isolde_postgres::spec::run(home.settings(), spec, &mut look)?,
+    })
 }
 
 impl Outcome {
