@@ -66,6 +66,8 @@ struct Server {
     port: u16,
     process: Option<Process>,
     job: u64,
+    /// Threads send requests to it, so it must listen.
+    is_asked: bool,
     /// Asks whether it is ready. It may have to ask its database before it can answer, so nobody waits for this.
     asking: Option<JoinHandle<bool>>,
 }
@@ -100,12 +102,13 @@ impl Cast {
             })
         };
         let actors = file.threads.iter().map(actor).collect::<std::io::Result<_>>()?;
-        let server = |plan: &ServerPlan| {
-            Ok(Server { plan: plan.clone(), port: free_port()?, process: None, job: 0, asking: None })
+        let server = |(at, plan): (usize, &ServerPlan)| {
+            let (port, is_asked) = (free_port()?, file.asks(at));
+            Ok(Server { plan: plan.clone(), port, process: None, job: 0, is_asked, asking: None })
         };
         Ok(Cast {
             actors,
-            servers: file.servers.iter().map(server).collect::<std::io::Result<_>>()?,
+            servers: file.servers.iter().enumerate().map(server).collect::<std::io::Result<_>>()?,
             house_door: Door::open(settings, &events)?,
             events,
             directory,
@@ -248,7 +251,7 @@ impl Cast {
                 let (request, url) = (request.clone(), complete(&request.url, &urls));
                 let events = self.events.clone();
                 let send = move || {
-                    let reply = http::send(&request, &url).map_err(|error| format!("{url}: {error}"));
+                    let reply = http::send(&request, &url);
                     // Nobody may be left to hear of it.
                     let _ = events.send(Event::Replied(job, reply));
                 };
@@ -291,14 +294,17 @@ impl Cast {
     }
 
     /// A request was answered.
-    pub(super) fn replied(&mut self, job: u64, reply: Result<Reply, String>) {
+    pub(super) fn replied(&mut self, job: u64, reply: std::io::Result<Reply>) -> Result<(), Trouble> {
         let Some(thread) = self.actors.iter().position(|actor| actor.job == job && actor.door.is_none()) else {
-            return;
+            return Ok(());
         };
         let masks = &self.masks;
         let actor = &mut self.actors[thread];
         let ending = match reply {
-            Err(error) => actor.failure(error),
+            Err(error) if error.kind() == std::io::ErrorKind::ConnectionRefused => {
+                return Err(Trouble::Usage(format!("the request of {} cannot be sent: {error}", actor.plan.name)));
+            }
+            Err(error) => actor.failure(format!("no answer: {error}")),
             Ok(Reply { status, body }) => {
                 actor.shown = vec![format!("status {status}")];
                 actor.shown.extend(body.lines().map(|line| masked(line, masks)));
@@ -312,8 +318,7 @@ impl Cast {
                 }
             }
         };
-        // A request can always be sent again.
-        let _ = self.end(thread, ending);
+        self.end(thread, ending)
     }
 
     /// A thread has ended, unless it was aborted and tries again.
@@ -418,7 +423,7 @@ impl Server {
                 }
             },
             Some(words) => process.output().contains(&words) || process.errors().contains(&words),
-            None if self.plan.command.contains("PORT") => TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok(),
+            None if self.is_asked => TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok(),
             None => true,
         }
     }

@@ -36,7 +36,7 @@ pub(super) enum Event {
     /// A process has ended.
     Exited(Exited),
     /// A request was answered, or could not be sent.
-    Replied(u64, Result<Reply, String>),
+    Replied(u64, std::io::Result<Reply>),
 }
 
 impl From<proxy::Event> for Event {
@@ -191,7 +191,7 @@ impl Conductor {
             Event::Wire(proxy::Event::ClientGone(id)) => self.client_gone(id),
             Event::Wire(proxy::Event::ServerGone(id)) => self.server_gone(id),
             Event::Exited(exited) => return self.cast.exited(&exited),
-            Event::Replied(job, reply) => self.cast.replied(job, reply),
+            Event::Replied(job, reply) => return self.cast.replied(job, reply),
         }
         Ok(())
     }

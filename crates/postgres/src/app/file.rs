@@ -219,6 +219,14 @@ impl AppFile {
     pub fn parse(name: &str, text: &str) -> Result<AppFile, ScenarioError> {
         read(text).map_err(|diagnostic| ScenarioError { file: Arc::from(name), text: Arc::from(text), diagnostic })
     }
+
+    /// Whether a thread sends its request to this server.
+    pub(super) fn asks(&self, server: usize) -> bool {
+        let named = self.servers.get(server).map(|server| format!("${{{}.PORT}}", server.name)).unwrap_or_default();
+        let is_for =
+            |url: &str| url.contains(&named) || (server == 0 && (url.starts_with('/') || url.contains("${PORT}")));
+        self.threads.iter().any(|thread| matches!(&thread.action, Action::Request(request) if is_for(&request.url)))
+    }
 }
 
 fn read(text: &str) -> Result<AppFile, Diagnostic> {
