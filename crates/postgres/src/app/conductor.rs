@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use isolde_engine::footprint::Write;
 use isolde_sql::ast::Isolation;
-use isolde_wire::Complaint;
+use isolde_wire::{Complaint, TransactionStatus};
 use regex_automata::meta::Regex;
 
 use super::cast::Cast;
@@ -513,14 +513,18 @@ impl Line {
             let failed = answered.responses.get(at).is_some_and(isolde_wire::Response::is_error);
             let last = failed || at + 1 == count;
             // Between the statements of a pipeline its transaction is open.
-            let status = if last { answered.status } else { isolde_wire::TransactionStatus::Open };
+            let status = if last { answered.status } else { TransactionStatus::Open };
             let writes = if last { writes.take().unwrap_or_default() } else { Vec::new() };
-            each(at, self.ledger.done(failed, status, writes));
+            let mut touched = self.ledger.done(failed, status, writes);
+            // What the server says about the transaction is not what its text was understood to do.
+            touched.everything |= self.ledger.is_open() != (status != TransactionStatus::Idle);
+            each(at, touched);
             if last {
                 return;
             }
         }
-        if count == 0 {
+        // A Sync by itself is held only if it ends the transaction of what was flushed before.
+        if count == 0 && answered.held {
             self.ledger.statement("COMMIT", &[]);
             each(0, self.ledger.done(false, answered.status, Vec::new()));
         }
