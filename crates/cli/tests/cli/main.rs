@@ -1,6 +1,7 @@
 //! The real binary, run as a user runs it.
 //!
 //! - `examples`: every story of `examples/` is told by the tool as its README and its `expected.txt` say;
+//! - `apps`: so are the applications of `examples/apps`, where the runtime of their language is there;
 //! - `golden`: transcripts in `tests/golden`, of good, broken and nonsensical commands;
 //! - `abuse`: random bytes, mutilated scenarios, interrupts: an answer or a message, never a crash.
 //!
@@ -8,6 +9,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod abuse;
+mod apps;
 mod checkpoint;
 mod examples;
 mod golden;

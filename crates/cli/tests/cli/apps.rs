@@ -1,0 +1,74 @@
+//! Every application of `examples/apps` is a test: its race is found, and its fix holds. Where the runtime of its language
+//! is not there, or its packages cannot be had, a line says that it is skipped.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use isolde_testkit::Cluster;
+
+use crate::transcript::root;
+
+/// What has to be on the machine for each of them.
+const NEEDS: &[(&str, &[&str])] =
+    &[("django-shop", &["python3"]), ("node-pool", &["node", "npm", "psql"]), ("rust-service", &["cargo", "psql"])];
+
+#[test]
+fn races_are_found_and_fixes_hold() {
+    for app in apps() {
+        if let Err(reason) = prepare(&app) {
+            println!("skipped {}: {reason}", app.display());
+            continue;
+        }
+        let readme = fs::read_to_string(app.join("README.md")).unwrap();
+        let claims: Vec<(&str, &str)> = readme
+            .lines()
+            .filter_map(|line| line.strip_prefix("isolde explore "))
+            .filter_map(|line| line.split_once('#'))
+            .map(|(file, claim)| (file.trim(), claim.trim()))
+            .collect();
+        assert!(claims.len() >= 2, "{} has a bug and a fix", app.display());
+        for (file, claim) in claims {
+            let (code, answer) = explore(&app, file);
+            println!("{}/{file}: {}", app.display(), answer.lines().next().unwrap_or_default());
+            let expected = if claim == "holds" { 0 } else { 1 };
+            assert_eq!(code, Some(expected), "{claim}\n{answer}");
+            if let Some(what) = claim.strip_prefix("violated: ") {
+                assert!(answer.lines().next().unwrap().contains(what), "{claim}\n{answer}");
+            }
+        }
+    }
+    let mut control = Cluster::shared().connect("postgres", "").unwrap();
+    let left = control.query("SELECT 1 FROM pg_database WHERE datname LIKE 'isolde\\_%'").unwrap();
+    assert_eq!(left[0].rows().len(), 0, "nothing is left behind");
+}
+
+fn apps() -> Vec<PathBuf> {
+    NEEDS.iter().map(|(name, _)| root().join("examples/apps").join(name)).collect()
+}
+
+/// Gets what an application needs, or says why that cannot be done.
+fn prepare(app: &Path) -> Result<(), String> {
+    let name = app.file_name().unwrap().to_str().unwrap();
+    let needs = NEEDS.iter().find(|(app, _)| *app == name).unwrap().1;
+    for program in needs {
+        let there = Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+        if !there.is_ok_and(|status| status.success()) {
+            return Err(format!("there is no {program}"));
+        }
+    }
+    let output =
+        Command::new(app.join("prepare")).env_remove("CARGO_TARGET_DIR").output().map_err(|e| e.to_string())?;
+    let errors = String::from_utf8_lossy(&output.stderr);
+    let last = errors.lines().next_back().unwrap_or_default();
+    output.status.success().then_some(()).ok_or_else(|| format!("its packages cannot be had: {last}"))
+}
+
+fn explore(app: &Path, file: &str) -> (Option<i32>, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_isolde"));
+    command.current_dir(app).args(["explore", "--no-fixes", file]);
+    command.env("PGHOST", Cluster::shared().socket_directory()).env("PGUSER", "postgres").env_remove("PGPORT");
+    let output = command.output().unwrap();
+    let answer = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    (output.status.code(), answer)
+}
