@@ -51,8 +51,18 @@ fn disturbs(catalog: &Catalog, a: &Touched, b: &Touched) -> bool {
     b.snapshot
         || a.settled
             .iter()
-            .any(|write| looks().any(|read| read.may_hit(write, stable(catalog, read.table), ColumnSet::NONE)))
+            .any(|write| looks().any(|read| sees(catalog, read, write)))
         || a.settled_all.iter().any(|table| looks().any(|read| read.table == *table))
+}
+
+/// Whether a read may find something else once a row is written. That there is one row more or less is noticed whatever columns are
+/// asked for: by `count(*)`.
+fn sees(catalog: &Catalog, read: &Read, write: &Write) -> bool {
+    let stable = stable(catalog, read.table);
+    match (&write.before, &write.after) {
+        (Some(_), Some(_)) => read.may_hit(write, stable, ColumnSet::NONE),
+        _ => read.may_concern(write, stable),
+    }
 }
 
 /// Whether one has, takes or gives up a lock that the other wants.
