@@ -1,45 +1,10 @@
 //! Applications through the proxy: shell scripts around psql, checked from start to end on a real server.
 #![allow(clippy::unwrap_used)]
 
-use std::ops::ControlFlow;
-use std::path::PathBuf;
+mod common;
 
-use isolde_postgres::Trouble;
-use isolde_postgres::app::{AppFile, AppStage};
-use isolde_postgres::live::{self, Question};
-use isolde_report::{Report, Verdict};
-use isolde_scenario::file::FileOptions;
-use isolde_testkit::Cluster;
-
-/// Checks an application; the head of its file (the server) is added.
-fn check(text: &str) -> Result<Report, Trouble> {
-    let cluster = Cluster::shared();
-    let settings = cluster.settings("postgres");
-    let text = format!("time_limit = 5\n[database]\nurl = \"\"\n{text}");
-    let file = AppFile::parse("app.toml", &text).unwrap_or_else(|error| panic!("{error}"));
-    let (invariants, finals) = (file.invariants.clone(), file.finals.clone());
-    let mut stage = AppStage::open(file, PathBuf::from("."), &settings, || false)?;
-    let question = Question {
-        command: "isolde explore app.toml".into(),
-        file: "app.toml".into(),
-        settings: FileOptions::default(),
-        invariants,
-        finals,
-        replay: &|schedule| format!("isolde replay app.toml '{schedule}'"),
-        clock: None,
-    };
-    live::check(&mut stage, &question, &mut |_| ControlFlow::Continue(()))
-}
-
-fn databases() -> usize {
-    let mut control = Cluster::shared().connect("postgres", "").unwrap();
-    let rows = control.query("SELECT datname FROM pg_database WHERE datname LIKE 'isolde\\_%'").unwrap();
-    rows[0].rows().len()
-}
-
-const COUNTER: &str = r#"
-setup_sql = "CREATE TABLE counter (id int PRIMARY KEY, n int NOT NULL); INSERT INTO counter VALUES (1, 0)"
-"#;
+use common::{COUNTER, check, databases};
+use isolde_report::Verdict;
 
 #[test]
 fn two_scripts_lose_an_update() {

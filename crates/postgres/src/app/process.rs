@@ -1,12 +1,20 @@
 //! Processes of the application: started, listened to, and ended with all their children.
 //!
-//! Each is a shell command in a process group of its own, so that ending the group ends whatever it has started. What it prints is collected
-//! by threads; that it has ended is told on the channel.
+//! Each is a shell command in a process group of its own, so that ending the group ends whatever it has started. And nobody has to
+//! be alive to do that: in the group is a small shell that reads from a pipe whose other end is held here, and when that is
+//! closed, for whatever reason, it ends the group.
+//!
+//! ```text
+//!   isolde ══pipe══▶ sh: read ──▶ kill the group
+//!                        └─ the command, and what it has started
+//! ```
+//!
+//! What a process prints is collected by threads; that it has ended is told on the channel.
 
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -16,10 +24,15 @@ use rustix::process::{Pid, Signal, kill_process_group};
 /// Environment variables, with their values.
 pub(super) type Environment = Vec<(String, String)>;
 
+/// What runs before each command: somebody who ends the group when the pipe is closed, and is nobody's child.
+const WATCH: &str = "exec 3<&0 </dev/null; ( ( read -r _ <&3; kill -KILL -- -$$ ) >/dev/null 2>&1 & ); exec 3<&-";
+
 /// A process, ended when it is dropped.
 #[derive(Debug)]
 pub(super) struct Process {
     group: Pid,
+    /// While this is open the group may live.
+    _leash: Option<ChildStdin>,
     out: Arc<Mutex<String>>,
     err: Arc<Mutex<String>>,
 }
@@ -43,10 +56,14 @@ impl Process {
         events: &Sender<E>,
     ) -> std::io::Result<Process> {
         let mut shell = Command::new("/bin/sh");
-        shell.arg("-c").arg(command).current_dir(directory).envs(environment.iter().map(|(k, v)| (k, v)));
-        shell.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+        shell
+            .arg("-c")
+            .arg(format!("{WATCH}\n{command}"))
+            .current_dir(directory)
+            .envs(environment.iter().map(|(k, v)| (k, v)));
+        shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
         let mut child = shell.spawn()?;
-        let group = Pid::from_child(&child);
+        let (group, leash) = (Pid::from_child(&child), child.stdin.take());
         let (out, out_read) = collect(child.stdout.take());
         let (err, err_read) = collect(child.stderr.take());
         let events = events.clone();
@@ -58,7 +75,7 @@ impl Process {
             }
             let _ = events.send(Exited { name, status }.into());
         })?;
-        Ok(Process { group, out, err })
+        Ok(Process { group, _leash: leash, out, err })
     }
 
     /// What it has printed so far.

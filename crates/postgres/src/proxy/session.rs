@@ -50,6 +50,8 @@ pub struct Session {
     /// The server ignores everything up to the next Sync.
     skipping: bool,
     listens: bool,
+    /// While an answer is kept back: what the server has said since.
+    behind: Option<Vec<Frame>>,
     gone: bool,
 }
 
@@ -104,13 +106,14 @@ impl Session {
             unsynced: false,
             skipping: false,
             listens: false,
+            behind: None,
             gone: false,
         }
     }
 
     /// The unit that waits to be let go, if the server has answered everything before it.
     pub fn held(&self) -> Option<&Unit> {
-        if self.flying.is_some() { None } else { self.waiting.front() }
+        if self.flying.is_some() || self.behind.is_some() { None } else { self.waiting.front() }
     }
 
     /// The unit that the server is at work on, if its answer will be kept back.
@@ -174,7 +177,10 @@ impl Session {
 
     /// Passes on what nobody can notice.
     fn pass(&mut self) -> io::Result<()> {
-        while self.flying.is_none() && self.waiting.front().is_some_and(|unit| !self.is_interesting(unit)) {
+        while self.flying.is_none()
+            && self.behind.is_none()
+            && self.waiting.front().is_some_and(|unit| !self.is_interesting(unit))
+        {
             self.fly(false)?;
         }
         Ok(())
@@ -223,7 +229,10 @@ impl Session {
                 self.noticed &= self.status != b'I';
             }
             let Some(flight) = &mut self.flying else {
-                self.tell(&[frame])?;
+                match &mut self.behind {
+                    Some(behind) => behind.push(frame),
+                    None => self.tell(&[frame])?,
+                }
                 continue;
             };
             self.skipping |= frame.tag == b'E' && flight.unit.end == End::Flush;
@@ -237,6 +246,7 @@ impl Session {
             }
             if done {
                 let flight = self.flying.take().expect("it was there a moment ago");
+                self.behind = flight.held.then(Vec::new);
                 answered.push(flight.into_answered(self.transaction(), false));
             }
         }
@@ -254,6 +264,9 @@ impl Session {
     /// Gives the client the answer that was kept back, and passes on what it says next if nobody can notice that.
     pub fn deliver(&mut self, answered: Answered) -> io::Result<()> {
         self.tell(&answered.frames)?;
+        if let Some(behind) = self.behind.take() {
+            self.tell(&behind)?;
+        }
         if answered.lost {
             self.close();
         }

@@ -1,0 +1,56 @@
+//! Applications written in a test, checked on the server of the tests.
+#![allow(dead_code, unreachable_pub, clippy::unwrap_used)]
+
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+
+use isolde_postgres::Trouble;
+use isolde_postgres::app::{AppFile, AppStage};
+use isolde_postgres::live::{self, Question};
+use isolde_report::Report;
+use isolde_scenario::file::FileOptions;
+use isolde_testkit::Cluster;
+use isolde_wire::Settings;
+
+/// Checks an application; the head of its file (the server) is added.
+pub fn check(text: &str) -> Result<Report, Trouble> {
+    check_on(&Cluster::shared().settings("postgres"), text)
+}
+
+/// The same as somebody else.
+pub fn check_on(settings: &Settings, text: &str) -> Result<Report, Trouble> {
+    let text = format!("time_limit = 5\n[database]\nurl = \"\"\n{text}");
+    let file = AppFile::parse("app.toml", &text).unwrap_or_else(|error| panic!("{error}"));
+    let (invariants, finals) = (file.invariants.clone(), file.finals.clone());
+    let mut stage = AppStage::open(file, PathBuf::from("."), settings, || false)?;
+    let question = Question {
+        command: "isolde explore app.toml".into(),
+        file: "app.toml".into(),
+        settings: FileOptions::default(),
+        invariants,
+        finals,
+        replay: &|schedule| format!("isolde replay app.toml '{schedule}'"),
+        clock: None,
+    };
+    live::check(&mut stage, &question, &mut |_| ControlFlow::Continue(()))
+}
+
+/// Databases of Isolde's that are left. Runs of other tests at the same time have theirs, so they are waited for.
+pub fn databases() -> usize {
+    let mut control = Cluster::shared().connect("postgres", "").unwrap();
+    let mut left = usize::MAX;
+    for _ in 0..300 {
+        let rows = control.query("SELECT datname FROM pg_database WHERE datname LIKE 'isolde\\_%'").unwrap();
+        left = rows[0].rows().len();
+        if left == 0 {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(200));
+    }
+    left
+}
+
+/// A table with one counter, at zero.
+pub const COUNTER: &str = r#"
+setup_sql = "CREATE TABLE counter (id int PRIMARY KEY, n int NOT NULL); INSERT INTO counter VALUES (1, 0)"
+"#;

@@ -1,0 +1,136 @@
+//! What goes wrong around an application: each ends with a sentence that says what happened, and nothing is left behind.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::{COUNTER, check, check_on, databases};
+use isolde_report::Verdict;
+use isolde_testkit::Cluster;
+
+fn thread(name: &str, command: &str) -> String {
+    format!("[[thread]]\nname = \"{name}\"\ncommand = '''{command}'''\n")
+}
+
+fn trouble(text: &str) -> String {
+    check(text).expect_err("it cannot be checked").to_string()
+}
+
+#[test]
+fn a_thread_that_crashes_has_failed() {
+    let crash = thread("alice", "psql -Xqc 'SELECT n FROM counter' >/dev/null; echo no violin >&2; kill -SEGV $$");
+    let report = check(&format!("{COUNTER}{crash}")).unwrap();
+    assert_eq!(report.verdict, Verdict::Violated);
+    let headline = report.counterexample.unwrap().headline;
+    assert!(headline.starts_with("alice fails: ended by signal 11, no violin"), "{headline}");
+    assert_eq!(databases(), 0);
+}
+
+/// A client that goes away in the middle of a transaction gives it up, and who waited for it goes on.
+#[test]
+fn who_disconnects_gives_up() {
+    let leaves = thread(
+        "alice",
+        "psql -Xq <<\"EOF\"\nBEGIN;\nUPDATE counter SET n = 5 WHERE id = 1;\n\\! kill -KILL $PPID\nEOF\ntrue",
+    );
+    let waits = thread("bob", "psql -Xqc 'UPDATE counter SET n = n + 1 WHERE id = 1'");
+    let text = format!("{COUNTER}{leaves}{waits}[[final]]\nname = \"given_up\"\nsql = \"SELECT n = 1 FROM counter\"\n");
+    let report = check(&text).unwrap();
+    let text = report.to_text(isolde_report::Style::plain(100));
+    assert_eq!(report.verdict, Verdict::Holds, "{text}");
+    assert_eq!(databases(), 0);
+}
+
+/// A client that is gone in the middle of a statement: the server goes on with the statement, as servers do, and that is
+/// waited for.
+#[test]
+fn who_disconnects_in_the_middle_is_waited_for() {
+    let hurries =
+        thread("alice", "timeout 0.3 psql -Xqc 'UPDATE counter SET n = 1 FROM (SELECT pg_sleep(1)) AS nap'; true");
+    let last = "[[final]]\nname = \"done_anyway\"\nsql = \"SELECT n = 1 FROM counter\"\n";
+    let report = check(&format!("{COUNTER}{hurries}{last}")).unwrap();
+    let text = report.to_text(isolde_report::Style::plain(100));
+    assert_eq!(report.verdict, Verdict::Holds, "{text}");
+    assert_eq!(databases(), 0);
+}
+
+#[test]
+fn a_thread_without_statements_just_ends() {
+    let text = format!("{COUNTER}{}{}", thread("alice", "true"), thread("bob", "psql -Xqc 'UPDATE counter SET n = 1'"));
+    assert_eq!(check(&text).unwrap().verdict, Verdict::Holds);
+}
+
+#[test]
+fn what_cannot_be_set_up_is_said() {
+    let failing = format!("setup = [\"echo no such thing >&2; exit 7\"]\n{}", thread("alice", "true"));
+    let said = trouble(&failing);
+    assert!(said.contains("fails: exit code 7") && said.contains("| no such thing"), "{said}");
+    let wrong = format!("setup_sql = \"CREATE TABEL x ()\"\n{}", thread("alice", "true"));
+    let said = trouble(&wrong);
+    assert!(said.contains("setup_sql") && said.contains("syntax error"), "{said}");
+    assert_eq!(databases(), 0);
+}
+
+#[test]
+fn a_server_that_does_not_come_up_is_said() {
+    let request = "[[thread]]\nname = \"alice\"\nrequest = { url = \"/\" }\n";
+    let dies = format!("{COUNTER}[[server]]\ncommand = \"echo the port is taken >&2; exit 1\"\n{request}");
+    let said = trouble(&dies);
+    assert!(said.contains("the server web has ended: exit code 1") && said.contains("the port is taken"), "{said}");
+    let sleeps = format!("{COUNTER}[[server]]\ncommand = \"sleep 60\"\ntimeout = 1\n{request}");
+    assert!(trouble(&sleeps).contains("the server web is not ready after 1 s"));
+    assert_eq!(databases(), 0);
+}
+
+/// A server with one worker: the second request is never begun.
+#[test]
+fn a_server_without_free_workers_is_said() {
+    let server = r#"
+import http.server, subprocess
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        subprocess.run(["psql", "-Xqc", "BEGIN", "-c", "UPDATE counter SET n = n + 1", "-c", "COMMIT"], check=True)
+        self.send_response(204)
+        self.end_headers()
+import os
+http.server.HTTPServer(("127.0.0.1", int(os.environ["PORT"])), Handler).serve_forever()
+"#;
+    let file = std::env::temp_dir().join(format!("isolde-one-worker-{}.py", std::process::id()));
+    std::fs::write(&file, server).unwrap();
+    let request = |name: &str| format!("[[thread]]\nname = \"{name}\"\nrequest = {{ url = \"/\" }}\n");
+    let text = format!(
+        "{COUNTER}[[server]]\ncommand = \"exec python3 {}\"\n{}{}",
+        file.display(),
+        request("alice"),
+        request("bob")
+    );
+    let said = trouble(&text);
+    std::fs::remove_file(&file).unwrap();
+    assert!(said.contains("all connections or workers of the server are taken"), "{said}");
+    assert_eq!(databases(), 0);
+}
+
+#[test]
+fn refused_connections_are_said() {
+    let cluster = Cluster::shared();
+    let mut control = cluster.connect("postgres", "").unwrap();
+    control.query("DROP ROLE IF EXISTS few; CREATE ROLE few LOGIN SUPERUSER").unwrap();
+    let mut settings = cluster.settings("postgres");
+    settings.user = "nobody_there".into();
+    let refused = check_on(&settings, &format!("{COUNTER}{}", thread("alice", "true"))).unwrap_err();
+    assert!(refused.to_string().contains("nobody_there"), "{refused}");
+}
+
+/// A role that is no superuser: the database is made again from a copy instead of being put back.
+#[test]
+fn an_ordinary_role_will_do() {
+    let cluster = Cluster::shared();
+    let mut control = cluster.connect("postgres", "").unwrap();
+    control.query("CREATE ROLE ordinary LOGIN CREATEDB").unwrap();
+    let mut settings = cluster.settings("postgres");
+    settings.user = "ordinary".into();
+    let script = "n=$(psql -XAtc 'SELECT n FROM counter') && psql -Xqc \"UPDATE counter SET n = $n + 1\"";
+    let text = format!("{COUNTER}{}{}", thread("alice", script), thread("bob", script));
+    let report = check_on(&settings, &text).unwrap();
+    assert_eq!(report.counterexample.unwrap().anomaly.as_deref(), Some("lost update"));
+    assert_eq!(databases(), 0);
+}
