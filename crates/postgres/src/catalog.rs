@@ -25,6 +25,8 @@ pub struct Known {
     pub opaque: BTreeSet<(TableId, usize)>,
     /// The tables by their oids on the server.
     pub oids: BTreeMap<u32, TableId>,
+    /// Their columns by the table's oid and the column's number there.
+    pub columns: BTreeMap<(u32, i16), (TableId, usize)>,
     /// What had to be left out, in a few words each.
     pub missing: Vec<String>,
 }
@@ -51,7 +53,7 @@ const COLUMNS: &str = "
     SELECT c.oid, n.nspname, c.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attidentity,
         pg_get_expr(d.adbin, d.adrelid), a.attgenerated,
         pg_get_serial_sequence(format('%I.%I', n.nspname, c.relname), a.attname) IS NOT NULL,
-        coalesce((SELECT NOT collisdeterministic FROM pg_collation l WHERE l.oid = a.attcollation), false)
+        coalesce((SELECT NOT collisdeterministic FROM pg_collation l WHERE l.oid = a.attcollation), false), a.attnum
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
         LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
         LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
@@ -91,8 +93,8 @@ pub fn read(connection: &mut Connection) -> Result<Known, Trouble> {
     for query in LAST {
         maker.run_all(rows(connection, query)?);
     }
-    let Maker { database, opaque, oids, missing, .. } = maker;
-    Ok(Known { catalog: database.catalog().clone(), opaque, oids, missing })
+    let Maker { database, opaque, oids, columns, missing, .. } = maker;
+    Ok(Known { catalog: database.catalog().clone(), opaque, oids, columns, missing })
 }
 
 fn rows(connection: &mut Connection, query: &str) -> Result<Vec<Row>, Trouble> {
@@ -106,6 +108,7 @@ struct Maker {
     session: SessionId,
     opaque: BTreeSet<(TableId, usize)>,
     oids: BTreeMap<u32, TableId>,
+    columns: BTreeMap<(u32, i16), (TableId, usize)>,
     missing: Vec<String>,
 }
 
@@ -113,7 +116,8 @@ impl Default for Maker {
     fn default() -> Maker {
         let mut database = Database::new();
         let session = database.open_session();
-        Maker { database, session, opaque: BTreeSet::new(), oids: BTreeMap::new(), missing: Vec::new() }
+        let (oids, columns) = (BTreeMap::new(), BTreeMap::new());
+        Maker { database, session, opaque: BTreeSet::new(), oids, columns, missing: Vec::new() }
     }
 }
 
@@ -174,6 +178,8 @@ impl Maker {
         if let Some(table) = self.database.catalog().find_table(schema, name) {
             let id = table.id;
             self.oids.insert(oid, id);
+            let numbers = columns.iter().map(|column| text(column, 11).and_then(|number| number.parse().ok()));
+            self.columns.extend(numbers.enumerate().filter_map(|(at, number)| Some(((oid, number?), (id, at)))));
             self.opaque.extend(strange.into_iter().map(|column| (id, column)));
         }
     }

@@ -21,11 +21,13 @@ pub mod analysis;
 pub mod app;
 pub mod catalog;
 pub mod effects;
+mod gate;
 mod home;
 pub mod live;
 pub mod proxy;
 mod restore;
 mod sessions;
+pub mod stage;
 pub mod spec;
 mod trouble;
 

@@ -23,6 +23,7 @@ use std::time::{Duration, Instant};
 use isolde_wire::{Answer, Complaint, Connection, Field, Message, Response, TransactionStatus, wait_for_any};
 
 use crate::Trouble;
+use crate::gate::GATE;
 
 /// How long after beginning to wait a session looks for a deadlock that it may have closed.
 const LOOK_SOON: &str = "SET deadlock_timeout = '1ms'";
@@ -66,6 +67,8 @@ struct Busy {
     notices: Vec<Complaint>,
     /// Answers to come before the one that counts.
     skip: usize,
+    /// It has said that it stands before a gate, which the control connection keeps closed.
+    gated: bool,
     doing: String,
 }
 
@@ -143,6 +146,11 @@ impl Sessions {
         &self.sessions[session].blockers
     }
 
+    /// What a session that has not answered has said so far.
+    pub fn take_notices(&mut self, session: usize) -> Vec<Complaint> {
+        self.sessions[session].busy.as_mut().map(|busy| std::mem::take(&mut busy.notices)).unwrap_or_default()
+    }
+
     /// The state of its transaction after its last answer.
     pub fn status(&self, session: usize) -> TransactionStatus {
         self.sessions[session].connection.status()
@@ -168,7 +176,7 @@ impl Sessions {
         }
         session.connection.send(sql)?;
         session.blockers.clear();
-        session.busy = Some(Busy { answer: Answer::default(), notices: Vec::new(), skip, doing: sql.to_string() });
+        session.busy = Some(Busy { answer: Answer::default(), notices: Vec::new(), skip, gated: false, doing: sql.to_string() });
         Ok(())
     }
 
@@ -178,6 +186,9 @@ impl Sessions {
         let mut replies = Vec::new();
         let mut patience = LISTEN_FIRST;
         while self.sessions.iter().any(|session| session.busy.is_some()) {
+            if self.sessions.iter().all(|session| session.busy.as_ref().is_none_or(|busy| busy.gated)) {
+                break;
+            }
             if self.listen(patience, &mut replies)? {
                 continue;
             }
@@ -203,6 +214,18 @@ impl Sessions {
                 None => return Err(self.give_up()),
             }
         }
+    }
+
+    /// A session that stood before a gate goes on.
+    pub fn resumes(&mut self, session: usize) {
+        self.sessions[session].busy.iter_mut().for_each(|busy| busy.gated = false);
+        self.sessions[session].blockers.clear();
+    }
+
+    /// After their settings were discarded: tells the sessions again when to look for deadlocks.
+    pub fn alert_anew(&mut self) -> Result<(), Trouble> {
+        self.sessions.iter_mut().for_each(|session| session.alert = false);
+        if self.alertable { self.tell_all(LOOK_LATE) } else { Ok(()) }
     }
 
     /// Ends whatever the sessions are doing: none waits, none is in a transaction.
@@ -269,7 +292,11 @@ impl Sessions {
             heard = true;
             if let Message::Notice(notice) = &message {
                 if busy.skip == 0 && !is_lock_line(notice) {
+                    busy.gated |= notice.message.starts_with(GATE);
                     busy.notices.push(notice.clone());
+                }
+                if busy.gated {
+                    session.blockers = vec![Blocker::Control];
                 }
                 continue;
             }
@@ -307,7 +334,8 @@ impl Sessions {
 
     /// Whom each busy session waits for; nobody means that it runs.
     fn ask_lock_table(&mut self) -> Result<Vec<(usize, Vec<Blocker>)>, Trouble> {
-        let busy: Vec<usize> = (0..self.sessions.len()).filter(|&s| self.sessions[s].busy.is_some()).collect();
+        let running = |s: &usize| self.sessions[*s].busy.as_ref().is_some_and(|busy| !busy.gated);
+        let busy: Vec<usize> = (0..self.sessions.len()).filter(running).collect();
         let pids: Vec<String> = busy.iter().map(|&s| self.sessions[s].connection.pid().to_string()).collect();
         let question = format!(
             "SELECT array_to_string(pg_blocking_pids(p) || pg_safe_snapshot_blocking_pids(p), ' ') \
@@ -366,7 +394,7 @@ impl Sessions {
 
 impl Busy {
     fn quietly(doing: &str) -> Busy {
-        Busy { answer: Answer::default(), notices: Vec::new(), skip: 0, doing: doing.to_string() }
+        Busy { answer: Answer::default(), notices: Vec::new(), skip: 0, gated: false, doing: doing.to_string() }
     }
 }
 

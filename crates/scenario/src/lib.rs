@@ -64,8 +64,9 @@ pub use checkpoint::Checkpoint;
 pub use client::{Client, Reaction, Status};
 pub use error::ScenarioError;
 pub use isolde_explore::{Limit, Progress, Restore};
-pub use names::listed;
+pub use names::{listed, tuple};
 pub use oracle::SERIAL_THREADS_MAX;
+pub use outcome::{Generated, generated};
 #[doc(hidden)]
 pub use outcome::{describe_end, describe_invariants};
 pub use property::Explained;

@@ -19,7 +19,7 @@ pub fn listed<S: AsRef<str>>(names: &[S]) -> String {
 }
 
 /// `(1, ann, NULL)`
-pub(crate) fn tuple(row: &[Value]) -> String {
+pub fn tuple(row: &[Value]) -> String {
     format!("({})", row.iter().map(value).collect::<Vec<_>>().join(", "))
 }
 

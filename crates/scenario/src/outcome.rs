@@ -50,10 +50,10 @@ pub(crate) struct Answer {
 }
 
 /// The sequence that each generated column gets its values from, directly or through foreign keys.
-pub(crate) type Generated = BTreeMap<(TableId, usize), Arc<str>>;
+pub type Generated = BTreeMap<(TableId, usize), Arc<str>>;
 
 /// Finds the generated columns of a catalog.
-pub(crate) fn generated(catalog: &Catalog) -> Generated {
+pub fn generated(catalog: &Catalog) -> Generated {
     let mut generated = Generated::new();
     for table in catalog.tables() {
         for (column, definition) in table.columns.iter().enumerate() {

@@ -42,6 +42,56 @@ pub(crate) fn substitute(text: &str, pieces: &[String]) -> String {
     out
 }
 
+/// A statement with some of its names replaced: `value` is asked about each, `a` or `a.b`, in lower case. What is no expression
+/// (the columns that INSERT fills and SET assigns to) is left alone.
+pub fn replace_names(text: &str, value: &dyn Fn(&str) -> Option<String>) -> String {
+    let mut out = String::with_capacity(text.len() + 16);
+    let mut at = 0;
+    // The words before, and whether the list of columns of an INSERT is open.
+    let (mut before, mut columns) = ((String::new(), String::new()), false);
+    while at < text.len() {
+        let rest = &text[at..];
+        let length = match opaque(rest) {
+            0 => path(rest),
+            length => length,
+        };
+        let piece = &rest[..length];
+        at += length;
+        match piece {
+            "(" if before.0 == "into" => columns = true,
+            ")" => columns = false,
+            _ => {}
+        }
+        let is_name = piece.starts_with(|c: char| c.is_alphabetic() || c == '_');
+        let follows = text[at..].trim_start();
+        let assigned = matches!(before.1.as_str(), "set" | ",") && follows.starts_with('=');
+        let is_call = follows.starts_with('(');
+        let is_value = is_name && !columns && !assigned && !is_call;
+        match is_value.then(|| value(&piece.to_lowercase())).flatten() {
+            Some(value) => out.push_str(&value),
+            None => out.push_str(piece),
+        }
+        if !piece.trim().is_empty() {
+            before = (before.1, piece.to_lowercase());
+        }
+    }
+    out
+}
+
+/// The length of `a.b.c` at the start of a text, or of whatever else it begins with.
+fn path(text: &str) -> usize {
+    let mut length = word(text);
+    let is_name = text.starts_with(|c: char| c.is_alphabetic() || c == '_');
+    while is_name && text[length..].starts_with('.') {
+        match word(&text[length + 1..]) {
+            0 => break,
+            more if text[length + 1..].starts_with(|c: char| c.is_alphabetic() || c == '_') => length += 1 + more,
+            _ => break,
+        }
+    }
+    length
+}
+
 /// `$12` at the start of a text, and how long it is.
 fn parameter(text: &str) -> Option<(usize, usize)> {
     let digits = text.strip_prefix('$')?;
@@ -128,6 +178,10 @@ mod tests {
         );
         assert_eq!(inline("-- $1\n/* $1 /* */ $1 */ $2", &two), "-- $1\n/* $1 /* */ $1 */ NULL");
         assert_eq!(inline("é$1 'ü' $2", &two), "é$1 'ü' NULL");
+        let one = |name: &str| (name == "x" || name == "r.y").then(|| "1".to_string());
+        let names = replace_names("INSERT INTO t (x, z) VALUES (X, 'x', t.x, r.y, x(2))", &one);
+        assert_eq!(names, "INSERT INTO t (x, z) VALUES (1, 'x', t.x, 1, x(2))");
+        assert_eq!(replace_names("UPDATE t SET x = x + 1, x = 2 WHERE x = 3", &one), "UPDATE t SET x = 1 + 1, x = 2 WHERE 1 = 3");
         assert_eq!(inline("x=$1", &[Some("a\\b".into())]), "x= E'a\\\\b'");
     }
 }

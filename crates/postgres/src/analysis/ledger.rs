@@ -80,6 +80,17 @@ impl Ledger {
         !self.layers.is_empty()
     }
 
+    /// Whether the statement that was sent ends a transaction.
+    pub fn ends(&self) -> bool {
+        let ends = |analysis: &Arc<Analysis>| matches!(analysis.control, Control::Commit | Control::Rollback);
+        self.pending.as_ref().is_some_and(ends)
+    }
+
+    /// Whether the session keeps locks beyond its transactions.
+    pub fn keeps(&self) -> bool {
+        !self.kept.is_empty()
+    }
+
     /// Whether nobody can tell when this statement is sent.
     pub fn is_quiet(&self, text: &str, params: &[Option<String>]) -> bool {
         let analysis = self.analysis(text, params);

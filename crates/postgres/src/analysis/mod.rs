@@ -29,7 +29,7 @@ use isolde_sql::typed::{SessionCommand, Statement, StatementKind, Transaction};
 use isolde_sql::{Diagnostic, bind};
 
 pub(crate) use inline::substitute;
-pub use inline::{inline, literal};
+pub use inline::{inline, literal, replace_names};
 pub use ledger::{Ledger, Status};
 
 use crate::live::Touched;

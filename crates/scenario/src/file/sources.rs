@@ -87,7 +87,7 @@ impl Sources {
     }
 
     /// The error that a diagnostic with a span of the common text stands for.
-    pub(crate) fn error(&self, diagnostic: Diagnostic) -> ScenarioError {
+    pub fn error(&self, diagnostic: Diagnostic) -> ScenarioError {
         match self.file_at(diagnostic.span) {
             None => ScenarioError { file: self.name().into(), text: "".into(), diagnostic },
             Some(index) => {

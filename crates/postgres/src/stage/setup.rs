@@ -1,0 +1,331 @@
+//! From a scenario file to a stage: a database is made, set up, taught to tell and to go back, and sessions are opened.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use isolde_scenario::file::{ClientStatement, QuerySection, ScenarioFile, SerialCheck, Sources, ThreadSection};
+use isolde_scenario::{ScenarioError, generated};
+use isolde_sql::ast::{Isolation, StatementKind};
+use isolde_sql::{Diagnostic, Span, SqlState, bind};
+use isolde_wire::{Complaint, Connection, Response, Settings, TransactionStatus};
+
+use super::client::Client;
+use super::outcome::Net;
+use super::script::{Script, Sent, Variables};
+use super::{Open, ScenarioStage};
+use crate::analysis::{Analyst, Ledger};
+use crate::catalog::{self, Known};
+use crate::effects::{self, Rows};
+use crate::gate::{self, GATES, Gates};
+use crate::live::{Check, Standing};
+use crate::{Home, Restore, Sessions, Trouble};
+
+/// Why a scenario cannot be put on a server.
+#[derive(Clone, Debug)]
+pub enum StageError {
+    /// There is a mistake in the file.
+    File(ScenarioError),
+    /// Something else.
+    Trouble(Trouble),
+}
+
+impl From<Trouble> for StageError {
+    fn from(trouble: Trouble) -> StageError {
+        StageError::Trouble(trouble)
+    }
+}
+
+impl From<std::io::Error> for StageError {
+    fn from(error: std::io::Error) -> StageError {
+        StageError::Trouble(error.into())
+    }
+}
+
+/// Settings of every session: nothing may depend on how busy the machine is.
+const SESSION_OPTIONS: &str = "-c max_parallel_workers_per_gather=0 -c jit=off -c statement_timeout=0 -c lock_timeout=0 \
+    -c idle_in_transaction_session_timeout=0";
+
+/// Words in threads and routines that say that rows are not all that changes.
+const DEFINING: &[&str] = &["create", "alter", "drop", "refresh", "reindex", "cluster", "grant", "revoke", "comment"];
+/// Words that say that a session keeps something beyond its transactions.
+const KEEPING: &[&str] = &["set", "reset", "prepare", "listen", "temp", "temporary", "declare", "discard", "set_config"];
+
+/// The checks of a file, as the server is asked them: invariants and finals.
+pub fn checks(file: &ScenarioFile) -> (Vec<Check>, Vec<Check>) {
+    let check = |section: &QuerySection| Check {
+        name: section.name.to_string(),
+        query: section.statement.ast.span.of(file.sources.text()).to_string(),
+    };
+    (file.invariants.iter().map(check).collect(), file.finals.iter().map(check).collect())
+}
+
+impl ScenarioStage {
+    /// Puts a scenario on a server: in a database of its own, which is gone with the stage.
+    pub fn new(file: &ScenarioFile, server: &Settings) -> Result<ScenarioStage, StageError> {
+        let mut home = Home::create(server)?;
+        let mut control = home.connect(SESSION_OPTIONS)?;
+        let mut types = BTreeMap::new();
+        let variables = run_setup(&mut control, file, &mut types)?;
+        try_checks(&mut control, file)?;
+        let known = catalog::read(&mut control)?;
+        let analyst = Arc::new(Analyst::new(known.catalog.clone(), known.opaque.clone()));
+        let alertable = !control.query("SET deadlock_timeout = '1s'")?.iter().any(Response::is_error);
+        effects::install(&mut control)?;
+        control.execute(&gate::functions(alertable))?;
+        let mut warnings = Vec::new();
+        let mut gates = Gates::default();
+        rewrite_routines(&mut control, file, &mut gates, &mut warnings)?;
+        let scripts: Vec<Script> = file.threads.iter().map(|t| script(t, file, &mut gates)).collect();
+        let texts = texts(file);
+        let restore = match mentions(&texts, DEFINING) {
+            true => Restore::by_copy("threads change definitions"),
+            false => Restore::prepare(&mut control, mentions(&texts, &["truncate"]))?,
+        };
+        if !restore.undoes() {
+            drop(control);
+            home.copy()?;
+        }
+        let opened = Open {
+            isolation: file.threads.iter().map(|t| t.isolation.or(file.options.isolation)).collect(),
+            autocommit: file.threads.iter().map(|t| t.autocommit).collect(),
+            keeps: mentions(&texts, KEEPING) || texts.iter().any(|text| text.contains("pg_advisory")),
+        };
+        let sessions = opened.sessions(&home, restore.undoes())?;
+        let ledger = |level: &Option<Isolation>| Ledger::new(analyst.clone(), level.unwrap_or_default());
+        let clients = scripts.iter().zip(&opened.isolation);
+        let clients = clients.map(|(script, level)| Client::new(script, variables.clone(), ledger(level)));
+        let (clients, count) = (clients.collect(), scripts.len());
+        let generated = generated(&known.catalog);
+        Ok(ScenarioStage {
+            names: scripts.iter().map(|script| script.name.clone()).collect(),
+            standings: vec![Standing::Waiting(Vec::new()); count],
+            inner: file.options.serial.unwrap_or_default() == SerialCheck::On,
+            generated,
+            scripts,
+            clients,
+            sessions,
+            restore,
+            known,
+            analyst,
+            rows: Rows::default(),
+            net: Net::default(),
+            types,
+            variables,
+            gates,
+            passed: vec![None; count],
+            alerted: vec![false; count],
+            opened,
+            warnings,
+            fresh: true,
+            home,
+        })
+    }
+}
+
+impl Open {
+    /// One session per thread, and the control connection, which closes all gates.
+    pub(super) fn sessions(&self, home: &Home, undoes: bool) -> Result<Sessions, Trouble> {
+        let mut control = home.connect(SESSION_OPTIONS)?;
+        if undoes {
+            control.execute("SET session_replication_role = replica")?;
+        }
+        let mut connections = Vec::new();
+        for (thread, (level, autocommit)) in self.isolation.iter().zip(&self.autocommit).enumerate() {
+            let level = match level {
+                None => "",
+                Some(Isolation::ReadCommitted) => " -c default_transaction_isolation=read\\ committed",
+                Some(Isolation::RepeatableRead) => " -c default_transaction_isolation=repeatable\\ read",
+                Some(Isolation::Serializable) => " -c default_transaction_isolation=serializable",
+            };
+            let autocommit = if *autocommit { "on" } else { "off" };
+            let options =
+                format!("{SESSION_OPTIONS}{level} -c isolde.thread={thread} -c isolde.autocommit={autocommit}");
+            connections.push(home.connect(&options)?);
+        }
+        let keys = 2 * connections.len();
+        control.execute(&format!("SELECT pg_advisory_lock({GATES}, k) FROM generate_series(0, {keys}) AS k"))?;
+        Sessions::new(control, connections)
+    }
+}
+
+/// Runs the set-up. A mistake in it is one in the file.
+fn run_setup(
+    connection: &mut Connection,
+    file: &ScenarioFile,
+    types: &mut BTreeMap<u32, Arc<str>>,
+) -> Result<Variables, StageError> {
+    let mut variables = Variables::default();
+    for statement in &file.setup {
+        let sent = Sent::new(statement, &file.sources);
+        let undefined = |name: Arc<str>| {
+            let message = format!("variable {name} is not set");
+            StageError::File(file.sources.error(Diagnostic::new(
+                statement.ast.span,
+                SqlState::UNDEFINED_PARAMETER,
+                message,
+            )))
+        };
+        let text = sent.text(&variables).map_err(undefined)?;
+        match statement.data {
+            Some(lines) => {
+                let lines = lines.of(file.sources.text()).trim_start_matches(['\r', '\n']);
+                let end = lines.find("\n\\.").map_or(lines.len(), |at| at + 1);
+                connection.send_copy(&text, if lines.starts_with("\\.") { "" } else { &lines[..end] })?;
+            }
+            None => connection.send(&text)?,
+        }
+        let responses = answer(connection)?;
+        if let Some(Response::Error(error)) = responses.iter().find(|r| r.is_error()) {
+            return Err(mistake(&file.sources, statement, error, "set-up fails: "));
+        }
+        if let (Some(prefix), Some(Response::Rows { columns, rows, .. })) = (&sent.gset, responses.last()) {
+            let oids: Vec<u32> = connection.fields().iter().map(|field| field.type_oid).collect();
+            let names = type_names(connection, types, &oids)?;
+            let set = variables.set(prefix, columns, &names, rows);
+            set.map_err(|(code, message)| {
+                let error = Complaint { sqlstate: code.into(), message: message.into(), ..Complaint::default() };
+                mistake(&file.sources, statement, &error, "set-up fails: ")
+            })?;
+        }
+    }
+    if connection.status() != TransactionStatus::Idle {
+        let span = file.setup.last().map_or(Span::default(), |s| s.ast.span);
+        let mistake = Diagnostic::syntax(span, "set-up ends inside a transaction").hint("end it with COMMIT");
+        return Err(StageError::File(file.sources.error(mistake)));
+    }
+    Ok(variables)
+}
+
+fn answer(connection: &mut Connection) -> Result<Vec<Response>, StageError> {
+    let mut answer = isolde_wire::Answer::default();
+    loop {
+        if let Some(responses) = connection.receive(None)?.and_then(|message| answer.push(message)) {
+            return Ok(responses);
+        }
+    }
+}
+
+/// The names of types.
+pub(super) fn type_names(
+    connection: &mut Connection,
+    known: &mut BTreeMap<u32, Arc<str>>,
+    oids: &[u32],
+) -> Result<Vec<Arc<str>>, Trouble> {
+    let mut names = Vec::new();
+    for &oid in oids {
+        if !known.contains_key(&oid) {
+            let answer = connection.execute(&format!("SELECT format_type({oid}, NULL)"))?;
+            let name = answer.first().and_then(|r| r.rows().first()?.first()?.clone());
+            known.insert(oid, name.unwrap_or_else(|| "text".into()).into());
+        }
+        names.push(known[&oid].clone());
+    }
+    Ok(names)
+}
+
+/// A mistake that the server has found in a statement.
+fn mistake(sources: &Sources, statement: &ClientStatement, error: &Complaint, when: &str) -> StageError {
+    let span = statement.ast.span;
+    // The place is only known where nothing was put into the text.
+    let at = error.position.filter(|_| statement.places.is_empty()).and_then(|position| {
+        let text = span.of(sources.text());
+        let (byte, c) = text.char_indices().nth(position.checked_sub(1)?)?;
+        Some(Span { start: span.start + byte as u32, end: span.start + (byte + c.len_utf8()) as u32 })
+    });
+    let state = SqlState::parse(&error.sqlstate).unwrap_or(SqlState::FEATURE_NOT_SUPPORTED);
+    let message = format!("{when}{} ({})", error.message, error.sqlstate);
+    let diagnostic = Diagnostic::new(at.unwrap_or(span), state, message);
+    let diagnostic = match error.hint.as_ref().or(error.detail.as_ref()) {
+        Some(hint) => diagnostic.hint(hint.clone()),
+        None => diagnostic,
+    };
+    StageError::File(sources.error(diagnostic))
+}
+
+/// Asks every check once, for its mistakes.
+fn try_checks(connection: &mut Connection, file: &ScenarioFile) -> Result<(), StageError> {
+    for section in file.invariants.iter().chain(&file.finals) {
+        let statement = &section.statement;
+        connection.send(statement.ast.span.of(file.sources.text()))?;
+        for response in answer(connection)? {
+            if let Response::Error(error) = response {
+                return Err(mistake(&file.sources, statement, &error, ""));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Puts gates into the routines of the set-up.
+fn rewrite_routines(
+    connection: &mut Connection,
+    file: &ScenarioFile,
+    gates: &mut Gates,
+    warnings: &mut Vec<String>,
+) -> Result<(), StageError> {
+    for statement in &file.setup {
+        let text = statement.ast.span.of(file.sources.text());
+        let is_routine = match &statement.ast.kind {
+            StatementKind::CreateRoutine(_) => true,
+            StatementKind::Ignored(_) => mentions(&[text.to_string()], &["plpgsql"]),
+            _ => false,
+        };
+        let Some(gated) = gates.rewrite(&statement.ast, &file.sources).filter(|_| is_routine) else {
+            let queries = ["select", "insert", "update", "delete"];
+            if is_routine && mentions(&[text.to_string()], &["plpgsql"]) && mentions(&[text.to_string()], &queries) {
+                let (_, line) = file.sources.place(statement.ast.span);
+                warnings.push(format!("the routine at line {line} is not understood and runs in one step"));
+            }
+            continue;
+        };
+        if connection.query(&gated)?.iter().any(Response::is_error) {
+            let (_, line) = file.sources.place(statement.ast.span);
+            warnings.push(format!("the routine at line {line} cannot be stopped inside and runs in one step"));
+        }
+    }
+    Ok(())
+}
+
+fn script(thread: &ThreadSection, file: &ScenarioFile, gates: &mut Gates) -> Script {
+    let statements = thread.body.iter().map(|statement| {
+        let sent = Sent::new(statement, &file.sources);
+        match gates.rewrite(&statement.ast, &file.sources) {
+            Some(text) if statement.places.is_empty() => sent.with_text(text),
+            _ => sent,
+        }
+    });
+    Script {
+        name: thread.name.to_string(),
+        statements: statements.collect(),
+        retries: thread.retries,
+        expected: file.expected.iter().chain(&thread.expected).map(ToString::to_string).collect(),
+        autocommit: thread.autocommit,
+    }
+}
+
+/// What threads and routines consist of.
+fn texts(file: &ScenarioFile) -> Vec<String> {
+    let text = |statement: &ClientStatement| statement.ast.span.of(file.sources.text()).to_string();
+    let threads = file.threads.iter().flat_map(|thread| &thread.body).map(text);
+    let routines = file.setup.iter().filter(|statement| {
+        matches!(statement.ast.kind, StatementKind::CreateRoutine(_) | StatementKind::Ignored(_))
+    });
+    // The first word of a routine is CREATE.
+    threads.chain(routines.map(text).map(|t| t.get(6..).unwrap_or_default().to_string())).collect()
+}
+
+/// Whether one of these words stands in a text, outside of comments.
+fn mentions(texts: &[String], words: &[&str]) -> bool {
+    texts.iter().any(|text| {
+        let line = bind::one_line(text).to_lowercase();
+        line.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| words.contains(&word))
+    })
+}
+
+/// What is told of the tables.
+impl Known {
+    /// Tables and definitions that had to be left out.
+    pub fn left_out(&self) -> &[String] {
+        &self.missing
+    }
+}
