@@ -153,8 +153,8 @@ pub(crate) fn fields(text: &str) -> Vec<Option<String>> {
 /// the run began.
 #[derive(Clone, Debug, Default)]
 pub struct Rows {
-    /// In tables without a key: what a row that is now like this was first.
-    origins: BTreeMap<(TableId, Row), RowId>,
+    /// In tables without a key: what the rows that are now like this were first.
+    origins: BTreeMap<(TableId, Row), Vec<RowId>>,
 }
 
 impl Rows {
@@ -183,10 +183,14 @@ impl Rows {
             // The same in every run, so that events of different runs can be compared.
             Some(index) => number(table, index.columns.iter().filter_map(|&c| first.get(c))),
             None => {
-                let known = before.and_then(|row| self.origins.remove(&(table, row.clone())));
-                let id = known.unwrap_or_else(|| number(table, first.iter()));
+                let known = before.and_then(|row| self.origins.get_mut(&(table, row.clone()))?.pop());
+                let twins = before.is_none().then(|| self.origins.get(&(table, first.clone())).map_or(0, Vec::len));
+                let id = known.unwrap_or_else(|| {
+                    let RowId(id) = number(table, first.iter());
+                    RowId(id.wrapping_add(twins.unwrap_or_default() as u64))
+                });
                 if let Some(after) = after {
-                    self.origins.insert((table, after.clone()), id);
+                    self.origins.entry((table, after.clone())).or_default().push(id);
                 }
                 id
             }
