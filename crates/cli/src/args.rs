@@ -217,6 +217,20 @@ pub(crate) struct Explore {
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
 
+    /// Run on this server instead of the embedded engine: postgres://USER@HOST/DATABASE
+    ///
+    /// In a database that is created for the run and dropped after it. What the URL leaves out is taken from PGHOST, PGPORT,
+    /// PGUSER, PGPASSWORD and PGDATABASE, as psql does.
+    #[arg(long, value_name = "URL", value_parser = server::parse, help_heading = "Server")]
+    pub(crate) on: Option<Server>,
+
+    /// Replay the counterexample on this server, and say whether it is one there
+    ///
+    /// The search runs on the embedded engine. A schedule that breaks something is followed once more on real sessions, in a
+    /// database that is created for that and dropped after it.
+    #[arg(long, value_name = "URL", value_parser = server::parse, conflicts_with = "on", help_heading = "Server")]
+    pub(crate) confirm: Option<Server>,
+
     /// Kind of search
     #[arg(long, value_name = "KIND", value_parser = choices::<SearchKind>(), help_heading = "Search")]
     pub(crate) search: Option<SearchKind>,
@@ -375,6 +389,13 @@ pub(crate) struct Replay {
     #[arg(long)]
     pub(crate) atomic: bool,
 
+    /// Run on this server instead of the embedded engine: postgres://USER@HOST/DATABASE
+    ///
+    /// In a database that is created for the run and dropped after it. What the URL leaves out is taken from PGHOST, PGPORT,
+    /// PGUSER, PGPASSWORD and PGDATABASE, as psql does.
+    #[arg(long, value_name = "URL", value_parser = server::parse)]
+    pub(crate) on: Option<Server>,
+
     #[command(flatten)]
     pub(crate) output: Output,
 }
@@ -419,6 +440,20 @@ pub(crate) fn command_line() -> String {
     let arguments =
         std::env::args_os().skip(1).map(|argument| shell_word(&server::masked(&argument.to_string_lossy())));
     std::iter::once("isolde".to_string()).chain(arguments).collect::<Vec<_>>().join(" ")
+}
+
+/// The command that follows a schedule on the server that this one has named.
+pub(crate) fn replay_command(file: &str, schedule: &str, atomic: bool) -> String {
+    let given: Vec<String> = std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect();
+    let url = given.iter().enumerate().find_map(|(at, argument)| match argument.strip_prefix("--on=") {
+        Some(url) => Some(url.to_string()),
+        None if argument == "--on" => given.get(at + 1).cloned(),
+        None => None,
+    });
+    let mut words = vec!["isolde".to_string(), "replay".into(), shell_word(file), shell_word(schedule)];
+    words.extend(atomic.then(|| "--atomic".to_string()));
+    words.extend(url.into_iter().flat_map(|url| ["--on".to_string(), shell_word(&server::masked(&url))]));
+    words.join(" ")
 }
 
 /// A word that a shell reads as it is.

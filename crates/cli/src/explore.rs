@@ -12,7 +12,7 @@ use crate::emit;
 use crate::fixes;
 use crate::page::{self, Page};
 use crate::watch::{self, Watch};
-use crate::{EXIT_MISTAKE, app, input, kept, memory};
+use crate::{EXIT_MISTAKE, app, input, kept, memory, on};
 
 /// Explores every file, and says what to exit with.
 pub(crate) fn run(explore: &Explore, color: Color) -> Result<u8, Mistake> {
@@ -62,6 +62,9 @@ fn check(explore: &Explore, path: &Path) -> Result<Report, Mistake> {
     if app::is_app(path) {
         return app::check(explore, path);
     }
+    if let Some(server) = &explore.on {
+        return on::check(explore, path, server);
+    }
     let file = input::read(path)?;
     let scenario = Scenario::parse(&file.name, &file.text, &mut input::include)?;
     let settings = settings(explore);
@@ -81,6 +84,9 @@ fn check(explore: &Explore, path: &Path) -> Result<Report, Mistake> {
     let mut report = kept::write(explore, checked)?;
     if fixes::wanted(explore) {
         fixes::add(explore, &scenario, &mut report, &options, &mut |progress| watch.look(progress))?;
+    }
+    if let Some(server) = &explore.confirm {
+        on::confirm(&mut report, path, server, &options.settings)?;
     }
     if let Some(details) = &mut report.stats.details {
         details.memory_bytes = memory::peak();

@@ -12,6 +12,7 @@ mod fixes;
 mod input;
 mod kept;
 mod memory;
+mod on;
 mod page;
 mod picture;
 mod replay;

@@ -6,13 +6,18 @@ use isolde_scenario::{Options, Scenario, replay_schedule};
 use crate::args::{self, Color, Replay};
 use crate::complain::Mistake;
 use crate::page::Page;
-use crate::{app, input};
+use crate::{app, input, on};
 
 /// Runs the schedule, and says what to exit with.
 pub(crate) fn run(replay: &Replay, color: Color) -> Result<u8, Mistake> {
     let mut page = Page::open(&replay.output, color)?;
     if app::is_app(&replay.file) {
         let report = app::replay(replay)?;
+        page.answer(&report)?;
+        return Ok(report.verdict.exit_code());
+    }
+    if let Some(server) = &replay.on {
+        let report = on::replay(replay, server)?;
         page.answer(&report)?;
         return Ok(report.verdict.exit_code());
     }

@@ -15,6 +15,11 @@ pub(crate) fn parse(url: &str) -> Result<Server, String> {
 }
 
 impl Server {
+    /// How to connect to it.
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.0
+    }
+
     /// A database of our own there, dropped with the value.
     pub(crate) fn home(&self) -> Result<Home, Mistake> {
         Home::create(&self.0).map_err(Mistake::from)

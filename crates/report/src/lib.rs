@@ -167,6 +167,9 @@ pub struct Details {
     pub restore_us: u64,
     /// The most memory that the process has used, if that is known.
     pub memory_bytes: Option<u64>,
+    /// What it ran on, if that is not the embedded engine, and how it came back to the start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub back_end: Option<String>,
 }
 
 /// How it goes wrong.
@@ -195,6 +198,20 @@ pub struct Counterexample {
     pub fixes: Vec<Fix>,
     /// The command that shows it again.
     pub replay: String,
+    /// What a real server says about it, if one was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirmation: Option<Confirmation>,
+}
+
+/// What a real server says about a counterexample of the embedded engine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Confirmation {
+    /// Which: `PostgreSQL 15.4`.
+    pub server: String,
+    /// Whether the same schedule breaks the same property there.
+    pub confirmed: bool,
+    /// What was different, otherwise.
+    pub difference: Option<String>,
 }
 
 /// What a counterexample could do without: the same would happen if it were not in the file.

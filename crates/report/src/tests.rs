@@ -79,6 +79,7 @@ fn lost_update() -> Report {
             "bob's read of account 1 (line 6) missed alice's update (line 8), and bob's update overwrote it.".into(),
         ],
         graph: None,
+        confirmation: None,
         not_needed: NotNeeded::default(),
         fixes: Vec::new(),
         replay: "isolde replay bank.sql 'alice bob alice bob alice bob bob'".into(),

@@ -6,7 +6,7 @@ use crate::columns;
 use crate::fix;
 use crate::paint::{Paint, Style};
 use crate::wrap::{pad, width, wrap};
-use crate::{Counterexample, Details, FinalTable, NotNeeded, Place, PropertyStatus, Report, Stats, Trace, Verdict};
+use crate::{Confirmation, Counterexample, Details, FinalTable, NotNeeded, Place, PropertyStatus, Report, Stats, Trace, Verdict};
 
 /// Rows of a final table that are shown.
 const ROWS_SHOWN: usize = 12;
@@ -33,6 +33,9 @@ pub fn write(out: &mut dyn Write, report: &Report, style: Style) -> fmt::Result 
         writeln!(out)?;
         style.write(out, Paint::Bold, "replay")?;
         writeln!(out, "  {}", counterexample.replay)?;
+        if let Some(confirmation) = &counterexample.confirmation {
+            write_confirmation(out, confirmation, style)?;
+        }
     }
     Ok(())
 }
@@ -210,6 +213,21 @@ fn searched(report: &Report) -> String {
     }
 }
 
+/// What a real server says.
+fn write_confirmation(out: &mut dyn Write, confirmation: &Confirmation, style: Style) -> fmt::Result {
+    let Confirmation { server, confirmed, difference } = confirmation;
+    match (confirmed, difference) {
+        (true, _) => {
+            let sentence = format!("on {server}: the same schedule breaks the same property there");
+            write_paragraph(out, "confirmed", &sentence, style)
+        }
+        (false, None) => write_paragraph(out, "not confirmed", &format!("on {server}"), style),
+        (false, Some(difference)) => {
+            write_paragraph(out, "not confirmed", &format!("on {server}: {difference}"), style)
+        }
+    }
+}
+
 /// What the search took, a line for each number.
 fn write_details(out: &mut dyn Write, stats: &Stats, details: &Details, style: Style) -> fmt::Result {
     let mut lines = vec![
@@ -233,6 +251,9 @@ fn write_details(out: &mut dyn Write, stats: &Stats, details: &Details, style: S
     lines.push(("restore time", format!("{}.{:03} ms", grouped(details.restore_us / 1000), details.restore_us % 1000)));
     if let Some(bytes) = details.memory_bytes {
         lines.push(("memory", format!("{}.{} MB", grouped(bytes / 1_000_000), bytes / 100_000 % 10)));
+    }
+    if let Some(back_end) = &details.back_end {
+        lines.insert(0, ("server", back_end.clone()));
     }
     writeln!(out)?;
     style.write(out, Paint::Bold, "stats")?;

@@ -494,6 +494,7 @@ fn counterexample(system: ScenarioSystem<'_>, finding: Finding, options: &Option
         trace: run.trace(),
         explanation: explained.paragraphs.into_iter().chain(remarks).filter(|p| !p.is_empty()).collect(),
         graph: explained.graph,
+        confirmation: None,
         not_needed: NotNeeded { threads: threads_not_needed(system), statements: Vec::new() },
         fixes: Vec::new(),
     }

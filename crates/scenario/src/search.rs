@@ -177,6 +177,7 @@ pub fn stats(summary: &Summary, settings: &FileOptions, measured: bool) -> Stats
         hash_us: summary.times.hashing / 1_000,
         restore_us: summary.times.restoring / 1_000,
         memory_bytes: None,
+        back_end: None,
     };
     Stats {
         search: kind(settings).name().into(),

@@ -70,7 +70,7 @@ impl Diagnostic {
     /// A construct that PostgreSQL has and we do not.
     pub fn unsupported(span: Span, construct: impl Into<Refused>) -> Self {
         Self::new(span, SqlState::FEATURE_NOT_SUPPORTED, construct.into().to_string())
-            .hint("docs/reference.md lists the SQL that is supported")
+            .hint("docs/reference.md lists the SQL that is supported; a server knows all of it: --on postgres://...")
     }
 
     /// The same with a DETAIL line.

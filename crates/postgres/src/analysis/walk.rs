@@ -63,13 +63,16 @@ impl<'a> Walk<'a> {
             StatementKind::Insert(insert) => self.insert(insert),
             StatementKind::Update(update) => {
                 self.with(&update.with);
-                self.target(update.table, &update.select);
+                let returned = update.returning.iter().flat_map(|r| &r.exprs);
+                let asked = update.set.iter().map(|(_, e)| e).chain(returned);
+                self.target(update.table, &update.select, mentioned_by(asked, 0));
                 self.exprs(update.set.iter().map(|(_, e)| e));
                 self.exprs(update.returning.iter().flat_map(|r| &r.exprs));
             }
             StatementKind::Delete(delete) => {
                 self.with(&delete.with);
-                self.target(delete.table, &delete.select);
+                let returned = delete.returning.iter().flat_map(|r| &r.exprs);
+                self.target(delete.table, &delete.select, mentioned_by(returned, 0));
                 self.exprs(delete.returning.iter().flat_map(|r| &r.exprs));
             }
             StatementKind::Merge(merge) => self.merge(merge),
@@ -133,7 +136,7 @@ impl<'a> Walk<'a> {
 
     fn merge(&mut self, merge: &Merge) {
         self.with(&merge.with);
-        self.target(merge.table, &merge.select);
+        self.target(merge.table, &merge.select, ColumnSet::ALL);
         for when in &merge.whens {
             self.exprs(&when.condition);
             match &when.action {
@@ -145,10 +148,14 @@ impl<'a> Walk<'a> {
     }
 
     /// UPDATE and DELETE: the first relation is locked where it fulfils the condition, the others are read.
-    fn target(&mut self, table: TableId, select: &Select) {
+    fn target(&mut self, table: TableId, select: &Select, also: ColumnSet) {
         self.looks = true;
         for (rel, source) in tables_of(select) {
-            let read = Read { columns: ColumnSet::ALL, current: rel == 0, ..self.part(select, rel, source) };
+            let columns = match rel {
+                0 => also.union(mentioned_in(select, 0)),
+                _ => ColumnSet::ALL,
+            };
+            let read = Read { columns, current: rel == 0, ..self.part(select, rel, source) };
             match rel {
                 0 => self.touched.locks.push(read),
                 _ => self.touched.reads.push(read),
@@ -205,7 +212,7 @@ impl<'a> Walk<'a> {
                 let locked = query.locking.iter().any(|locking| locking.rels.contains(&rel));
                 let read = self.part(select, rel, table);
                 match locked {
-                    true => self.touched.locks.push(Read { columns: ColumnSet::ALL, current: true, ..read }),
+                    true => self.touched.locks.push(Read { columns: mentioned(query, rel), current: true, ..read }),
                     false => self.touched.reads.push(Read { columns: mentioned(query, rel), ..read }),
                 }
             }
@@ -464,12 +471,31 @@ fn equality(condition: &Expr) -> Option<(usize, Value)> {
 /// The columns of a relation that a query asks for, anywhere in it.
 fn mentioned(query: &Query, this: usize) -> ColumnSet {
     let mut columns = ColumnSet::NONE;
-    query.walk(0, &mut |e, level| match &e.kind {
+    query.walk(0, &mut |e, level| mention(e, level, this, &mut columns));
+    columns
+}
+
+/// The same of a select without a query around it.
+fn mentioned_in(select: &Select, this: usize) -> ColumnSet {
+    let mut columns = ColumnSet::NONE;
+    select.exprs(&mut |e| e.walk(0, &mut |e, level| mention(e, level, this, &mut columns)));
+    select.queries(&mut |q| q.walk(1, &mut |e, level| mention(e, level, this, &mut columns)));
+    columns
+}
+
+/// The same of expressions.
+fn mentioned_by<'e>(exprs: impl Iterator<Item = &'e Expr>, this: usize) -> ColumnSet {
+    let mut columns = ColumnSet::NONE;
+    exprs.for_each(|e| e.walk(0, &mut |e, level| mention(e, level, this, &mut columns)));
+    columns
+}
+
+fn mention(e: &Expr, level: u16, this: usize, columns: &mut ColumnSet) {
+    match &e.kind {
         ExprKind::Column { depth, rel, col } if *depth == level && usize::from(*rel) == this => {
             columns.insert(usize::from(*col));
         }
-        ExprKind::WholeRow { depth, rel } if *depth == level && usize::from(*rel) == this => columns = ColumnSet::ALL,
+        ExprKind::WholeRow { depth, rel } if *depth == level && usize::from(*rel) == this => *columns = ColumnSet::ALL,
         _ => {}
-    });
-    columns
+    }
 }

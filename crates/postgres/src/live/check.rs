@@ -225,6 +225,7 @@ fn counterexample(
         trace,
         explanation: paragraphs.into_iter().chain(remarks).filter(|p| !p.is_empty()).collect(),
         graph,
+        confirmation: None,
         not_needed: NotNeeded::default(),
         fixes: Vec::new(),
     })

@@ -62,6 +62,8 @@ pub struct ScenarioStage {
     warnings: Vec<String>,
     /// What routines see counts.
     inner: bool,
+    /// A step is a whole transaction.
+    atomic: bool,
     /// Nothing has happened since everything was put in place.
     fresh: bool,
     // The last, so that nobody is connected when it goes.
@@ -479,6 +481,16 @@ impl ScenarioStage {
         Ok(())
     }
 
+    /// Whether a thread is in a transaction and could go on.
+    fn is_amid(&self, thread: usize) -> bool {
+        let client = &self.clients[thread];
+        match client.doing {
+            Doing::AtGate(_) | Doing::Committing => true,
+            Doing::Next => client.ledger.is_open() && self.sessions.is_idle(thread),
+            _ => false,
+        }
+    }
+
     /// What everybody is at.
     fn look(&mut self) {
         for thread in 0..self.clients.len() {
@@ -559,6 +571,10 @@ impl Stage for ScenarioStage {
         let mut done = Vec::new();
         self.begin(thread, &mut done)?;
         self.react(&mut done)?;
+        while self.atomic && self.is_amid(thread) {
+            self.begin(thread, &mut done)?;
+            self.react(&mut done)?;
+        }
         for other in 0..self.clients.len() {
             done.extend(self.wait(other));
         }

@@ -100,6 +100,7 @@ impl ScenarioStage {
             names: scripts.iter().map(|script| script.name.clone()).collect(),
             standings: vec![Standing::Waiting(Vec::new()); count],
             inner: file.options.serial.unwrap_or_default() == SerialCheck::On,
+            atomic: file.options.atomic == Some(true),
             generated,
             scripts,
             clients,

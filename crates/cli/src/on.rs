@@ -1,0 +1,124 @@
+//! Scenarios on a real server: `isolde explore --on`, `isolde replay --on` and `isolde explore --confirm`.
+
+use std::path::Path;
+
+use isolde_postgres::Trouble;
+use isolde_postgres::live::{self, Question};
+use isolde_postgres::stage::{ScenarioStage, StageError, checks};
+use isolde_report::{Confirmation, Report, StepKind, Trace};
+use isolde_scenario::file::{self, FileOptions, ScenarioFile};
+use isolde_scenario::{Limit, Progress};
+
+use crate::args::{self, Explore, Replay};
+use crate::complain::Mistake;
+use crate::server::Server;
+use crate::watch::{self, Watch};
+use crate::{explore, input};
+
+/// Reads a scenario and explores it on a server.
+pub(crate) fn check(explore: &Explore, path: &Path, server: &Server) -> Result<Report, Mistake> {
+    refuse(explore)?;
+    let file = read(path)?;
+    let mut watch = Watch::start(file.sources.name(), explore.time_max, !explore.no_progress);
+    let settings = explore::settings(explore).or(&file.options);
+    let mut stage = put_on(&file, server, &settings)?;
+    let replay = |schedule: &str| args::replay_command(&path.display().to_string(), schedule, settings.atomic == Some(true));
+    let clock = explore.stats.then_some(watch::nanoseconds as fn() -> u64);
+    let question = Question { clock, ..question(&file, settings.clone(), &replay) };
+    let mut look = |progress: &Progress| match watch::interrupted() {
+        true => std::ops::ControlFlow::Break(Limit::Interrupt),
+        false => watch.look(progress),
+    };
+    let mut report = live::check(&mut stage, &question, &mut look)?;
+    report.warnings.extend(stage.warnings());
+    if let Some(details) = &mut report.stats.details {
+        details.back_end = Some(stage.describe());
+    }
+    Ok(report)
+}
+
+/// Reads a scenario and follows one schedule on a server.
+pub(crate) fn replay(replay: &Replay, server: &Server) -> Result<Report, Mistake> {
+    let file = read(&replay.file)?;
+    let settings = FileOptions { atomic: replay.atomic.then_some(true), ..FileOptions::default() }.or(&file.options);
+    let mut stage = put_on(&file, server, &settings)?;
+    let again = |schedule: &str| {
+        args::replay_command(&replay.file.display().to_string(), schedule, settings.atomic == Some(true))
+    };
+    let question = question(&file, settings.clone(), &again);
+    let mut report = live::replay(&mut stage, &question, &replay.schedule.join(" "))?;
+    report.warnings.extend(stage.warnings());
+    Ok(report)
+}
+
+/// Follows the schedule of a counterexample on a server, and adds to the report what came of it.
+pub(crate) fn confirm(report: &mut Report, path: &Path, server: &Server, settings: &FileOptions) -> Result<(), Mistake> {
+    let Some(counterexample) = &mut report.counterexample else { return Ok(()) };
+    let file = read(path)?;
+    let settings = settings.clone().or(&file.options);
+    let mut stage = put_on(&file, server, &settings)?;
+    let question = question(&file, settings, &|schedule| schedule.to_string());
+    let there = live::replay(&mut stage, &question, &schedule(&counterexample.trace));
+    let difference = match there {
+        Ok(report) => match report.counterexample {
+            Some(found) if found.property == counterexample.property => None,
+            Some(found) => Some(format!("{} is broken instead. {}", found.property, found.headline)),
+            None => Some("the same schedule breaks nothing there".into()),
+        },
+        Err(Trouble::Usage(why)) => Some(format!("the schedule cannot be followed there: {why}")),
+        Err(trouble) => return Err(trouble.into()),
+    };
+    let server = format!("PostgreSQL {}", stage.version().text);
+    counterexample.confirmation = Some(Confirmation { server, confirmed: difference.is_none(), difference });
+    Ok(())
+}
+
+/// The schedule of a trace of the engine, as it is on a server: there, what has waited goes on by itself, and the server finds
+/// who dies in a deadlock.
+fn schedule(trace: &Trace) -> String {
+    let steps = trace.steps.iter().filter(|step| !matches!(step.kind, StepKind::Resume | StepKind::Victim));
+    steps.filter_map(|step| trace.threads.get(step.thread)).map(String::as_str).collect::<Vec<_>>().join(" ")
+}
+
+fn read(path: &Path) -> Result<ScenarioFile, Mistake> {
+    let file = input::read(path)?;
+    Ok(file::read_texts(&file.name, &file.text, &mut input::include)?)
+}
+
+fn put_on(file: &ScenarioFile, server: &Server, settings: &FileOptions) -> Result<ScenarioStage, Mistake> {
+    let mut file = file.clone();
+    file.options = settings.clone();
+    ScenarioStage::new(&file, server.settings()).map_err(|error| match error {
+        StageError::File(error) => error.into(),
+        StageError::Trouble(trouble) => trouble.into(),
+    })
+}
+
+fn question<'q>(file: &ScenarioFile, settings: FileOptions, replay: &'q dyn Fn(&str) -> String) -> Question<'q> {
+    let (invariants, finals) = checks(file);
+    Question {
+        command: args::command_line(),
+        file: file.sources.name().to_string(),
+        settings,
+        invariants,
+        finals,
+        replay,
+        clock: None,
+    }
+}
+
+/// Flags that mean nothing on a server.
+fn refuse(explore: &Explore) -> Result<(), Mistake> {
+    let given = [
+        ("--dependence", explore.dependence.is_some()),
+        ("--hash", explore.hash.is_some()),
+        ("--restore", explore.restore.is_some()),
+        ("--granularity", explore.granularity.is_some()),
+        ("--checkpoint", explore.checkpoint.is_some()),
+        ("--memory-max", explore.memory_max.is_some()),
+    ];
+    match given.iter().find(|(_, given)| *given) {
+        Some((flag, _)) => Err(Mistake::new(format!("{flag} is for the embedded engine, and does not go with --on"))),
+        None => Ok(()),
+    }
+}
