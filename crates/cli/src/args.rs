@@ -187,9 +187,9 @@ pub(crate) struct Spec {
     #[arg(long)]
     pub(crate) regress: bool,
 
-    /// Run on this server instead of the embedded engine: postgres://USER@HOST/DATABASE
+    /// Run on this server: postgres://USER@HOST/DATABASE
     ///
-    /// In a database that is created for the run and dropped after it. What the URL leaves out is taken from PGHOST, PGPORT,
+    /// Instead of the embedded engine, in a database that is created for the run and dropped after it. What the URL leaves out is taken from PGHOST, PGPORT,
     /// PGUSER, PGPASSWORD and PGDATABASE, as psql does.
     #[arg(long, value_name = "URL", value_parser = server::parse)]
     pub(crate) on: Option<Server>,
@@ -217,17 +217,17 @@ pub(crate) struct Explore {
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
 
-    /// Run on this server instead of the embedded engine: postgres://USER@HOST/DATABASE
+    /// Run on this server: postgres://USER@HOST/DATABASE
     ///
-    /// In a database that is created for the run and dropped after it. What the URL leaves out is taken from PGHOST, PGPORT,
+    /// Instead of the embedded engine, in a database that is created for the run and dropped after it. What the URL leaves out is taken from PGHOST, PGPORT,
     /// PGUSER, PGPASSWORD and PGDATABASE, as psql does.
     #[arg(long, value_name = "URL", value_parser = server::parse, help_heading = "Server")]
     pub(crate) on: Option<Server>,
 
-    /// Replay the counterexample on this server, and say whether it is one there
+    /// Replay the counterexample on this server
     ///
     /// The search runs on the embedded engine. A schedule that breaks something is followed once more on real sessions, in a
-    /// database that is created for that and dropped after it.
+    /// database that is created for that and dropped after it, and the answer says whether it breaks the same there.
     #[arg(long, value_name = "URL", value_parser = server::parse, conflicts_with = "on", help_heading = "Server")]
     pub(crate) confirm: Option<Server>,
 
@@ -389,9 +389,9 @@ pub(crate) struct Replay {
     #[arg(long)]
     pub(crate) atomic: bool,
 
-    /// Run on this server instead of the embedded engine: postgres://USER@HOST/DATABASE
+    /// Run on this server: postgres://USER@HOST/DATABASE
     ///
-    /// In a database that is created for the run and dropped after it. What the URL leaves out is taken from PGHOST, PGPORT,
+    /// Instead of the embedded engine, in a database that is created for the run and dropped after it. What the URL leaves out is taken from PGHOST, PGPORT,
     /// PGUSER, PGPASSWORD and PGDATABASE, as psql does.
     #[arg(long, value_name = "URL", value_parser = server::parse)]
     pub(crate) on: Option<Server>,

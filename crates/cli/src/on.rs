@@ -22,7 +22,8 @@ pub(crate) fn check(explore: &Explore, path: &Path, server: &Server) -> Result<R
     let mut watch = Watch::start(file.sources.name(), explore.time_max, !explore.no_progress);
     let settings = explore::settings(explore).or(&file.options);
     let mut stage = put_on(&file, server, &settings)?;
-    let replay = |schedule: &str| args::replay_command(&path.display().to_string(), schedule, settings.atomic == Some(true));
+    let replay =
+        |schedule: &str| args::replay_command(&path.display().to_string(), schedule, settings.atomic == Some(true));
     let clock = explore.stats.then_some(watch::nanoseconds as fn() -> u64);
     let question = Question { clock, ..question(&file, settings.clone(), &replay) };
     let mut look = |progress: &Progress| match watch::interrupted() {
@@ -52,7 +53,12 @@ pub(crate) fn replay(replay: &Replay, server: &Server) -> Result<Report, Mistake
 }
 
 /// Follows the schedule of a counterexample on a server, and adds to the report what came of it.
-pub(crate) fn confirm(report: &mut Report, path: &Path, server: &Server, settings: &FileOptions) -> Result<(), Mistake> {
+pub(crate) fn confirm(
+    report: &mut Report,
+    path: &Path,
+    server: &Server,
+    settings: &FileOptions,
+) -> Result<(), Mistake> {
     let Some(counterexample) = &mut report.counterexample else { return Ok(()) };
     let file = read(path)?;
     let settings = settings.clone().or(&file.options);

@@ -212,7 +212,9 @@ fn replaced(statement: &Statement, source: &str, mut inserts: Vec<(u32, String)>
     }
     out.push_str(Span { start: from, end: statement.span.end }.of(source));
     match &statement.kind {
-        StatementKind::CreateRoutine(routine) if !routine.or_replace => format!("CREATE OR REPLACE{}", &out["CREATE".len()..]),
+        StatementKind::CreateRoutine(routine) if !routine.or_replace => {
+            format!("CREATE OR REPLACE{}", &out["CREATE".len()..])
+        }
         _ => out,
     }
 }
@@ -383,7 +385,8 @@ impl Writer<'_> {
                 format!("ROW({})::text", texts.collect::<Vec<_>>().join(", "))
             }
         };
-        let count = format!(" GET DIAGNOSTICS isolde_n = ROW_COUNT; isolde_ok := isolde.told({number}, isolde_n, {values});");
+        let count =
+            format!(" GET DIAGNOSTICS isolde_n = ROW_COUNT; isolde_ok := isolde.told({number}, isolde_n, {values});");
         let one = format!(" isolde_ok := isolde.told({number}, 1, {values});");
         let ends = place.ends;
         match &statement.kind {

@@ -27,8 +27,8 @@ pub mod live;
 pub mod proxy;
 mod restore;
 mod sessions;
-pub mod stage;
 pub mod spec;
+pub mod stage;
 mod trouble;
 
 pub use home::{Home, Version};

@@ -176,7 +176,8 @@ impl Sessions {
         }
         session.connection.send(sql)?;
         session.blockers.clear();
-        session.busy = Some(Busy { answer: Answer::default(), notices: Vec::new(), skip, gated: false, doing: sql.to_string() });
+        session.busy =
+            Some(Busy { answer: Answer::default(), notices: Vec::new(), skip, gated: false, doing: sql.to_string() });
         Ok(())
     }
 

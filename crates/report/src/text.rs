@@ -6,7 +6,9 @@ use crate::columns;
 use crate::fix;
 use crate::paint::{Paint, Style};
 use crate::wrap::{pad, width, wrap};
-use crate::{Confirmation, Counterexample, Details, FinalTable, NotNeeded, Place, PropertyStatus, Report, Stats, Trace, Verdict};
+use crate::{
+    Confirmation, Counterexample, Details, FinalTable, NotNeeded, Place, PropertyStatus, Report, Stats, Trace, Verdict,
+};
 
 /// Rows of a final table that are shown.
 const ROWS_SHOWN: usize = 12;

@@ -58,6 +58,8 @@ pub struct Observed<'r> {
     pub ended: bool,
     /// Which rows a read has found was not observed: those it looked for, then.
     pub unmatched: bool,
+    /// Then it may be known all the same that it has found none.
+    pub none: bool,
     /// What the thread does after it: start its transaction again, which then did not happen.
     pub again: bool,
 }
@@ -112,6 +114,7 @@ fn observed<'r>(run: &'r Run<'_>, event: &'r Event) -> impl Iterator<Item = Obse
             waits: matches!(step.outcome, Outcome::Blocked(_)),
             ended: footprint.ended.is_some(),
             unmatched: false,
+            none: false,
             again: retried && i == last,
         }
     })
@@ -125,6 +128,8 @@ struct Seen<'r> {
     read: &'r Read,
     /// Which rows it found is not known.
     unmatched: bool,
+    /// But that it found none.
+    none: bool,
     /// When its snapshot was taken.
     snapshot: usize,
     /// When its statement was through.
@@ -189,7 +194,7 @@ impl<'r> Observer<'r> {
 
     fn step(&mut self, step: Observed<'r>, time: usize) {
         let op = self.history.op(self.op(&step, time));
-        let Observed { thread, unmatched, .. } = step;
+        let Observed { thread, unmatched, none, .. } = step;
         let current = &mut self.threads[thread];
         if step.snapshot {
             current.snapshot = time;
@@ -197,7 +202,8 @@ impl<'r> Observer<'r> {
         let first_read = self.reads.len();
         let Current { transaction, snapshot, .. } = *current;
         let reads = step.reads.into_iter();
-        self.reads.extend(reads.map(|read| Seen { op, thread, transaction, read, unmatched, snapshot, through: time }));
+        let seen = |read| Seen { op, thread, transaction, read, unmatched, none, snapshot, through: time };
+        self.reads.extend(reads.map(seen));
         self.probes.extend(step.probes.iter().map(|probe| Probed { op, thread, probe, time }));
         if let Some(since) = current.waiting_since {
             let own = self.reads[since..].iter_mut().filter(|r| r.thread == thread);
@@ -225,7 +231,7 @@ impl<'r> Observer<'r> {
     }
 
     fn op(&self, step: &Observed<'_>, time: usize) -> Op {
-        let searched = !step.reads.is_empty() && !step.unmatched;
+        let searched = !step.reads.is_empty() && (!step.unmatched || step.none);
         Op {
             unit: UnitId(step.thread),
             transaction: self.threads[step.thread].transaction,
@@ -264,7 +270,7 @@ impl<'r> Observer<'r> {
             return None;
         }
         let found = match seen.unmatched {
-            true => write.before.as_deref().is_some_and(|row| read.wants(row)),
+            true => !seen.none && write.before.as_deref().is_some_and(|row| read.wants(row)),
             false => read.matched.iter().any(|(row, _)| *row == write.row),
         };
         let saw = published.time < seen.snapshot || (read.current && found && published.time < seen.through);

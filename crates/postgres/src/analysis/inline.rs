@@ -181,7 +181,10 @@ mod tests {
         let one = |name: &str| (name == "x" || name == "r.y").then(|| "1".to_string());
         let names = replace_names("INSERT INTO t (x, z) VALUES (X, 'x', t.x, r.y, x(2))", &one);
         assert_eq!(names, "INSERT INTO t (x, z) VALUES (1, 'x', t.x, 1, x(2))");
-        assert_eq!(replace_names("UPDATE t SET x = x + 1, x = 2 WHERE x = 3", &one), "UPDATE t SET x = 1 + 1, x = 2 WHERE 1 = 3");
+        assert_eq!(
+            replace_names("UPDATE t SET x = x + 1, x = 2 WHERE x = 3", &one),
+            "UPDATE t SET x = 1 + 1, x = 2 WHERE 1 = 3"
+        );
         assert_eq!(inline("x=$1", &[Some("a\\b".into())]), "x= E'a\\\\b'");
     }
 }

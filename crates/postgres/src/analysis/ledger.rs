@@ -80,6 +80,14 @@ impl Ledger {
         !self.layers.is_empty()
     }
 
+    /// Whether others could tell that a transaction is open: it has locked or written something.
+    pub fn is_noticeable(&self) -> bool {
+        let empty = |layer: &Layer| {
+            layer.writes.is_empty() && layer.locks.is_empty() && layer.writes_all.is_empty() && layer.keys.is_empty()
+        };
+        self.level == Isolation::Serializable || !self.layers.iter().all(empty)
+    }
+
     /// Whether the statement that was sent ends a transaction.
     pub fn ends(&self) -> bool {
         let ends = |analysis: &Arc<Analysis>| matches!(analysis.control, Control::Commit | Control::Rollback);

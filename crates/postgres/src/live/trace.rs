@@ -78,6 +78,11 @@ fn observe<'p>(part: &'p Part, keeps: &mut [bool]) -> Observed<'p> {
     keeps[part.thread] = (keeps[part.thread] || touched.snapshot) && touched.ended.is_none();
     // What went on has looked when it began.
     let looked = || touched.reads.iter().chain(&touched.locks);
+    let none = match &part.result {
+        StepResult::Rows { rows, .. } => rows.is_empty(),
+        StepResult::Done { tag } => tag.ends_with(" 0"),
+        StepResult::Waits { .. } | StepResult::Error { .. } => false,
+    };
     Observed {
         thread: part.thread,
         kind: conflicts::kind_by_word(&part.statement),
@@ -92,6 +97,7 @@ fn observe<'p>(part: &'p Part, keeps: &mut [bool]) -> Observed<'p> {
         waits: matches!(part.result, StepResult::Waits { .. }),
         ended: touched.ended.is_some(),
         unmatched: true,
+        none: none && looked().count() == 1,
         again: part.notes.iter().any(|note| note.contains("starts again")),
     }
 }

@@ -24,8 +24,8 @@ pub(super) struct Client {
     pub(super) doing: Doing,
     /// What it is part of, while something is under way.
     pub(super) part: Option<Part>,
-    /// Its statement has come to the first gate of a routine.
-    pub(super) inside: bool,
+    /// Gates that its statement has passed.
+    pub(super) passed: usize,
     /// The transaction was opened for a routine that it calls.
     pub(super) wrapped: bool,
 }
@@ -112,7 +112,7 @@ impl Client {
             ledger,
             doing: Doing::Next,
             part: None,
-            inside: false,
+            passed: 0,
             wrapped: false,
         }
     }
@@ -173,8 +173,6 @@ pub(super) fn result(response: &isolde_wire::Response) -> StepResult {
         Response::Rows { columns, rows, .. } => StepResult::Rows { columns: columns.clone(), rows: rows.clone() },
         Response::Done { tag } if tag == "COMMIT" => StepResult::Done { tag: String::new() },
         Response::Done { tag } => StepResult::Done { tag: tag.clone() },
-        Response::Error(error) => {
-            StepResult::Error { code: error.sqlstate.clone(), message: error.message.clone() }
-        }
+        Response::Error(error) => StepResult::Error { code: error.sqlstate.clone(), message: error.message.clone() },
     }
 }

@@ -131,7 +131,8 @@ impl ScenarioStage {
 
     /// Lets a thread through the gate that it stands before.
     fn pass(&mut self, thread: usize, key: i64) -> Result<(), Trouble> {
-        let waited_for = (0..self.sessions.len()).any(|s| self.sessions.blockers(s).contains(&Blocker::Session(thread)));
+        let waited_for =
+            (0..self.sessions.len()).any(|s| self.sessions.blockers(s).contains(&Blocker::Session(thread)));
         let mut calls = Vec::new();
         if let Some(passed) = self.passed[thread].replace(key) {
             calls.push(format!("pg_advisory_lock({GATES}, {passed})"));
@@ -167,7 +168,7 @@ impl ScenarioStage {
     /// Sends the statement that a client is at.
     fn send_next(&mut self, thread: usize, done: &mut Vec<Part>) -> Result<(), Trouble> {
         let client = &mut self.clients[thread];
-        (client.inside, client.wrapped) = (false, false);
+        (client.passed, client.wrapped) = (0, false);
         let sent = &self.scripts[thread].statements[client.progress.next];
         client.part = Some(part(thread, StepKind::Statement, &sent.shown, Some(sent.place.clone())));
         let text = match sent.text(&client.progress.variables) {
@@ -229,7 +230,7 @@ impl ScenarioStage {
         let client = &self.clients[thread];
         let calls = self.scripts[thread].statements.get(client.progress.next).is_some_and(|sent| sent.calls);
         let begun = self.clients[thread].part.is_some();
-        if calls && begun && !std::mem::replace(&mut self.clients[thread].inside, true) {
+        if calls && begun && self.clients[thread].passed == 0 {
             // Up to here the routine has only computed.
             self.enter(thread, &stop);
             self.pass(thread, stop.key)?;
@@ -247,6 +248,7 @@ impl ScenarioStage {
     fn enter(&mut self, thread: usize, stop: &Stop) {
         let Some(place) = self.gates.place(stop.place) else { return };
         let client = &mut self.clients[thread];
+        client.passed += 1;
         client.part = Some(part(thread, StepKind::Statement, &place.shown, Some(place.place.clone())));
         client.ledger.statement(&place.statement(&stop.values), &[]);
     }
@@ -334,8 +336,13 @@ impl ScenarioStage {
         }
         let client = &mut self.clients[thread];
         if calls && std::mem::take(&mut client.wrapped) && status == TransactionStatus::Open {
-            client.doing = Doing::Committing;
-            return Ok(());
+            // Where nobody could come in between with any effect, the commit is no step of its own.
+            if client.passed > 1 && client.ledger.is_noticeable() {
+                client.doing = Doing::Committing;
+                return Ok(());
+            }
+            client.ledger.statement("COMMIT", &[]);
+            return self.send(thread, Doing::Commit, "COMMIT");
         }
         self.advance(thread, done)
     }
@@ -356,11 +363,21 @@ impl ScenarioStage {
         if touched.ended == Some(true) {
             self.net.settle(&touched.settled);
         }
-        if let Some(mut part) = client.part.take() {
-            part.result = result;
-            part.notes.extend(heard.notes);
-            part.touched = touched;
-            done.push(part);
+        match client.part.take() {
+            Some(mut part) => {
+                part.result = result;
+                part.notes.extend(heard.notes);
+                part.touched = touched;
+                done.push(part);
+            }
+            // A COMMIT that belongs to the statement before it.
+            None => {
+                let note = match result {
+                    StepResult::Error { code, message } => Some(format!("then fails: {message} ({code})")),
+                    _ => None,
+                };
+                add_to_last(done, thread, touched, note);
+            }
         }
     }
 
@@ -649,10 +666,9 @@ fn draw(catalog: &Catalog, client: &mut Client, write: &isolde_engine::footprint
 fn told_result(gate: &gate::GatePlace, rows: i64, values: Vec<Option<String>>) -> StepResult {
     match gate.targets.is_empty() {
         true => StepResult::Done { tag: format!("{} {rows}", gate.verb) },
-        false => StepResult::Rows {
-            columns: gate.targets.clone(),
-            rows: if rows > 0 { vec![values] } else { Vec::new() },
-        },
+        false => {
+            StepResult::Rows { columns: gate.targets.clone(), rows: if rows > 0 { vec![values] } else { Vec::new() } }
+        }
     }
 }
 

@@ -48,7 +48,8 @@ const SESSION_OPTIONS: &str = "-c max_parallel_workers_per_gather=0 -c jit=off -
 /// Words in threads and routines that say that rows are not all that changes.
 const DEFINING: &[&str] = &["create", "alter", "drop", "refresh", "reindex", "cluster", "grant", "revoke", "comment"];
 /// Words that say that a session keeps something beyond its transactions.
-const KEEPING: &[&str] = &["set", "reset", "prepare", "listen", "temp", "temporary", "declare", "discard", "set_config"];
+const KEEPING: &[&str] =
+    &["set", "reset", "prepare", "listen", "temp", "temporary", "declare", "discard", "set_config"];
 
 /// The checks of a file, as the server is asked them: invariants and finals.
 pub fn checks(file: &ScenarioFile) -> (Vec<Check>, Vec<Check>) {
@@ -308,9 +309,10 @@ fn script(thread: &ThreadSection, file: &ScenarioFile, gates: &mut Gates) -> Scr
 fn texts(file: &ScenarioFile) -> Vec<String> {
     let text = |statement: &ClientStatement| statement.ast.span.of(file.sources.text()).to_string();
     let threads = file.threads.iter().flat_map(|thread| &thread.body).map(text);
-    let routines = file.setup.iter().filter(|statement| {
-        matches!(statement.ast.kind, StatementKind::CreateRoutine(_) | StatementKind::Ignored(_))
-    });
+    let routines = file
+        .setup
+        .iter()
+        .filter(|statement| matches!(statement.ast.kind, StatementKind::CreateRoutine(_) | StatementKind::Ignored(_)));
     // The first word of a routine is CREATE.
     threads.chain(routines.map(text).map(|t| t.get(6..).unwrap_or_default().to_string())).collect()
 }
