@@ -49,9 +49,7 @@ fn disturbs(catalog: &Catalog, a: &Touched, b: &Touched) -> bool {
     }
     let looks = || b.reads.iter().chain(&b.locks);
     b.snapshot
-        || a.settled
-            .iter()
-            .any(|write| looks().any(|read| sees(catalog, read, write)))
+        || a.settled.iter().any(|write| looks().any(|read| sees(catalog, read, write)))
         || a.settled_all.iter().any(|table| looks().any(|read| read.table == *table))
 }
 

@@ -278,12 +278,13 @@ impl Session {
         self.client.write_all(&bytes)
     }
 
-    /// Ends it on both sides.
+    /// Says good-bye on both sides. The server hears it when it has answered what it is at work on, gives up the transaction
+    /// and closes: only then is it gone.
     pub fn close(&mut self) {
         self.gone = true;
         // Gone already is as good.
         let _ = self.client.shutdown(Shutdown::Both);
-        self.server.shutdown();
+        let _ = self.server.write_all(Frame::new(b'X', &[]).bytes());
     }
 }
 
