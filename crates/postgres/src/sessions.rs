@@ -15,7 +15,8 @@
 //! **Deadlocks** are the server's business: those who wait in a circle are not at rest, because one of them will be given an
 //! error. Which one must not be a matter of microseconds, or no schedule could be followed twice. A session looks for a deadlock
 //! once, some time after it began to wait; so whoever is waited for is told to look at once ([`LOOK_SOON`]), and the others
-//! never to ([`LOOK_LATE`]): the one that closes the circle is the one that finds it. Where the role may not set
+//! never to ([`LOOK_LATE`]): the one that closes the circle is the one that finds it. One that has been told to look soon is
+//! not at rest before it has looked, which it says itself (`log_lock_waits`). Where the role may not set
 //! that, the server's own second decides, which nearly always falls on the one that waited first.
 
 use std::time::{Duration, Instant};
@@ -29,6 +30,11 @@ use crate::gate::GATE;
 const LOOK_SOON: &str = "SET deadlock_timeout = '1ms'";
 /// The same for a session that nobody waits for: it cannot close a circle.
 const LOOK_LATE: &str = "SET deadlock_timeout = '100s'";
+
+/// Lets a session say that it has looked, to its client and to nobody else.
+const SAY_SO: &str = "SET log_lock_waits = on; SET client_min_messages = log; SET log_min_messages = panic";
+/// A session that does not say so, because it was told not to, has looked after this time.
+const LOOKED: Duration = Duration::from_millis(20);
 
 /// How long to listen before the lock table is asked: about what a quick statement takes.
 const LISTEN_FIRST: Duration = Duration::from_micros(200);
@@ -69,6 +75,8 @@ struct Busy {
     skip: usize,
     /// It has said that it stands before a gate, which the control connection keeps closed.
     gated: bool,
+    /// It has been told to look for deadlocks, and has not said yet that it has; and since when.
+    looking: Option<Instant>,
     doing: String,
 }
 
@@ -107,6 +115,7 @@ impl Sessions {
         let mut sessions: Vec<Session> = connections.into_iter().map(session).collect();
         if alertable {
             sessions.iter_mut().try_for_each(|session| session.connection.execute(LOOK_LATE).map(drop))?;
+            sessions.iter_mut().try_for_each(|session| session.connection.query(SAY_SO).map(drop))?;
         }
         Ok(Sessions { control, sessions, alertable, time_max: STATEMENT_TIME_MAX })
     }
@@ -176,8 +185,15 @@ impl Sessions {
         }
         session.connection.send(sql)?;
         session.blockers.clear();
-        session.busy =
-            Some(Busy { answer: Answer::default(), notices: Vec::new(), skip, gated: false, doing: sql.to_string() });
+        let looking = (alertable && waited_for).then(Instant::now);
+        session.busy = Some(Busy {
+            answer: Answer::default(),
+            notices: Vec::new(),
+            skip,
+            gated: false,
+            looking,
+            doing: sql.to_string(),
+        });
         Ok(())
     }
 
@@ -217,16 +233,23 @@ impl Sessions {
         }
     }
 
-    /// A session that stood before a gate goes on.
-    pub fn resumes(&mut self, session: usize) {
-        self.sessions[session].busy.iter_mut().for_each(|busy| busy.gated = false);
+    /// A session that stood before a gate goes on; `alert` says that it will look for deadlocks soon.
+    pub fn resumes(&mut self, session: usize, alert: bool) {
+        if let Some(busy) = &mut self.sessions[session].busy {
+            busy.gated = false;
+            busy.looking = alert.then(Instant::now);
+        }
         self.sessions[session].blockers.clear();
     }
 
     /// After their settings were discarded: tells the sessions again when to look for deadlocks.
     pub fn alert_anew(&mut self) -> Result<(), Trouble> {
         self.sessions.iter_mut().for_each(|session| session.alert = false);
-        if self.alertable { self.tell_all(LOOK_LATE) } else { Ok(()) }
+        if self.alertable {
+            self.tell_all(LOOK_LATE)?;
+            self.tell_all(SAY_SO)?;
+        }
+        Ok(())
     }
 
     /// Ends whatever the sessions are doing: none waits, none is in a transaction.
@@ -292,6 +315,9 @@ impl Sessions {
             let Some(message) = session.connection.receive(limit.or(Some(Duration::ZERO)))? else { break };
             heard = true;
             if let Message::Notice(notice) = &message {
+                if is_lock_line(notice) && notice.message.contains(" still waiting for ") {
+                    busy.looking = None;
+                }
                 if busy.skip == 0 && !is_lock_line(notice) {
                     busy.gated |= notice.message.starts_with(GATE);
                     busy.notices.push(notice.clone());
@@ -330,7 +356,9 @@ impl Sessions {
         for (session, blockers) in first {
             self.sessions[session].blockers = blockers;
         }
-        Ok(!self.is_deadlocked())
+        let looks = |busy: &Busy| busy.looking.is_some_and(|since| since.elapsed() < LOOKED);
+        let looking = self.sessions.iter().filter_map(|session| session.busy.as_ref()).any(looks);
+        Ok(!looking && !self.is_deadlocked())
     }
 
     /// Whom each busy session waits for; nobody means that it runs.
@@ -395,7 +423,14 @@ impl Sessions {
 
 impl Busy {
     fn quietly(doing: &str) -> Busy {
-        Busy { answer: Answer::default(), notices: Vec::new(), skip: 0, gated: false, doing: doing.to_string() }
+        Busy {
+            answer: Answer::default(),
+            notices: Vec::new(),
+            skip: 0,
+            gated: false,
+            looking: None,
+            doing: doing.to_string(),
+        }
     }
 }
 

@@ -24,8 +24,9 @@ pub(super) struct Client {
     pub(super) doing: Doing,
     /// What it is part of, while something is under way.
     pub(super) part: Option<Part>,
-    /// Gates that its statement has passed.
+    /// Gates that its statement has passed, and the last of them.
     pub(super) passed: usize,
+    pub(super) at: Option<usize>,
     /// The transaction was opened for a routine that it calls.
     pub(super) wrapped: bool,
 }
@@ -113,6 +114,7 @@ impl Client {
             doing: Doing::Next,
             part: None,
             passed: 0,
+            at: None,
             wrapped: false,
         }
     }

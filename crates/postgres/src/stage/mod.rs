@@ -85,6 +85,16 @@ impl ScenarioStage {
         self.home.version()
     }
 
+    /// The name of its database.
+    pub fn database(&self) -> &str {
+        self.home.name()
+    }
+
+    /// A statement that waits for nobody is given up after this time.
+    pub fn set_time_max(&mut self, time_max: std::time::Duration) {
+        self.sessions.set_time_max(time_max);
+    }
+
     /// What the reader of an answer should know.
     pub fn warnings(&self) -> Vec<String> {
         self.warnings.clone()
@@ -144,7 +154,7 @@ impl ScenarioStage {
         }
         calls.push(format!("pg_advisory_unlock({GATES}, {key})"));
         self.sessions.control().execute(&format!("SELECT {}", calls.join(", ")))?;
-        self.sessions.resumes(thread);
+        self.sessions.resumes(thread, self.alerted[thread]);
         self.clients[thread].doing = Doing::Statement;
         Ok(())
     }
@@ -168,7 +178,7 @@ impl ScenarioStage {
     /// Sends the statement that a client is at.
     fn send_next(&mut self, thread: usize, done: &mut Vec<Part>) -> Result<(), Trouble> {
         let client = &mut self.clients[thread];
-        (client.passed, client.wrapped) = (0, false);
+        (client.passed, client.at, client.wrapped) = (0, None, false);
         let sent = &self.scripts[thread].statements[client.progress.next];
         client.part = Some(part(thread, StepKind::Statement, &sent.shown, Some(sent.place.clone())));
         let text = match sent.text(&client.progress.variables) {
@@ -202,7 +212,7 @@ impl ScenarioStage {
     /// Lets everybody react until all are at rest.
     fn react(&mut self, done: &mut Vec<Part>) -> Result<(), Trouble> {
         loop {
-            let replies = self.sessions.settle()?;
+            let replies = self.sessions.settle().map_err(|trouble| self.named(trouble))?;
             let mut more = false;
             for reply in replies {
                 let thread = reply.session;
@@ -215,6 +225,18 @@ impl ScenarioStage {
             if !more {
                 return Ok(());
             }
+        }
+    }
+
+    /// The trouble of a session is that of its thread.
+    fn named(&self, trouble: Trouble) -> Trouble {
+        match trouble {
+            Trouble::Stuck { thread, doing } => {
+                let number = thread.rsplit(' ').next().and_then(|n| n.parse::<usize>().ok());
+                let name = number.and_then(|n| self.names.get(n.checked_sub(1)?).cloned());
+                Trouble::Stuck { thread: name.unwrap_or(thread), doing }
+            }
+            other => other,
         }
     }
 
@@ -249,6 +271,7 @@ impl ScenarioStage {
         let Some(place) = self.gates.place(stop.place) else { return };
         let client = &mut self.clients[thread];
         client.passed += 1;
+        client.at = Some(stop.place);
         client.part = Some(part(thread, StepKind::Statement, &place.shown, Some(place.place.clone())));
         client.ledger.statement(&place.statement(&stop.values), &[]);
     }
@@ -401,7 +424,10 @@ impl ScenarioStage {
                         if let Some(gate) = self.gates.place(place) {
                             let result = told_result(gate, rows, values);
                             client.see_inside(gate, &result);
-                            heard.result = Some(result);
+                            // A loop tells of its next row when the statement inside is through.
+                            if client.at == Some(place) {
+                                heard.result.get_or_insert(result);
+                            }
                         }
                     }
                 }
