@@ -202,13 +202,18 @@ impl Sessions {
         let deadline = Instant::now() + self.time_max;
         let mut replies = Vec::new();
         let mut patience = LISTEN_FIRST;
+        let mut asked = false;
         while self.sessions.iter().any(|session| session.busy.is_some()) {
             if self.sessions.iter().all(|session| session.busy.as_ref().is_none_or(|busy| busy.gated)) {
                 break;
             }
-            if self.listen(patience, &mut replies)? {
+            // Those who waited before and are all that is left either wait still or have been let go already.
+            let waited = self.sessions.iter().all(|s| s.busy.is_none() || !s.blockers.is_empty());
+            if self.listen(if waited && !asked { Duration::ZERO } else { patience }, &mut replies)? {
+                asked = false;
                 continue;
             }
+            asked = true;
             patience = if patience == LISTEN_FIRST { LISTEN_AGAIN } else { (patience * 2).min(LISTEN_MAX) };
             if self.all_wait()? && !self.listen(Duration::ZERO, &mut replies)? {
                 break;
@@ -218,19 +223,6 @@ impl Sessions {
             }
         }
         Ok(replies)
-    }
-
-    /// Sends a statement and waits for its answer alone; it must not wait for another session.
-    pub fn run(&mut self, session: usize, sql: &str) -> Result<Reply, Trouble> {
-        self.send(session, sql)?;
-        loop {
-            let mut replies = Vec::new();
-            self.hear(session, Some(self.time_max), &mut replies)?;
-            match replies.pop() {
-                Some(reply) => return Ok(reply),
-                None => return Err(self.give_up()),
-            }
-        }
     }
 
     /// A session that stood before a gate goes on; `alert` says that it will look for deadlocks soon.
@@ -302,17 +294,17 @@ impl Sessions {
         }
         let mut heard = false;
         for session in busy {
-            heard |= self.hear(session, None, replies)?;
+            heard |= self.hear(session, replies)?;
         }
         Ok(heard)
     }
 
-    /// Takes in what one session has said; with a time limit, waits until it has answered.
-    fn hear(&mut self, index: usize, limit: Option<Duration>, replies: &mut Vec<Reply>) -> Result<bool, Trouble> {
+    /// Takes in what one session has said.
+    fn hear(&mut self, index: usize, replies: &mut Vec<Reply>) -> Result<bool, Trouble> {
         let session = &mut self.sessions[index];
         let mut heard = false;
         while let Some(busy) = &mut session.busy {
-            let Some(message) = session.connection.receive(limit.or(Some(Duration::ZERO)))? else { break };
+            let Some(message) = session.connection.receive(Some(Duration::ZERO))? else { break };
             heard = true;
             if let Message::Notice(notice) = &message {
                 if is_lock_line(notice) && notice.message.contains(" still waiting for ") {
@@ -346,6 +338,9 @@ impl Sessions {
     fn all_wait(&mut self) -> Result<bool, Trouble> {
         let first = self.ask_lock_table()?;
         let count = first.len();
+        for (session, blockers) in first.iter().filter(|(_, blockers)| blockers.is_empty()) {
+            self.sessions[*session].blockers.clone_from(blockers);
+        }
         if first.iter().any(|(_, blockers)| blockers.is_empty()) {
             return Ok(false);
         }

@@ -467,7 +467,7 @@ impl ScenarioStage {
     }
 
     /// The transaction is given up.
-    fn after(&mut self, thread: usize, after: After, done: &mut Vec<Part>) -> Result<(), Trouble> {
+    fn after(&mut self, thread: usize, after: After, done: &mut [Part]) -> Result<(), Trouble> {
         match after {
             After::Retry => {
                 let note = self.clients[thread].starts_again(&self.names[thread]);
@@ -485,7 +485,7 @@ impl ScenarioStage {
     }
 
     /// Goes on to the next statement that others can notice, or to the end.
-    fn advance(&mut self, thread: usize, done: &mut Vec<Part>) -> Result<(), Trouble> {
+    fn advance(&mut self, thread: usize, done: &mut [Part]) -> Result<(), Trouble> {
         let client = &mut self.clients[thread];
         if !client.ledger.is_open() {
             client.checkpoint = client.progress.clone();
@@ -503,7 +503,7 @@ impl ScenarioStage {
     }
 
     /// All statements are through.
-    fn end(&mut self, thread: usize, done: &mut Vec<Part>) -> Result<(), Trouble> {
+    fn end(&mut self, thread: usize, done: &mut [Part]) -> Result<(), Trouble> {
         if self.clients[thread].ledger.is_open() {
             let note = format!("{} ends without COMMIT", self.names[thread]);
             add_to_last(done, thread, Touched::default(), Some(note));
@@ -514,7 +514,7 @@ impl ScenarioStage {
     }
 
     /// Gives up what the session keeps.
-    fn close(&mut self, thread: usize, done: &mut Vec<Part>) -> Result<(), Trouble> {
+    fn close(&mut self, thread: usize, done: &mut [Part]) -> Result<(), Trouble> {
         if self.clients[thread].ledger.keeps() {
             return self.send(thread, Doing::Closing, "SELECT pg_advisory_unlock_all()");
         }

@@ -1,6 +1,7 @@
 //! From a scenario file to a stage: a database is made, set up, taught to tell and to go back, and sessions are opened.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 use isolde_scenario::file::{ClientStatement, QuerySection, ScenarioFile, SerialCheck, Sources, ThreadSection};
@@ -215,12 +216,15 @@ pub(super) fn type_names(
 ) -> Result<Vec<Arc<str>>, Trouble> {
     let mut names = Vec::new();
     for &oid in oids {
-        if !known.contains_key(&oid) {
-            let answer = connection.execute(&format!("SELECT format_type({oid}, NULL)"))?;
-            let name = answer.first().and_then(|r| r.rows().first()?.first()?.clone());
-            known.insert(oid, name.unwrap_or_else(|| "text".into()).into());
-        }
-        names.push(known[&oid].clone());
+        let name = match known.entry(oid) {
+            Entry::Occupied(known) => known.get().clone(),
+            Entry::Vacant(new) => {
+                let answer = connection.execute(&format!("SELECT format_type({oid}, NULL)"))?;
+                let name = answer.first().and_then(|r| r.rows().first()?.first()?.clone());
+                new.insert(name.unwrap_or_else(|| "text".into()).into()).clone()
+            }
+        };
+        names.push(name);
     }
     Ok(names)
 }
