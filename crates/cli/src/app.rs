@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use isolde_postgres::Trouble;
 use isolde_postgres::app::{AppFile, Inquiry};
 use isolde_report::Report;
 use isolde_scenario::file::FileOptions;
@@ -10,8 +9,9 @@ use isolde_wire::Settings;
 
 use crate::args::{self, Explore, Replay};
 use crate::complain::Mistake;
+use crate::server::Server;
 use crate::watch::{self, Watch};
-use crate::{explore, fixes, input};
+use crate::{emit, explore, fixes, input};
 
 /// Whether a path names an application rather than a scenario.
 pub(crate) fn is_app(path: &Path) -> bool {
@@ -26,15 +26,19 @@ pub(crate) fn check(explore: &Explore, path: &Path) -> Result<Report, Mistake> {
         settings: explore::settings(explore),
         fixes: fixes::wanted(explore),
         clock: explore.stats.then_some(watch::nanoseconds as fn() -> u64),
-        ..inquiry(path, name, &app)?
+        ..inquiry(path, name, &app, explore.on.as_ref())?
     };
-    inquiry.check(&mut |progress| watch.look(progress)).map_err(mistake)
+    let report = inquiry.check(&mut |progress| watch.look(progress))?;
+    if let Some(to) = &explore.emit_scenario {
+        emit::scenario(to, &inquiry.scenario()?)?;
+    }
+    Ok(report)
 }
 
 /// Reads an application and follows one schedule.
 pub(crate) fn replay(replay: &Replay) -> Result<Report, Mistake> {
     let (name, app) = read(&replay.file)?;
-    inquiry(&replay.file, name, &app)?.replay(&replay.schedule.join(" ")).map_err(mistake)
+    Ok(inquiry(&replay.file, name, &app, replay.on.as_ref())?.replay(&replay.schedule.join(" "))?)
 }
 
 fn read(path: &Path) -> Result<(String, AppFile), Mistake> {
@@ -43,9 +47,9 @@ fn read(path: &Path) -> Result<(String, AppFile), Mistake> {
     Ok((file.name, app))
 }
 
-fn inquiry<'a>(path: &Path, name: String, app: &'a AppFile) -> Result<Inquiry<'a>, Mistake> {
-    let url = &app.database.url;
-    let server = Settings::parse(url, |variable| std::env::var(variable).ok()).map_err(Mistake::new)?;
+fn inquiry<'a>(path: &Path, name: String, app: &'a AppFile, on: Option<&Server>) -> Result<Inquiry<'a>, Mistake> {
+    let given = || Settings::parse(&app.database.url, |variable| std::env::var(variable).ok()).map_err(Mistake::new);
+    let server = on.map_or_else(given, |server| Ok(server.settings().clone()))?;
     let directory =
         path.parent().filter(|parent| !parent.as_os_str().is_empty()).map_or(PathBuf::from("."), Path::to_path_buf);
     Ok(Inquiry {
@@ -59,8 +63,4 @@ fn inquiry<'a>(path: &Path, name: String, app: &'a AppFile) -> Result<Inquiry<'a
         clock: None,
         interrupted: watch::interrupted,
     })
-}
-
-fn mistake(trouble: Trouble) -> Mistake {
-    Mistake::new(trouble.to_string())
 }

@@ -341,6 +341,13 @@ pub(crate) struct Explore {
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) emit_spec: Option<PathBuf>,
 
+    /// Write a scenario made from an application
+    ///
+    /// Its tables and rows, and the statements that each thread sends when it runs alone: a beginning for studying the race on the embedded engine. For
+    /// applications (app.toml).
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) emit_scenario: Option<PathBuf>,
+
     /// Try no fixes for what goes wrong
     ///
     /// Otherwise changes to the file (locks, isolation levels, constraints, other statements) are made and checked over

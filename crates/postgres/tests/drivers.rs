@@ -38,4 +38,19 @@ fn every_driver_finds_a_server() {
     exercise(".venv/bin/python exercise_pg8000.py", 4);
     exercise(".venv/bin/python exercise_psycopg2.py", 4);
     exercise("node exercise.js", 8);
+    a_server_has_a_life_of_its_own();
+}
+
+/// What a server says by itself is nobody's step, whenever it says it.
+fn a_server_has_a_life_of_its_own() {
+    let script = directory().join("heartbeat.py");
+    let python = directory().join(".venv/bin/python");
+    let server = format!("[[server]]\ncommand = 'exec {} {}'\n", python.display(), script.display());
+    let thread =
+        |name: &str| format!("[[thread]]\nname = \"{name}\"\nrequest = {{ method = \"POST\", url = \"/\" }}\n");
+    let report = check(&format!("{COUNTER}{server}{}{}", thread("alice"), thread("bob"))).unwrap();
+    let counterexample = report.counterexample.unwrap();
+    assert_eq!(counterexample.anomaly.as_deref(), Some("lost update"));
+    let beats = counterexample.trace.steps.iter().filter(|step| step.statement.contains("count(*)"));
+    assert_eq!(beats.count(), 0, "{counterexample:?}");
 }

@@ -67,8 +67,65 @@ fn prepare(app: &Path) -> Result<(), String> {
 fn explore(app: &Path, file: &str) -> (Option<i32>, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_isolde"));
     command.current_dir(app).args(["explore", "--no-fixes", file]);
-    command.env("PGHOST", Cluster::shared().socket_directory()).env("PGUSER", "postgres").env_remove("PGPORT");
-    let output = command.output().unwrap();
+    let output = with_server(&mut command).output().unwrap();
     let answer = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
     (output.status.code(), answer)
+}
+
+/// An application that takes its time: it says something to the database and then sleeps.
+const SLEEPER: &str = r#"
+time_limit = 100
+[database]
+url = "postgres://"
+setup_sql = "CREATE TABLE t (n int)"
+[[thread]]
+name = "sleeper"
+command = "psql -Xqc 'SELECT n FROM t'; sleep 61.17"
+"#;
+
+/// Ctrl-C: an answer that says so, and nothing is left. Without notice: no process is left, and the next run drops the
+/// database.
+#[test]
+fn an_interrupted_run_leaves_nothing_behind() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("sleeper.toml");
+    fs::write(&file, SLEEPER).unwrap();
+    for (signal, code) in [("INT", Some(3)), ("KILL", None)] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_isolde"));
+        command.arg("explore").arg(&file).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let run = with_server(&mut command).spawn().unwrap();
+        until(|| sleepers() > 0, "the thread runs");
+        Command::new("kill").args([format!("-{signal}"), run.id().to_string()]).status().unwrap();
+        let output = run.wait_with_output().unwrap();
+        let answer = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), code, "{answer}");
+        until(|| sleepers() == 0, "its processes are gone");
+        if signal == "INT" {
+            assert!(answer.contains("interrupted"), "{answer}");
+        } else {
+            fs::write(&file, SLEEPER.replace("; sleep 61.17", "")).unwrap();
+            let mut command = Command::new(env!("CARGO_BIN_EXE_isolde"));
+            assert!(with_server(command.arg("explore").arg(&file)).status().unwrap().success());
+        }
+    }
+}
+
+fn with_server(command: &mut Command) -> &mut Command {
+    command.env("PGHOST", Cluster::shared().socket_directory()).env("PGUSER", "postgres").env_remove("PGPORT")
+}
+
+/// How many processes sleep for us.
+fn sleepers() -> usize {
+    let listed = Command::new("ps").args(["-eo", "args"]).output().unwrap();
+    String::from_utf8_lossy(&listed.stdout).lines().filter(|line| *line == "sleep 61.17").count()
+}
+
+fn until(is_true: impl Fn() -> bool, what: &str) {
+    for _ in 0..600 {
+        if is_true() {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    panic!("waited in vain: {what}");
 }

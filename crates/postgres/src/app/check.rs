@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use isolde_report::{Fix, FixVerdict, Report, Verdict};
+use isolde_report::{Fix, FixVerdict, Report, Stats, Verdict};
 use isolde_scenario::OnProgress;
 use isolde_scenario::file::FileOptions;
 use isolde_sql::ast::Isolation;
@@ -42,7 +42,10 @@ const STRONGER: &[(Isolation, &str)] =
 impl Inquiry<'_> {
     /// Checks all properties over all schedules.
     pub fn check(&self, progress: OnProgress<'_>) -> Result<Report, Trouble> {
-        let mut report = self.check_at(None, progress)?;
+        let mut report = match self.check_at(None, progress) {
+            Err(Trouble::Interrupted) => self.interrupted_report(),
+            checked => checked?,
+        };
         if self.fixes && report.counterexample.is_some() {
             let fixes = self.try_levels(progress)?;
             if let Some(counterexample) = &mut report.counterexample {
@@ -52,10 +55,21 @@ impl Inquiry<'_> {
         Ok(report)
     }
 
+    /// What is known if nobody waited for an answer.
+    fn interrupted_report(&self) -> Report {
+        let verdict = Verdict::Inconclusive("interrupted".into());
+        Report::new(&self.command, &self.file, verdict, Stats { search: "source".into(), ..Stats::default() })
+    }
+
     /// Follows one schedule.
     pub fn replay(&self, schedule: &str) -> Result<Report, Trouble> {
         let mut stage = self.stage(None)?;
         live::replay(&mut stage, &self.question(&|_| self.command.clone()), schedule)
+    }
+
+    /// A scenario made of what the threads send when they run alone.
+    pub fn scenario(&self) -> Result<String, Trouble> {
+        self.stage(None)?.scenario(&self.file)
     }
 
     fn check_at(&self, level: Option<Isolation>, progress: OnProgress<'_>) -> Result<Report, Trouble> {

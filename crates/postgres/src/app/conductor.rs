@@ -61,6 +61,10 @@ pub(super) struct Conductor {
     pub(super) running: Option<usize>,
     /// Everything is let through at once.
     pub(super) free: bool,
+    /// What servers say by themselves, as it is recognised: it was said while nobody ran.
+    background: BTreeSet<String>,
+    /// Nobody runs, so whatever is said is that.
+    pub(super) learning: bool,
     /// What threads had open when they left without a word.
     pub(super) partings: Vec<(usize, Touched)>,
     analyst: Arc<Analyst>,
@@ -118,6 +122,8 @@ impl Conductor {
             events,
             running: None,
             free: true,
+            background: BTreeSet::new(),
+            learning: false,
             partings: Vec::new(),
             analyst: Arc::default(),
             level: Isolation::ReadCommitted,
@@ -197,13 +203,21 @@ impl Conductor {
     }
 
     fn hear_client(&mut self, id: SessionId, frames: Vec<Frame>) {
-        let running = self.running;
         let Some(line) = self.lines.get_mut(&id) else { return };
-        if !line.is_own && !line.session.is_busy() && line.answered.is_none() {
-            line.owner = running.filter(|_| !line.session.listens());
-        }
+        let is_taken = line.is_own || line.session.is_busy() || line.answered.is_some();
         // Who is gone will be seen to be gone.
         let _ = line.session.hear_client(frames);
+        if !is_taken {
+            let text = line.session.held().map(|unit| normal::statement(&unit.text(), &self.masks));
+            line.owner = self.running.filter(|_| !line.session.listens());
+            match text {
+                Some(text) if self.learning || (line.owner.is_none() && !self.free) => {
+                    self.background.insert(text);
+                }
+                Some(text) if self.background.contains(&text) => line.owner = None,
+                _ => {}
+            }
+        }
         self.let_through(id);
     }
 

@@ -4,9 +4,12 @@
 //! back what was changed. Where the role may not do that, the whole database is made again from a copy, for which everybody has
 //! to leave it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use isolde_engine::footprint::Write;
+use isolde_scenario::Generated;
+use isolde_sql::Value;
 use isolde_wire::{Complaint, Connection, Response, Row, Settings};
 
 use crate::catalog::{self, Known};
@@ -21,10 +24,17 @@ pub(super) struct Data {
     home: Home,
     known: Known,
     rows: Rows,
+    /// The columns whose values come from sequences.
+    generated: Generated,
+    /// Who drew which number, in order.
+    draws: Vec<(usize, Arc<str>, i64)>,
     restore: Option<Restore>,
     /// `table.column`s that are not compared.
     ignored: Vec<(String, String)>,
 }
+
+/// Names for numbers that were drawn from sequences.
+type Names = BTreeMap<(Arc<str>, i64), String>;
 
 /// How a table differs from the start: what it is called, the rows it has more, and those it has fewer.
 pub(super) type Difference = (String, Vec<String>, Vec<String>);
@@ -38,6 +48,8 @@ impl Data {
             home,
             known: Known::default(),
             rows: Rows::default(),
+            generated: Generated::new(),
+            draws: Vec::new(),
             restore: None,
             ignored: ignored.to_vec(),
         })
@@ -71,6 +83,7 @@ impl Data {
             self.control = None;
             self.home.copy()?;
         }
+        self.generated = isolde_scenario::generated(&known.catalog);
         (self.known, self.restore) = (known, Some(restore));
         Ok(())
     }
@@ -83,6 +96,7 @@ impl Data {
     /// Puts everything back.
     pub(super) fn restore(&mut self) -> Result<(), Trouble> {
         self.rows.restart();
+        self.draws.clear();
         if self.must_be_left() {
             self.control = None;
             return self.home.return_to_copy();
@@ -97,6 +111,7 @@ impl Data {
     /// Takes what the user's own reset has written as the start.
     pub(super) fn forget_log(&mut self) -> Result<(), Trouble> {
         self.rows.restart();
+        self.draws.clear();
         self.control()?.execute("DELETE FROM isolde.log").map(drop).map_err(Trouble::from)
     }
 
@@ -106,42 +121,92 @@ impl Data {
         told.filter_map(|effect| self.rows.write(&self.known, effect)).collect()
     }
 
-    /// What is different from the start, per table that has a difference.
-    pub(super) fn differences(&mut self) -> Result<Vec<Difference>, Trouble> {
-        let mut net: BTreeMap<String, BTreeMap<String, i64>> = BTreeMap::new();
-        for row in self.rows("SELECT tab, old, new FROM isolde.log ORDER BY n")? {
-            let [Some(oid), old, new] = &row[..] else { continue };
-            let (name, hidden) = self.table(oid);
-            let table = net.entry(name).or_default();
-            for (text, by) in [(old, -1), (new, 1)] {
-                if let Some(text) = text {
-                    *table.entry(without(text, &hidden)).or_default() += by;
+    /// Takes note of the numbers that a thread drew from sequences for the rows it inserted.
+    pub(super) fn note_draws(&mut self, thread: usize, writes: &[Write]) {
+        for write in writes.iter().filter(|write| write.before.is_none()) {
+            let columns = &self.known.catalog.table(write.table).columns;
+            for (column, value) in columns.iter().zip(write.after.iter().flat_map(|row| row.iter())) {
+                if let (Some(sequence), Value::Int(number)) = (&column.sequence, value) {
+                    self.draws.push((thread, sequence.clone(), *number));
                 }
             }
         }
-        let sides = |(name, rows): (String, BTreeMap<String, i64>)| {
-            let side = |sign: i64| -> Vec<String> {
-                let those = rows.iter().filter(|(_, count)| **count * sign > 0);
-                those.flat_map(|(row, count)| std::iter::repeat_n(row.clone(), count.unsigned_abs() as usize)).collect()
-            };
-            (name, side(1), side(-1))
-        };
-        let all = net.into_iter().map(sides);
+    }
+
+    /// What is different from the start, per table that has a difference.
+    pub(super) fn differences(&mut self) -> Result<Vec<Difference>, Trouble> {
+        let mut net: BTreeMap<u32, BTreeMap<Vec<Option<String>>, i64>> = BTreeMap::new();
+        for row in self.rows("SELECT tab, old, new FROM isolde.log ORDER BY n")? {
+            let [Some(oid), old, new] = &row[..] else { continue };
+            let rows = net.entry(oid.parse().unwrap_or_default()).or_default();
+            for (text, by) in [(old, -1), (new, 1)] {
+                if let Some(text) = text {
+                    *rows.entry(effects::fields(text)).or_default() += by;
+                }
+            }
+        }
+        net.values_mut().for_each(|rows| rows.retain(|_, count| *count != 0));
+        let names = self.names(&net);
+        let all = net.into_iter().map(|(oid, rows)| self.difference(oid, rows, &names));
         Ok(all.filter(|(_, more, fewer)| !more.is_empty() || !fewer.is_empty()).collect())
     }
 
-    /// What a table is called, and the positions of its columns that are not compared.
-    fn table(&self, oid: &str) -> (String, Vec<usize>) {
-        let id = oid.parse::<u32>().ok().and_then(|oid| self.known.oids.get(&oid));
-        let Some(table) = id.map(|id| self.known.catalog.table(*id)) else { return (oid.to_string(), Vec::new()) };
-        let name = match &table.schema {
-            None => table.name.to_string(),
-            Some(schema) => format!("{schema}.{}", table.name),
+    /// A table's difference as it is compared: without what is ignored, numbers from sequences by their names.
+    fn difference(&self, oid: u32, rows: BTreeMap<Vec<Option<String>>, i64>, names: &Names) -> Difference {
+        let table = self.known.oids.get(&oid).map(|id| self.known.catalog.table(*id));
+        let name = table.map_or_else(
+            || format!("table {oid}"),
+            |table| match &table.schema {
+                None => table.name.to_string(),
+                Some(schema) => format!("{schema}.{}", table.name),
+            },
+        );
+        let is_ignored = |at: usize| {
+            let column = table.and_then(|table| Some((table.name.clone(), table.columns.get(at)?.name.clone())));
+            column.is_some_and(|(short, column)| {
+                self.ignored.iter().any(|(t, c)| (*t == name || **t == *short) && **c == *column)
+            })
         };
-        let is_hidden =
-            |column: &str| self.ignored.iter().any(|(t, c)| (*t == name || **t == *table.name) && c == column);
-        let hidden = table.columns.iter().enumerate().filter(|(_, column)| is_hidden(&column.name));
-        (name.clone(), hidden.map(|(at, _)| at).collect())
+        let value = |(at, value): (usize, &Option<String>)| {
+            let sequence = table.and_then(|table| self.generated.get(&(table.id, at)));
+            let number = value.as_deref().and_then(|value| value.parse().ok());
+            let named = sequence.zip(number).and_then(|(sequence, number)| names.get(&(sequence.clone(), number)));
+            named.cloned().or_else(|| value.clone()).unwrap_or_default()
+        };
+        let mut compared: BTreeMap<String, i64> = BTreeMap::new();
+        for (row, count) in &rows {
+            let shown: Vec<String> = row.iter().enumerate().filter(|(at, _)| !is_ignored(*at)).map(value).collect();
+            *compared.entry(format!("({})", shown.join(","))).or_default() += count;
+        }
+        let side = |sign: i64| -> Vec<String> {
+            let those = compared.iter().filter(|(_, count)| **count * sign > 0);
+            those.flat_map(|(row, count)| std::iter::repeat_n(row.clone(), count.unsigned_abs() as usize)).collect()
+        };
+        (name, side(1), side(-1))
+    }
+
+    /// Names for the numbers that were drawn and can be seen: the thread, and the how-many-eth of its draws. Which of two threads drew
+    /// 1 and which 2 is nobody's business.
+    fn names(&self, net: &BTreeMap<u32, BTreeMap<Vec<Option<String>>, i64>>) -> Names {
+        let mut visible = BTreeSet::new();
+        for (oid, rows) in net {
+            let Some(table) = self.known.oids.get(oid) else { continue };
+            for ((_, column), sequence) in self.generated.range((*table, 0)..=(*table, usize::MAX)) {
+                let numbers = rows.keys().filter_map(|row| row.get(*column)?.as_deref()?.parse::<i64>().ok());
+                visible.extend(numbers.map(|number| (sequence.clone(), number)));
+            }
+        }
+        let mut names = Names::new();
+        let mut ranks: BTreeMap<(usize, &str), usize> = BTreeMap::new();
+        for (thread, sequence, number) in &self.draws {
+            let draw = (sequence.clone(), *number);
+            if visible.contains(&draw) && !names.contains_key(&draw) {
+                let rank = ranks.entry((*thread, sequence)).or_default();
+                *rank += 1;
+                names.insert(draw, format!("<{}:{thread}:{rank}>", sequence));
+            }
+        }
+        names
     }
 
     /// Ends sessions and waits until they are gone.
@@ -166,26 +231,5 @@ impl Data {
     pub(super) fn rows(&mut self, query: &str) -> Result<Vec<Row>, Trouble> {
         let responses = self.control()?.execute(query)?;
         Ok(responses.last().map(Response::rows).unwrap_or_default().to_vec())
-    }
-}
-
-/// A row as printed, without some of its columns.
-fn without(row: &str, hidden: &[usize]) -> String {
-    if hidden.is_empty() {
-        return row.to_string();
-    }
-    let columns = effects::fields(row).into_iter().enumerate().filter(|(at, _)| !hidden.contains(at));
-    let shown: Vec<String> = columns.map(|(_, column)| column.unwrap_or_default()).collect();
-    format!("({})", shown.join(","))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn columns_are_left_out() {
-        assert_eq!(without("(1,\"a b\",3)", &[1]), "(1,3)");
-        assert_eq!(without("(1,\"a b\",3)", &[]), "(1,\"a b\",3)");
     }
 }

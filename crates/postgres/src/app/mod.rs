@@ -26,6 +26,7 @@ mod file;
 mod http;
 mod normal;
 mod process;
+mod skeleton;
 mod stage;
 
 pub use check::Inquiry;

@@ -19,6 +19,7 @@ use super::conductor::{Conductor, Timing, error_of};
 use super::data::Data;
 use super::file::AppFile;
 use super::normal;
+use super::skeleton::Sketch;
 use crate::analysis::Analyst;
 use crate::live::{Outcome, Part, Stage, Standing, Touched};
 use crate::proxy::{Answered, SessionId};
@@ -38,6 +39,8 @@ pub struct AppStage {
 const DEADLOCK_TIMEOUT: &str = "-c deadlock_timeout=1ms";
 /// Longer than that: after so long a session that waits has looked for deadlocks.
 const WAIT_COUNTS_AFTER: Duration = Duration::from_millis(5);
+/// How long servers are listened to before anybody runs.
+const LEARNING: Duration = Duration::from_millis(400);
 /// A command that sets something up may take this long.
 const SETUP_LIMIT: Duration = Duration::from_secs(1800);
 const DEADLOCK: &str = "40P01";
@@ -70,6 +73,22 @@ impl AppStage {
         stage.start_servers()?;
         stage.warm_up()?;
         Ok(stage)
+    }
+
+    /// A scenario made of what the threads send when they run alone; `file` says where it comes from.
+    pub fn scenario(&mut self, file: &str) -> Result<String, Trouble> {
+        let mut threads = Vec::new();
+        for thread in 0..self.names.len() {
+            self.restart()?;
+            let mut parts = Vec::new();
+            while matches!(self.standing(thread), Standing::Ready(_)) {
+                parts.extend(self.step(thread)?.into_iter().filter(|part| part.thread == thread));
+            }
+            threads.push((self.names[thread].clone(), parts));
+        }
+        self.restart()?;
+        let (invariants, finals) = (&self.file.invariants, &self.file.finals);
+        Sketch { file, threads, invariants, finals }.write(&mut self.conductor.data)
     }
 
     fn set_up(&mut self) -> Result<(), Trouble> {
@@ -114,7 +133,11 @@ impl AppStage {
                 return Err(Trouble::Usage(sentence));
             }
         }
-        Ok(())
+        // What they say now they say by themselves.
+        self.conductor.learning = true;
+        let listened = self.conductor.wait_until(LEARNING, |_| Ok(false));
+        self.conductor.learning = false;
+        listened.map(drop)
     }
 
     /// Lets all threads run once, one after the other; what that does is undone.
@@ -222,7 +245,9 @@ impl AppStage {
         let Some(answered) = line.answered.take() else { return };
         let waited = std::mem::take(&mut line.waits);
         let mut touched = Vec::new();
-        line.enter(&answered, data.writes(&answered.notices), &mut |_, what| touched.push(what));
+        let writes = data.writes(&answered.notices);
+        data.note_draws(thread, &writes);
+        line.enter(&answered, writes, &mut |_, what| touched.push(what));
         parts.extend(described(thread, &answered, touched, waited));
         let lost = answered.lost;
         // Who is gone will be seen to be gone.

@@ -1,0 +1,201 @@
+//! A scenario made from an application: its tables and rows, and the statements that its threads were seen to send.
+//!
+//! What an application computes between its statements is not seen: where it reads 1 and writes 0, the scenario writes 0, whatever
+//! it reads. So this is a beginning, to be edited: `\gset` keeps what a query returned, and `:name` stands for it
+//! later. What is gained is the embedded engine: every interleaving in milliseconds, and all the fixes tried.
+
+use std::fmt::Write as _;
+
+use isolde_wire::Row;
+
+use super::data::Data;
+use crate::Trouble;
+use crate::live::{Check, Part};
+
+/// What threads do when they run alone, and what must hold.
+pub(super) struct Sketch<'s> {
+    /// Where it comes from.
+    pub(super) file: &'s str,
+    /// Each thread with what it did.
+    pub(super) threads: Vec<(String, Vec<Part>)>,
+    pub(super) invariants: &'s [Check],
+    pub(super) finals: &'s [Check],
+}
+
+/// Rows of a table that are written down.
+const ROWS_MAX: usize = 100;
+
+impl Sketch<'_> {
+    /// The text of the scenario. The database stands as it was set up.
+    pub(super) fn write(&self, data: &mut Data) -> Result<String, Trouble> {
+        let mut out = format!(
+            "-- Made from {}: what its threads send when they run alone.\n\
+             -- Values that were computed from what had been read are constants here. Keep what a query returns with \\gset,\n\
+             -- and write :name for it where it is used.\n\n",
+            self.file
+        );
+        set_up(data, &self.mentioned(), &mut out)?;
+        for (name, parts) in &self.threads {
+            let _ = write!(out, "\n--@ thread {name}\n{}", statements(parts));
+        }
+        for (kind, checks) in [("invariant", self.invariants), ("final", self.finals)] {
+            for Check { name, query } in checks {
+                let name: String = name.chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect();
+                let _ = write!(out, "\n--@ {kind} {name}\n{query};\n");
+            }
+        }
+        Ok(out)
+    }
+
+    /// Everything that is said about tables.
+    fn mentioned(&self) -> String {
+        let statements = self.threads.iter().flat_map(|(_, parts)| parts.iter().map(|part| part.statement.as_str()));
+        let checks = self.invariants.iter().chain(self.finals).map(|check| check.query.as_str());
+        statements.chain(checks).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// A thread's statements, with the transactions that they were in.
+fn statements(parts: &[Part]) -> String {
+    let mut out = String::new();
+    let mut open = false;
+    for part in parts {
+        let touched = &part.touched;
+        if !open && touched.ended.is_none() {
+            out.push_str(match (touched.serializable, touched.snapshot) {
+                (true, _) => "BEGIN ISOLATION LEVEL SERIALIZABLE;\n",
+                (false, true) => "BEGIN ISOLATION LEVEL REPEATABLE READ;\n",
+                (false, false) => "BEGIN;\n",
+            });
+            open = true;
+        }
+        let _ = writeln!(out, "{};", part.statement);
+        open &= touched.ended.is_none() || part.statement.to_uppercase().starts_with("ROLLBACK TO");
+    }
+    out
+}
+
+/// Definitions and rows of the tables that are mentioned, and of those that they refer to.
+fn set_up(data: &mut Data, mentioned: &str, out: &mut String) -> Result<(), Trouble> {
+    for statement in texts(data, TYPES)? {
+        let _ = writeln!(out, "{statement};");
+    }
+    let tables: Vec<(String, String, String)> = data.rows(TABLES)?.iter().filter_map(table).collect();
+    let mut wanted: Vec<bool> = tables.iter().map(|(_, name, _)| mentioned.contains(name.as_str())).collect();
+    let references = data.rows(REFERENCES)?;
+    // Who refers to a table that is left out could not be defined.
+    loop {
+        let position = |name: &Option<String>| tables.iter().position(|(oid, ..)| Some(oid) == name.as_ref());
+        let more = references.iter().find_map(|row| match (position(row.first()?), position(row.get(1)?)) {
+            (Some(child), Some(parent)) if wanted[child] && !wanted[parent] => Some(parent),
+            _ => None,
+        });
+        match more {
+            Some(parent) => wanted[parent] = true,
+            None => break,
+        }
+    }
+    let kept: Vec<&(String, String, String)> =
+        tables.iter().zip(&wanted).filter(|(_, w)| **w).map(|(t, _)| t).collect();
+    for (_, _, definition) in &kept {
+        let _ = writeln!(out, "{definition};");
+    }
+    for (oid, name, definition) in &kept {
+        let overriding = if definition.contains(" AS IDENTITY") { " OVERRIDING SYSTEM VALUE" } else { "" };
+        rows(data, oid, name, overriding, out)?;
+    }
+    for (oid, ..) in &kept {
+        for statement in texts(data, &CONSTRAINTS.replace("{oid}", oid))? {
+            let _ = writeln!(out, "{statement};");
+        }
+    }
+    for statement in texts(data, ROUTINES)? {
+        let _ = writeln!(out, "{};", statement.trim_end());
+    }
+    for (oid, ..) in &kept {
+        for statement in texts(data, &BEHIND.replace("{oid}", oid))? {
+            let _ = writeln!(out, "{statement};");
+        }
+    }
+    Ok(())
+}
+
+fn table(row: &Row) -> Option<(String, String, String)> {
+    match &row[..] {
+        [Some(oid), Some(name), Some(definition)] => Some((oid.clone(), name.clone(), definition.clone())),
+        _ => None,
+    }
+}
+
+/// The rows of a table, as INSERTs.
+fn rows(data: &mut Data, oid: &str, name: &str, overriding: &str, out: &mut String) -> Result<(), Trouble> {
+    let columns = texts(data, &COLUMNS.replace("{oid}", oid))?;
+    if columns.is_empty() {
+        return Ok(());
+    }
+    let values = columns.iter().map(|column| format!("quote_nullable({column}::text)")).collect::<Vec<_>>();
+    let query = format!("SELECT concat_ws(', ', {}) FROM {name} LIMIT {}", values.join(", "), ROWS_MAX + 1);
+    let found = texts(data, &query)?;
+    for row in found.iter().take(ROWS_MAX) {
+        let _ = writeln!(out, "INSERT INTO {name} ({}){overriding} VALUES ({row});", columns.join(", "));
+    }
+    if found.len() > ROWS_MAX {
+        let _ = writeln!(out, "-- {name} has more rows than these");
+    }
+    for statement in texts(data, &SEQUENCES.replace("{oid}", oid))? {
+        let _ = writeln!(out, "{statement};");
+    }
+    Ok(())
+}
+
+fn texts(data: &mut Data, query: &str) -> Result<Vec<String>, Trouble> {
+    Ok(data.rows(query)?.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect())
+}
+
+const TYPES: &str = "SELECT format('CREATE TYPE %s AS ENUM (%s)', t.oid::regtype, \
+    (SELECT string_agg(quote_literal(enumlabel), ', ' ORDER BY enumsortorder) FROM pg_enum WHERE enumtypid = t.oid)) \
+    FROM pg_type t WHERE t.typtype = 'e' ORDER BY t.oid";
+
+/// Oid, name and definition of each table, without its constraints.
+const TABLES: &str = "SELECT c.oid, c.oid::regclass::text, format('CREATE TABLE %s (%s)', c.oid::regclass, \
+    (SELECT string_agg(format('%I %s%s', a.attname, \
+        CASE WHEN pg_get_serial_sequence(c.oid::regclass::text, a.attname) IS NOT NULL AND a.attidentity = '' \
+            THEN CASE a.atttypid WHEN 'bigint'::regtype THEN 'bigserial' WHEN 'smallint'::regtype THEN 'smallserial' ELSE 'serial' END \
+            ELSE format_type(a.atttypid, a.atttypmod) END, \
+        CASE WHEN a.attidentity = 'a' THEN ' GENERATED ALWAYS AS IDENTITY' \
+            WHEN a.attidentity = 'd' THEN ' GENERATED BY DEFAULT AS IDENTITY' \
+            WHEN a.attgenerated = 's' THEN ' GENERATED ALWAYS AS (' || pg_get_expr(d.adbin, d.adrelid) || ') STORED' \
+            ELSE CASE WHEN d.adbin IS NOT NULL AND pg_get_serial_sequence(c.oid::regclass::text, a.attname) IS NULL \
+                    THEN ' DEFAULT ' || pg_get_expr(d.adbin, d.adrelid) ELSE '' END \
+                || CASE WHEN a.attnotnull THEN ' NOT NULL' ELSE '' END END), ', ' ORDER BY a.attnum) \
+     FROM pg_attribute a LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum \
+     WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped)) \
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'r' \
+    AND n.nspname NOT LIKE 'pg\\_%' AND n.nspname NOT IN ('information_schema', 'isolde') ORDER BY c.oid";
+
+const REFERENCES: &str = "SELECT conrelid, confrelid FROM pg_constraint WHERE contype = 'f'";
+
+/// Columns that can be written.
+const COLUMNS: &str = "SELECT quote_ident(attname) FROM pg_attribute WHERE attrelid = {oid} AND attnum > 0 \
+    AND NOT attisdropped AND attgenerated = '' ORDER BY attnum";
+
+const SEQUENCES: &str = "SELECT format('SELECT setval(%L, %s)', s.name, pg_sequence_last_value(s.name::regclass)) \
+    FROM (SELECT pg_get_serial_sequence({oid}::regclass::text, attname) AS name FROM pg_attribute \
+        WHERE attrelid = {oid} AND attnum > 0 AND NOT attisdropped) AS s \
+    WHERE s.name IS NOT NULL AND pg_sequence_last_value(s.name::regclass) IS NOT NULL";
+
+/// Keys before the foreign keys that need them; NOT NULL stands with its column.
+const CONSTRAINTS: &str = "SELECT format('ALTER TABLE %s ADD CONSTRAINT %I %s', conrelid::regclass, conname, \
+    pg_get_constraintdef(oid)) FROM pg_constraint WHERE conrelid = {oid} AND contype IN ('p', 'u', 'c', 'f') \
+    ORDER BY contype = 'f', oid";
+
+const ROUTINES: &str = "SELECT pg_get_functiondef(p.oid) FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace \
+    JOIN pg_language l ON l.oid = p.prolang WHERE p.prokind IN ('f', 'p') AND l.lanname IN ('sql', 'plpgsql') \
+    AND n.nspname NOT LIKE 'pg\\_%' AND n.nspname NOT IN ('information_schema', 'isolde') \
+    AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = p.oid AND d.deptype = 'e') ORDER BY p.oid";
+
+/// Unique indexes that are no constraints, and triggers.
+const BEHIND: &str = "SELECT pg_get_indexdef(indexrelid) FROM pg_index WHERE indrelid = {oid} AND indisunique \
+    AND NOT EXISTS (SELECT FROM pg_constraint WHERE conindid = indexrelid) \
+    UNION ALL SELECT pg_get_triggerdef(oid) FROM pg_trigger WHERE tgrelid = {oid} AND NOT tgisinternal \
+    AND tgname NOT LIKE '~isolde%'";
