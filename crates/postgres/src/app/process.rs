@@ -25,7 +25,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 pub(super) type Environment = Vec<(String, String)>;
 
 /// What runs before each command: somebody who ends the group when the pipe is closed, and is nobody's child.
-const WATCH: &str = "exec 3<&0 </dev/null; ( ( read -r _ <&3; kill -KILL -- -$$ ) >/dev/null 2>&1 & ); exec 3<&-";
+const WATCH: &str = "exec 3<&0 </dev/null; ( ( read -r _ <&3; kill -s KILL -- -$$ ) >/dev/null 2>&1 & ); exec 3<&-";
 
 /// A process, ended when it is dropped.
 #[derive(Debug)]
