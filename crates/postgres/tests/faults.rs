@@ -59,6 +59,20 @@ fn a_thread_without_statements_just_ends() {
     assert_eq!(check(&text).unwrap().verdict, Verdict::Holds);
 }
 
+/// The server is stopped in the middle: that is said, and is no violation.
+#[test]
+fn a_server_that_goes_away_is_said() {
+    let cluster = Cluster::start().unwrap();
+    let settings = cluster.settings("postgres");
+    let script = "for i in 1 2 3 4 5 6; do psql -Xqc 'UPDATE counter SET n = n + 1'; done";
+    let text = format!("{COUNTER}{}{}", thread("alice", script), thread("bob", script));
+    let run = std::thread::spawn(move || check_on(&settings, &text));
+    std::thread::sleep(std::time::Duration::from_secs(3));
+    drop(cluster);
+    let trouble = run.join().unwrap().expect_err("nothing can be said without a server");
+    assert!(matches!(trouble, isolde_postgres::Trouble::Server(_)), "{trouble:?}");
+}
+
 #[test]
 fn what_cannot_be_set_up_is_said() {
     let failing = format!("setup = [\"echo no such thing >&2; exit 7\"]\n{}", thread("alice", "true"));

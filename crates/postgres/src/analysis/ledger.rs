@@ -99,6 +99,12 @@ impl Ledger {
         !self.kept.is_empty()
     }
 
+    /// Whether each statement of the open transaction, or of the next one, has a snapshot of its own.
+    pub fn is_read_committed(&self) -> bool {
+        let level = if self.is_open() { self.level } else { self.default };
+        level == Isolation::ReadCommitted
+    }
+
     /// Whether nobody can tell when this statement is sent.
     pub fn is_quiet(&self, text: &str, params: &[Option<String>]) -> bool {
         let analysis = self.analysis(text, params);

@@ -1,5 +1,6 @@
 //! The cast: the threads and servers of an application as processes and requests, and how each of them ended.
 
+use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::sync::mpsc::Sender;
@@ -244,7 +245,7 @@ impl Cast {
                 let mut environment = environment(port);
                 environment.push(("ISOLDE_THREAD".into(), actor.plan.name.clone()));
                 environment.extend(urls.first().map(|(_, port)| ("PORT".to_string(), port.to_string())));
-                environment.extend(actor.plan.env.clone());
+                add(&mut environment, &actor.plan.env);
                 actor.process = Some(Process::start(command, &self.directory, &environment, job, &self.events)?);
             }
             Action::Request(request) => {
@@ -343,7 +344,7 @@ impl Cast {
             server.job = self.jobs;
             let mut environment = environment(self.house_door.port());
             environment.push(("PORT".into(), server.port.to_string()));
-            environment.extend(server.plan.env.clone());
+            add(&mut environment, &server.plan.env);
             let command = &server.plan.command;
             server.process = Some(Process::start(command, &self.directory, &environment, server.job, &self.events)?);
         }
@@ -445,6 +446,20 @@ fn environment(port: u16) -> Environment {
     all
 }
 
+/// Adds variables, whose values may name those that are there: `$PGHOST` or `${PGHOST}`.
+fn add(environment: &mut Environment, more: &BTreeMap<String, String>) {
+    for (name, value) in more {
+        let mut value = value.clone();
+        // The longest first: $PORT is not the beginning of $PORTAL.
+        let mut known: Vec<&(String, String)> = environment.iter().collect();
+        known.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
+        for (known, its) in known {
+            value = value.replace(&format!("${{{known}}}"), its).replace(&format!("${known}"), its);
+        }
+        environment.push((name.clone(), value));
+    }
+}
+
 /// A URL with the ports of the servers.
 fn complete(url: &str, servers: &[(String, u16)]) -> String {
     let first = servers.first().map_or(0, |(_, port)| *port);
@@ -475,6 +490,14 @@ fn with_tail(sentence: String, printed: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn variables_may_name_others() {
+        let mut all = environment(7000);
+        let more = [("DSN".to_string(), "host=$PGHOST port=${PGPORT} $HOME".to_string())];
+        add(&mut all, &more.into());
+        assert_eq!(all.last().map(|(_, value)| value.as_str()), Some("host=127.0.0.1 port=7000 $HOME"));
+    }
 
     #[test]
     fn urls_are_completed() {

@@ -534,9 +534,12 @@ impl Line {
             touched.everything |= self.ledger.is_open() != (status != TransactionStatus::Idle);
             each(at, touched);
             if last {
-                return;
+                break;
             }
         }
+        let read_committed = self.ledger.is_read_committed();
+        // Who is gone will be seen to be gone.
+        let _ = self.session.set_read_committed(read_committed);
         // A Sync by itself is held only if it ends the transaction of what was flushed before.
         if count == 0 && answered.held {
             self.ledger.statement("COMMIT", &[]);

@@ -15,6 +15,8 @@ pub struct Context {
     pub failed: bool,
     /// It has done something that others could notice.
     pub noticed: bool,
+    /// Each of its statements has a snapshot of its own.
+    pub read_committed: bool,
 }
 
 /// Whether others could notice that this text is executed, or it could notice what others do.
@@ -32,7 +34,7 @@ fn is_one_noticeable(words: &[String], context: Context) -> bool {
         "COMMIT" | "END" | "ROLLBACK" | "ABORT" => context.open && !context.failed && context.noticed,
         "RELEASE" => false,
         // A transaction of REPEATABLE READ takes its snapshot with the first query, whatever that asks for.
-        "SELECT" | "VALUES" | "EXPLAIN" if context.open => true,
+        "SELECT" | "VALUES" | "EXPLAIN" if context.open && !context.read_committed => true,
         "SELECT" => !asks_nobody(words),
         "VALUES" => false,
         "EXPLAIN" => words.iter().any(|word| word == "ANALYZE"),
@@ -201,10 +203,11 @@ mod tests {
 
     #[test]
     fn the_end_of_a_transaction_counts_if_it_did_something() {
-        let open = Context { open: true, failed: false, noticed: false };
+        let open = Context { open: true, ..Context::default() };
         assert!(!is_noticeable("COMMIT", open));
         assert!(is_noticeable("COMMIT", Context { noticed: true, ..open }));
         assert!(!is_noticeable("ROLLBACK", Context { noticed: true, failed: true, ..open }));
         assert!(is_noticeable("SELECT 1", open));
+        assert!(!is_noticeable("SELECT 1", Context { read_committed: true, ..open }));
     }
 }

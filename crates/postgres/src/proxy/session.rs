@@ -49,6 +49,8 @@ pub struct Session {
     unsynced: bool,
     /// The server ignores everything up to the next Sync.
     skipping: bool,
+    /// The open transaction is known to be READ COMMITTED.
+    read_committed: bool,
     listens: bool,
     /// While an answer is kept back: what the server has said since.
     behind: Option<Vec<Frame>>,
@@ -105,6 +107,7 @@ impl Session {
             noticed: false,
             unsynced: false,
             skipping: false,
+            read_committed: false,
             listens: false,
             behind: None,
             gone: false,
@@ -149,7 +152,12 @@ impl Session {
 
     /// In what a unit would be executed now.
     pub fn context(&self) -> Context {
-        Context { open: self.status == b'T', failed: self.status == b'E', noticed: self.noticed }
+        Context {
+            open: self.status == b'T',
+            failed: self.status == b'E',
+            noticed: self.noticed,
+            read_committed: self.read_committed,
+        }
     }
 
     /// Takes in what the client says.
@@ -172,6 +180,13 @@ impl Session {
                 }
             }
         }
+        self.pass()
+    }
+
+    /// What was answered last leaves the session in a transaction at READ COMMITTED, or in another one: that decides what others can
+    /// notice.
+    pub fn set_read_committed(&mut self, read_committed: bool) -> io::Result<()> {
+        self.read_committed = read_committed;
         self.pass()
     }
 
@@ -247,6 +262,7 @@ impl Session {
             if done {
                 let flight = self.flying.take().expect("it was there a moment ago");
                 self.behind = flight.held.then(Vec::new);
+                self.read_committed = false;
                 answered.push(flight.into_answered(self.transaction(), false));
             }
         }
