@@ -4,7 +4,7 @@ use std::path::Path;
 
 use isolde_postgres::Trouble;
 use isolde_postgres::live::{self, Question};
-use isolde_postgres::stage::{ScenarioStage, StageError, checks};
+use isolde_postgres::stage::{self, ScenarioStage, StageError, checks};
 use isolde_report::{Confirmation, Report, StepKind, Trace};
 use isolde_scenario::file::{self, FileOptions, ScenarioFile};
 use isolde_scenario::{Limit, Progress};
@@ -20,7 +20,7 @@ pub(crate) fn check(explore: &Explore, path: &Path, server: &Server) -> Result<R
     refuse(explore)?;
     let file = read(path)?;
     let mut watch = Watch::start(file.sources.name(), explore.time_max, !explore.no_progress);
-    let settings = explore::settings(explore).or(&file.options);
+    let settings = stage::settings(&file, explore::settings(explore));
     let mut stage = put_on(&file, server, &settings)?;
     let replay =
         |schedule: &str| args::replay_command(&path.display().to_string(), schedule, settings.atomic == Some(true));
@@ -41,7 +41,8 @@ pub(crate) fn check(explore: &Explore, path: &Path, server: &Server) -> Result<R
 /// Reads a scenario and follows one schedule on a server.
 pub(crate) fn replay(replay: &Replay, server: &Server) -> Result<Report, Mistake> {
     let file = read(&replay.file)?;
-    let settings = FileOptions { atomic: replay.atomic.then_some(true), ..FileOptions::default() }.or(&file.options);
+    let given = FileOptions { atomic: replay.atomic.then_some(true), ..FileOptions::default() };
+    let settings = stage::settings(&file, given);
     let mut stage = put_on(&file, server, &settings)?;
     let again = |schedule: &str| {
         args::replay_command(&replay.file.display().to_string(), schedule, settings.atomic == Some(true))
@@ -61,7 +62,7 @@ pub(crate) fn confirm(
 ) -> Result<(), Mistake> {
     let Some(counterexample) = &mut report.counterexample else { return Ok(()) };
     let file = read(path)?;
-    let settings = settings.clone().or(&file.options);
+    let settings = stage::settings(&file, settings.clone());
     let mut stage = put_on(&file, server, &settings)?;
     let question = question(&file, settings, &|schedule| schedule.to_string());
     let there = live::replay(&mut stage, &question, &schedule(&counterexample.trace));

@@ -56,7 +56,7 @@ END $$;
 GRANT USAGE ON SCHEMA isolde TO PUBLIC;
 "#;
 
-/// Gives every table its trigger. New tables have none.
+/// Gives every table its trigger, and lets nothing touch it in the background. New tables have none.
 const TRIGGERS: &str = r#"
 DO $isolde$
 DECLARE t regclass;
@@ -67,6 +67,7 @@ BEGIN
       AND NOT EXISTS (SELECT FROM pg_trigger g WHERE g.tgrelid = c.oid AND g.tgname = '~isolde')
   LOOP
     EXECUTE format('CREATE TRIGGER "~isolde" AFTER INSERT OR UPDATE OR DELETE ON %s FOR EACH ROW EXECUTE FUNCTION isolde.tell()', t);
+    EXECUTE format('ALTER TABLE %s SET (autovacuum_enabled = off)', t);
     EXECUTE format('CREATE TRIGGER "~isolde truncate" AFTER TRUNCATE ON %s EXECUTE FUNCTION isolde.tell()', t);
   END LOOP;
 END $isolde$

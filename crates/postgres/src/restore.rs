@@ -7,9 +7,18 @@
 //!   it back, newest first, each row by its primary key; triggers and foreign keys sleep meanwhile
 //!   (`session_replication_role = replica`). A small table is not undone row by row but filled again from a copy, so that
 //!   its rows lie in the same order in every run: a SELECT without ORDER BY then returns them so. A table that was truncated
-//!   is filled again whatever its size. Sequences are set back. Dead versions are swept out now and then.
+//!   is filled again whatever its size. Sequences are set back.
 //! - **Copy.** Where threads change definitions, or the role may not do the above, the whole database is made again from a copy.
 //!   That is always right, and takes a tenth of a second.
+
+//!
+//! Runs must not differ by what earlier ones have left in the files of tables. While dead versions may be reused, a new version can
+//! lie before an old one, and rows come in another order; so a session with an old snapshot keeps them from being
+//! reused. And an index that has grown has more pages, which SERIALIZABLE can tell; so after some runs the
+//! small tables are truncated and filled again, and all is as at the beginning. (VACUUM would do as well, but it also tells the
+//! planner how large the tables are, and plans change.)
+
+use std::ops::RangeInclusive;
 
 use isolde_wire::{Connection, Response};
 
@@ -17,8 +26,10 @@ use crate::Trouble;
 
 /// A table with at most so many rows is filled again rather than undone.
 const SMALL_ROWS: usize = 200;
-/// Dead versions are swept out after so many times.
-const RESTORES_PER_VACUUM: usize = 250;
+/// So many versions may pile up in a small table before it is truncated.
+const VERSIONS_MAX: usize = 300;
+/// Tables are truncated after so many runs, whatever their size.
+const RUNS_PER_SWEEP: RangeInclusive<usize> = 10..=100;
 
 /// What is kept to come back to. `{all}` says whether large tables are copied, too.
 const KEEP: &str = r#"
@@ -78,11 +89,32 @@ BEGIN
 END $$;
 "#;
 
+/// Empties the copied tables and fills them again; whether that was possible.
+const SWEEP: &str = r#"
+CREATE FUNCTION isolde.sweep() RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE t record; names text := (SELECT string_agg(name, ', ') FROM isolde.tables WHERE copied);
+BEGIN
+  IF names IS NULL THEN RETURN false; END IF;
+  EXECUTE 'TRUNCATE ' || names;
+  FOR t IN SELECT * FROM isolde.tables WHERE copied LOOP
+    EXECUTE format('INSERT INTO %s (%s) OVERRIDING SYSTEM VALUE SELECT %s FROM isolde.%I', t.name, t.columns, t.columns, 'copy_' || t.tab);
+  END LOOP;
+  TRUNCATE isolde.log;
+  RETURN true;
+EXCEPTION WHEN feature_not_supported THEN
+  RETURN false; -- A large table refers to one of them.
+END $$;
+"#;
+
 /// How to come back.
 #[derive(Debug)]
 pub struct Restore {
     undoes: bool,
     restores: usize,
+    /// Runs between two sweeps.
+    sweep_every: usize,
+    /// Keeps dead versions from being reused.
+    pin: Option<Connection>,
     /// Why not, where nothing is undone.
     reason: Option<String>,
 }
@@ -93,17 +125,21 @@ impl Restore {
     pub fn prepare(connection: &mut Connection, truncates: bool) -> Result<Restore, Trouble> {
         let text = KEEP.replace("{small}", &SMALL_ROWS.to_string()).replace("{all}", &truncates.to_string());
         connection.execute(&text)?;
+        connection.execute(SWEEP)?;
         let answers = connection.query("SET session_replication_role = replica")?;
         let reason = answers.iter().find_map(|response| match response {
             Response::Error(error) => Some(format!("rows cannot be put back by this role ({})", error.message)),
             _ => None,
         });
-        Ok(Restore { undoes: reason.is_none(), restores: 0, reason })
+        let rows = rows_of_largest_copy(connection)?;
+        let sweep_every = (VERSIONS_MAX / (2 * rows.max(1))).clamp(*RUNS_PER_SWEEP.start(), *RUNS_PER_SWEEP.end());
+        let pin = if reason.is_none() { Some(pinned(connection)?) } else { None };
+        Ok(Restore { undoes: reason.is_none(), restores: 0, sweep_every, pin, reason })
     }
 
     /// Comes back by a copy of the database, for this reason.
     pub fn by_copy(reason: &str) -> Restore {
-        Restore { undoes: false, restores: 0, reason: Some(reason.to_string()) }
+        Restore { undoes: false, restores: 0, sweep_every: 1, pin: None, reason: Some(reason.to_string()) }
     }
 
     /// Whether rows are put back; otherwise the database is made again.
@@ -123,9 +159,37 @@ impl Restore {
     pub fn undo(&mut self, connection: &mut Connection) -> Result<(), Trouble> {
         connection.execute("SELECT isolde.restore()")?;
         self.restores += 1;
-        if self.restores.is_multiple_of(RESTORES_PER_VACUUM) {
-            connection.execute("VACUUM")?;
+        if self.restores.is_multiple_of(self.sweep_every) {
+            // Whoever holds an old snapshot would see tables empty.
+            self.pin = None;
+            let swept = connection.execute("SELECT isolde.sweep()")?;
+            if swept.first().map(Response::rows) != Some(&[vec![Some("t".to_string())]]) {
+                connection.execute("VACUUM")?;
+            }
+            self.pin = Some(pinned(connection)?);
         }
         Ok(())
     }
+}
+
+/// Rows of the largest table that is filled again.
+fn rows_of_largest_copy(connection: &mut Connection) -> Result<usize, Trouble> {
+    let names = connection.execute("SELECT 'isolde.copy_' || tab FROM isolde.tables WHERE copied")?;
+    let names = names.iter().flat_map(Response::rows).filter_map(|row| row.first().cloned().flatten());
+    let names: Vec<String> = names.collect();
+    let mut largest = 0;
+    for name in names {
+        let counted = connection.execute(&format!("SELECT count(*) FROM {name}"))?;
+        let count = counted.iter().flat_map(Response::rows).find_map(|row| row.first()?.as_ref()?.parse().ok());
+        largest = largest.max(count.unwrap_or(0));
+    }
+    Ok(largest)
+}
+
+/// A session with a snapshot of now.
+fn pinned(connection: &Connection) -> Result<Connection, Trouble> {
+    let mut pin = Connection::open(connection.settings())?;
+    pin.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")?;
+    pin.execute("SELECT 1")?;
+    Ok(pin)
 }

@@ -161,9 +161,9 @@ impl Machine<'_> {
                 Ok(())
             }
             Instruction::Try(handlers, slots) => {
-                // In autocommit there is nothing to roll back to: every statement stands for itself.
+                // In autocommit there is nothing to roll back to: every statement stands for itself, unless there is a BEGIN.
                 let savepoint = match &mut self.session.transaction {
-                    Some(t) if !self.session.options.autocommit => {
+                    Some(t) if t.explicit || !self.session.options.autocommit => {
                         t.save(None);
                         Some(t.savepoints.len() - 1)
                     }

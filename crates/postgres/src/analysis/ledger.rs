@@ -46,6 +46,8 @@ pub struct Ledger {
     /// Keys that the session keeps beyond its transaction.
     kept: Vec<String>,
     prepared: BTreeMap<Arc<str>, Arc<str>>,
+    /// Transactions that are over.
+    over: usize,
 }
 
 /// What was done since a savepoint.
@@ -72,12 +74,18 @@ impl Ledger {
             pending: None,
             kept: Vec::new(),
             prepared: BTreeMap::new(),
+            over: 0,
         }
     }
 
     /// Whether a transaction is open, begun by BEGIN.
     pub fn is_open(&self) -> bool {
         !self.layers.is_empty()
+    }
+
+    /// How many transactions are over.
+    pub fn over(&self) -> usize {
+        self.over
     }
 
     /// Whether others could tell that a transaction is open: it has locked or written something.
@@ -242,6 +250,7 @@ impl Ledger {
             (Status::Idle, control) if self.is_open() => {
                 let committed = !failed && !self.failed && *control != Control::Rollback;
                 touched.ended = Some(committed);
+                self.over += 1;
                 self.settle(touched, 0);
                 (self.failed, self.has_snapshot) = (false, false);
                 self.layers.clear();

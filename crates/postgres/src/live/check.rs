@@ -376,6 +376,10 @@ impl<'s> Visitor<LiveSystem<'s>> for Checker<'_, 's, '_> {
             let bad = property::bad_end(self.question, names, event, &before.standings, &after.standings);
             self.conclude(at, bad)?;
         }
+        if event.is_none() {
+            let bad = property::bad_start(self.system.names(), &at.state.standings);
+            self.conclude(at, bad)?;
+        }
         let broken = self.invariants(at.state, event);
         let broken = self.or_trouble(broken)?;
         self.conclude(at, broken)

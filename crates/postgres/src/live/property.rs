@@ -48,6 +48,24 @@ pub(super) fn names(question: &Question<'_>) -> Vec<String> {
     names
 }
 
+/// A thread that fails before it has taken a step.
+pub(super) fn bad_start(names: &[String], standings: &[Standing]) -> Option<Violation> {
+    let ended = names.iter().zip(standings).filter_map(|(name, standing)| match standing {
+        Standing::Ended(ending) => Some((name, ending)),
+        _ => None,
+    });
+    ended.into_iter().find_map(|(name, ending)| failure(name, ending))
+}
+
+/// An end that is a violation by itself.
+fn failure(name: &str, ending: &Ending) -> Option<Violation> {
+    match ending {
+        Ending::Assertion(how) => Some(Violation::new(ASSERTION, format!("an ASSERT of {name} fails: {how}"))),
+        Ending::Failed(how) => Some(Violation::new(ERROR, format!("{name} fails: {how}"))),
+        Ending::Aborted(_) | Ending::Expected(_) | Ending::Done => None,
+    }
+}
+
 /// How the threads ended that took part in an event, if that is a violation.
 pub(super) fn bad_end(
     question: &Question<'_>,
@@ -63,16 +81,12 @@ pub(super) fn bad_end(
         _ => None,
     });
     for (thread, ending) in ended {
-        let name = &names[thread];
-        match ending {
-            Ending::Assertion(how) => {
-                return Some(Violation::new(ASSERTION, format!("an ASSERT of {name} fails: {how}")));
-            }
-            Ending::Failed(how) => return Some(Violation::new(ERROR, format!("{name} fails: {how}"))),
-            Ending::Aborted(_) if is_victim(event, thread) && question.settings.deadlock != Some(false) => {
-                return Some(deadlock(names, thread, before));
-            }
-            Ending::Aborted(_) | Ending::Expected(_) | Ending::Done => {}
+        if let Some(violation) = failure(&names[thread], ending) {
+            return Some(violation);
+        }
+        let aborted = matches!(ending, Ending::Aborted(_));
+        if aborted && is_victim(event, thread) && question.settings.deadlock != Some(false) {
+            return Some(deadlock(names, thread, before));
         }
     }
     None

@@ -32,7 +32,7 @@ use client::{After, Client, Doing, Observation, Stop, What, result};
 use outcome::Net;
 use script::{Script, Variables};
 
-pub use setup::{StageError, checks};
+pub use setup::{StageError, checks, settings};
 
 /// The threads of a scenario on a server. Its database is gone with it.
 #[derive(Debug)]
@@ -612,9 +612,10 @@ impl Stage for ScenarioStage {
 
     fn step(&mut self, thread: usize) -> Result<Vec<Part>, Trouble> {
         let mut done = Vec::new();
+        let over = self.clients[thread].ledger.over();
         self.begin(thread, &mut done)?;
         self.react(&mut done)?;
-        while self.atomic && self.is_amid(thread) {
+        while self.atomic && self.clients[thread].ledger.over() == over && self.is_amid(thread) {
             self.begin(thread, &mut done)?;
             self.react(&mut done)?;
         }

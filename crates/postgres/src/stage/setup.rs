@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
-use isolde_scenario::file::{ClientStatement, QuerySection, ScenarioFile, SerialCheck, Sources, ThreadSection};
+use isolde_scenario::file::{
+    ClientStatement, FileOptions, QuerySection, ScenarioFile, SerialCheck, Sources, ThreadSection,
+};
 use isolde_scenario::{ScenarioError, generated};
 use isolde_sql::ast::{Isolation, StatementKind};
 use isolde_sql::{Diagnostic, Span, SqlState, bind};
@@ -46,6 +48,9 @@ impl From<std::io::Error> for StageError {
 const SESSION_OPTIONS: &str = "-c max_parallel_workers_per_gather=0 -c jit=off -c statement_timeout=0 -c lock_timeout=0 \
     -c idle_in_transaction_session_timeout=0";
 
+/// The oid of the type boolean.
+const BOOLEAN: u32 = 16;
+
 /// Words in threads and routines that say that rows are not all that changes.
 const DEFINING: &[&str] = &["create", "alter", "drop", "refresh", "reindex", "cluster", "grant", "revoke", "comment"];
 /// Words that say that a session keeps something beyond its transactions.
@@ -59,6 +64,14 @@ pub fn checks(file: &ScenarioFile) -> (Vec<Check>, Vec<Check>) {
         query: section.statement.ast.span.of(file.sources.text()).to_string(),
     };
     (file.invariants.iter().map(check).collect(), file.finals.iter().map(check).collect())
+}
+
+/// How to search, given what was asked for: what it leaves open, the file may say. A deadlock that every thread expects is none.
+pub fn settings(file: &ScenarioFile, given: FileOptions) -> FileOptions {
+    let expected = |list: &[SqlState]| list.contains(&SqlState::DEADLOCK_DETECTED);
+    let all = expected(&file.expected) || file.threads.iter().all(|thread| expected(&thread.expected));
+    let settings = given.or(&file.options);
+    FileOptions { deadlock: settings.deadlock.or(all.then_some(false)), ..settings }
 }
 
 impl ScenarioStage {
@@ -257,6 +270,12 @@ fn try_checks(connection: &mut Connection, file: &ScenarioFile) -> Result<(), St
             if let Response::Error(error) = response {
                 return Err(mistake(&file.sources, statement, &error, ""));
             }
+        }
+        if !matches!(connection.fields(), [field] if field.type_oid == BOOLEAN) {
+            let message = format!("{} is not a yes-or-no query", section.name);
+            let diagnostic = Diagnostic::new(statement.ast.span, SqlState::DATATYPE_MISMATCH, message)
+                .hint("write a SELECT with one column of type boolean; every row it returns must be true");
+            return Err(StageError::File(file.sources.error(diagnostic)));
         }
     }
     Ok(())

@@ -7,9 +7,9 @@ use std::ops::ControlFlow;
 use isolde_explore::{Limit, Progress, Reduction, Search, Strategy, Visit, Visitor};
 use isolde_postgres::Trouble;
 use isolde_postgres::live::{self, Ending, LiveSystem, Question, Standing};
-use isolde_postgres::stage::{ScenarioStage, StageError, checks};
+use isolde_postgres::stage::{ScenarioStage, StageError, checks, settings};
 use isolde_report::Report;
-use isolde_scenario::file::ScenarioFile;
+use isolde_scenario::file::{FileOptions, ScenarioFile};
 use isolde_scenario::{Options, Scenario, ScenarioSystem, Status, file};
 use isolde_sql::Value;
 use isolde_testkit::Cluster;
@@ -39,7 +39,7 @@ pub fn check(file: &ScenarioFile, stage: &mut ScenarioStage) -> Result<Report, T
     let question = Question {
         command: String::new(),
         file: file.sources.name().into(),
-        settings: file.options.clone(),
+        settings: settings(file, FileOptions::default()),
         invariants,
         finals,
         replay: &|schedule| schedule.to_string(),
