@@ -52,6 +52,7 @@ impl Database {
     /// From now on time passes: `pg_sleep` sleeps, and waits have timers.
     pub fn start_clock(&mut self) {
         self.timed = true;
+        self.waits_in_turn = true;
     }
 
     /// Microseconds since the start.

@@ -313,12 +313,13 @@ impl Machine<'_> {
         let mut failed = Transaction::new(t.isolation, t.read_only, true);
         failed.failed = true;
         (failed.statements, failed.began) = (t.statements, t.began);
+        (failed.queried, failed.deferrable) = (t.queried, t.deferrable);
         failed.snapshot = t.snapshot.clone().filter(|_| !savepoints.is_empty());
         failed.xid = t.xid.filter(|_| !savepoints.is_empty());
         failed.serial = t.serial.filter(|_| !savepoints.is_empty());
-        // What came before the oldest savepoint may still be saved by rolling back to it, so its locks are kept.
-        if let Some(oldest) = savepoints.first() {
-            failed.keep(oldest);
+        // What came before the last savepoint may still be saved by rolling back to it, so its locks are kept.
+        if let Some(last) = savepoints.last() {
+            failed.keep(last);
             failed.keep_drawn(t);
         }
         failed.savepoints = savepoints;

@@ -48,6 +48,8 @@ pub struct Database {
     pub(crate) queues: Queues,
     /// Whether weak table locks are remembered.
     pub(crate) tracks_table_locks: bool,
+    /// Of several holders of a row the one with the lowest number is waited for first, then the next.
+    pub(crate) waits_in_turn: bool,
     /// Whether a statement that locks several rows takes a step for each.
     pub(crate) row_steps: bool,
     /// Microseconds since the start, and whether they pass.
@@ -112,6 +114,7 @@ impl Database {
             schema_versions: 0,
             queues: Queues::default(),
             tracks_table_locks: false,
+            waits_in_turn: false,
             row_steps: false,
             clock: 0,
             timed: false,
@@ -132,6 +135,13 @@ impl Database {
     /// transactions that have only read are nobody's business.
     pub fn track_table_locks(&mut self, on: bool) {
         self.tracks_table_locks = on;
+    }
+
+    /// From now on whoever waits for several holders of a row waits for one after the other, by their transaction numbers, as on a
+    /// real server: a deadlock with the second is only there when the first has ended. Without it a wait is for all of them
+    /// at once, and who was the first to write anything at all is nobody's business.
+    pub fn wait_in_turn(&mut self, on: bool) {
+        self.waits_in_turn = on;
     }
 
     /// From now on a statement that locks several rows does so in several steps, and others may act between them, as a real
@@ -283,7 +293,18 @@ impl Database {
         std::mem::take(&mut Arc::make_mut(&mut session.kept).sent)
     }
 
-    /// The client of an idle session sent something that could not even be bound: its transaction fails as for any error.
+    /// The client of an idle session sent a statement that could not be bound: its transaction fails as for any error, but may have
+    /// a snapshot now.
+    pub fn fail_unbound(&mut self, session: SessionId, statement: &ast::Statement, error: SqlError) -> Reply {
+        if statement.kind.is_bound_under_snapshot() {
+            let mut machine = Machine::take(self, session);
+            machine.take_snapshot_to_bind();
+            machine.put_back();
+        }
+        self.fail(session, error)
+    }
+
+    /// The client of an idle session sent something that could not even be parsed: its transaction fails as for any error.
     pub fn fail(&mut self, session: SessionId, error: SqlError) -> Reply {
         let mut machine = Machine::take(self, session);
         let reply = machine.fail_with(error.clone());

@@ -84,6 +84,9 @@ impl Machine<'_> {
             Some(bound) => bound.map(Arc::new).map_err(SqlError::from),
             None => self.bind_in_routine(prepared),
         };
+        if bound.is_err() && prepared.is_bound_under_snapshot() {
+            self.take_snapshot_to_bind();
+        }
         let bound = bound.map_err(|error| self.fail(error))?;
         if let Some(Frame::Statement(frame)) = self.session.frames.last_mut() {
             frame.prepared = bound.clone();
@@ -138,6 +141,17 @@ impl Machine<'_> {
             self.begin_implicit();
         }
         self.take_snapshot_if_kept();
+    }
+
+    /// Names are looked up under a snapshot, which stays even if one is not found.
+    pub(crate) fn take_snapshot_to_bind(&mut self) {
+        if self.session.transaction.as_ref().is_none_or(|t| t.failed) {
+            return;
+        }
+        self.mark_queried();
+        self.take_snapshot_if_kept();
+        // One that would have to wait for a safe snapshot fails before.
+        let _ = self.take_serial_snapshot();
     }
 
     /// Takes the snapshot of a transaction that keeps one and has none yet.

@@ -698,6 +698,11 @@ impl<'a> Machine<'a> {
             transaction.xid = Some(next);
             self.db.next_xid += 1;
         }
+        if self.db.waits_in_turn
+            && let Some(t) = &mut self.session.transaction
+        {
+            t.number_savepoints(&mut self.db.next_xid);
+        }
     }
 
     /// Notes in the footprint that somebody else has a row.
@@ -724,7 +729,7 @@ impl<'a> Machine<'a> {
     }
 
     /// From here on the transaction's isolation level is settled.
-    fn mark_queried(&mut self) {
+    pub(crate) fn mark_queried(&mut self) {
         if let Some(t) = &mut self.session.transaction {
             t.queried = true;
         }

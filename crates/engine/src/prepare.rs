@@ -226,6 +226,11 @@ impl Prepared {
         Prepared { origin: Some(Arc::new(origin)), locks, late: true, visible: true, ..plan }
     }
 
+    /// See [`ast::StatementKind::is_bound_under_snapshot`].
+    pub(crate) fn is_bound_under_snapshot(&self) -> bool {
+        self.origin.as_ref().is_some_and(|o| o.statement.kind.is_bound_under_snapshot())
+    }
+
     /// Whether it is LOCK TABLE, bound or not.
     pub(crate) fn is_lock_table(&self) -> bool {
         let unbound =

@@ -96,6 +96,8 @@ pub struct TableData {
     ambiguous: bool,
     /// Whether some row's position differs from its id, so that a scan must sort.
     moved: bool,
+    /// The position at which its heap begins: versions from before are in another one, which was thrown away.
+    begin: u64,
 }
 
 impl TableData {
@@ -107,7 +109,24 @@ impl TableData {
             used: false,
             ambiguous: false,
             moved: false,
+            begin: 0,
         }
+    }
+
+    /// The same rows in a heap of their own, which begins at this position.
+    pub(crate) fn in_new_heap(mut self, begin: u64) -> Self {
+        self.begin = begin;
+        self
+    }
+
+    /// The same rows in the heap of another state of the table.
+    pub(crate) fn in_heap_of(self, other: &TableData) -> Self {
+        self.in_new_heap(other.begin)
+    }
+
+    /// Whether a version that was written at this position is in its heap, seen or not.
+    pub(crate) fn may_hold(&self, position: u64) -> bool {
+        position >= self.begin
     }
 
     /// The number of rows.

@@ -149,6 +149,8 @@ impl Snapshot {
 pub(crate) struct Savepoint {
     /// Its name; `None` for the subtransaction of a PL/pgSQL block.
     pub(crate) name: Option<Arc<str>>,
+    /// The number of what has happened since, if that has one.
+    xid: Option<u64>,
     view: Tables,
     view_epoch: Option<u64>,
     writes: OrdMap<RowRef, Change>,
@@ -356,7 +358,22 @@ impl Transaction {
         let held = self.locks.get(&row).copied();
         if held.is_none_or(|held| held.strength < strength) {
             let oldest = held.map_or(version, |held| held.oldest.min(version));
-            self.locks.insert(row, Held { strength, oldest });
+            let by = held.map_or_else(|| self.number(), |held| held.by);
+            self.locks.insert(row, Held { strength, oldest, by });
+        }
+    }
+
+    /// The number under which it does things now.
+    fn number(&self) -> u64 {
+        let inner = self.savepoints.last().and_then(|savepoint| savepoint.xid);
+        inner.or(self.xid).unwrap_or_default()
+    }
+
+    /// Gives numbers to what has happened since each savepoint; `next` is the next to be given out.
+    pub(crate) fn number_savepoints(&mut self, next: &mut u64) {
+        for savepoint in self.savepoints.iter_mut().filter(|savepoint| savepoint.xid.is_none()) {
+            savepoint.xid = Some(*next);
+            *next += 1;
         }
     }
 
@@ -364,6 +381,7 @@ impl Transaction {
     pub(crate) fn save(&mut self, name: Option<Arc<str>>) {
         self.savepoints.push(Savepoint {
             name,
+            xid: None,
             view: self.view.clone(),
             view_epoch: self.view_epoch,
             writes: self.writes.clone(),
@@ -384,6 +402,7 @@ impl Transaction {
     /// Puts everything back to where it was at a savepoint, which stays. Says which locks that gave up.
     pub(crate) fn rollback_to(&mut self, depth: usize) -> Lost {
         self.savepoints.truncate(depth + 1);
+        self.savepoints.iter_mut().skip(depth).for_each(|savepoint| savepoint.xid = None);
         let Some(savepoint) = self.savepoints.last().cloned() else { return (Vec::new(), Vec::new()) };
         let heavy = std::mem::replace(&mut self.heavy, savepoint.heavy);
         let held = std::mem::replace(&mut self.locks, savepoint.locks);

@@ -27,7 +27,7 @@ impl Machine<'_> {
             self.abort();
             return Ok("ROLLBACK");
         }
-        if let Err(error) = self.may_prepare(id).and_then(|()| self.prepare_serial(true)) {
+        if let Err(error) = self.prepare_serial(true).and_then(|()| self.may_prepare(id)) {
             // As with a COMMIT that fails, nothing is left of the transaction.
             self.abort();
             return Err(error);
@@ -49,13 +49,18 @@ impl Machine<'_> {
             let message = format!("transaction identifier \"{id}\" is too long");
             return Err(SqlError::new(SqlState::INVALID_PARAMETER_VALUE, message));
         }
+        if self.db.find_prepared(id).is_some() {
+            let message = format!("transaction identifier \"{id}\" is already in use");
+            return Err(SqlError::new(SqlState::DUPLICATE_OBJECT, message));
+        }
         if !self.session.kept.pending.is_empty() {
             let message = "cannot PREPARE a transaction that has executed LISTEN, UNLISTEN, or NOTIFY";
             return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
         }
-        if self.db.find_prepared(id).is_some() {
-            let message = format!("transaction identifier \"{id}\" is already in use");
-            return Err(SqlError::new(SqlState::DUPLICATE_OBJECT, message));
+        if self.session.advisory.keys().any(|key| self.transaction().heavy.contains_key(key)) {
+            let message =
+                "cannot PREPARE while holding both session-level and transaction-level locks on the same object";
+            return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
         }
         Ok(())
     }

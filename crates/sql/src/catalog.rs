@@ -656,17 +656,22 @@ impl Table {
         self.indexes.iter().find(|i| i.primary)
     }
 
-    /// Columns of some unique index that a foreign key could point at: an update of one of them takes the strongest row
-    /// lock.
+    /// Columns of some index that is locked as a key: an update of one of them takes the strongest row lock.
     pub fn is_key_column(&self, column: usize) -> bool {
-        self.indexes.iter().any(|i| i.is_key() && i.columns.contains(&column))
+        self.indexes.iter().any(|i| i.is_locked_as_key() && i.columns.contains(&column))
     }
 }
 
 impl Index {
     /// Whether a foreign key could point at it: unique at any moment, over columns, of all rows.
     pub fn is_key(&self) -> bool {
-        self.unique && self.special.is_none() && self.deferral == Deferral::NotDeferrable
+        self.is_locked_as_key() && self.deferral == Deferral::NotDeferrable
+    }
+
+    /// Whether those who refer to rows by a key would lock this one. To PostgreSQL it may also be one that can be deferred, though
+    /// no foreign key can point at that.
+    pub fn is_locked_as_key(&self) -> bool {
+        self.unique && self.special.is_none()
     }
 
     /// Whether rows are found by it: its keys are columns, and all rows are in it.

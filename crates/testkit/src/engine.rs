@@ -61,8 +61,11 @@ impl Engine {
     /// Sends the statements of a client one after another, until one needs a step or all are answered.
     fn advance(&mut self, who: usize) {
         while let Some(statement) = self.sessions[who].rest.next() {
-            let reply = match prepare(&self.db, self.sessions[who].session, &statement) {
-                Ok(prepared) => {
+            let session = self.sessions[who].session;
+            let bound =
+                parsed(&statement).map(|parsed| (self.db.prepare_in(session, &parsed, &statement, &[]), parsed));
+            let reply = match bound {
+                Ok((Ok(prepared), _)) => {
                     let client = &self.sessions[who];
                     let part = match (client.several, client.rest.len()) {
                         (false, _) => Part::Whole,
@@ -71,7 +74,8 @@ impl Engine {
                     };
                     self.db.submit_part(client.session, &prepared, &[], part)
                 }
-                Err(diagnostic) => Some(self.db.fail(self.sessions[who].session, diagnostic.into())),
+                Ok((Err(diagnostic), parsed)) => Some(self.db.fail_unbound(session, &parsed, diagnostic.into())),
+                Err(diagnostic) => Some(self.db.fail(session, diagnostic.into())),
             };
             match reply {
                 Some(reply) => self.answered(who, reply),
@@ -147,6 +151,7 @@ impl Driver for Engine {
         const PLANNER: &str = "SET enable_indexscan = off; SET enable_indexonlyscan = off; SET enable_bitmapscan = off";
         self.db = Database::new().with_faults(self.faults);
         self.db.track_table_locks(true);
+        self.db.wait_in_turn(true);
         self.setup = Some(self.db.open_session());
         self.waiting.clear();
         self.dice = (self.order > 0).then(|| Dice::new(self.order));

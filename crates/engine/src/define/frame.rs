@@ -202,7 +202,7 @@ impl Machine<'_> {
             let gone = rows.map(|(row, t)| (row, Some(t.values.clone())));
             let set = ColumnSet::ALL;
             self.footprint.writes.extend(gone.map(|(row, before)| Write { table, row, before, after: None, set }));
-            let empty = TableData::new(schema.catalog.table(table).indexes.len());
+            let empty = TableData::new(schema.catalog.table(table).indexes.len()).in_new_heap(self.db.next_position);
             self.transaction_mut().rebuild(table, Rebuilt::new(table, empty, Rebuild::Rows), true);
             if self.db.tracks_table_locks {
                 // Its indexes are built again, which takes a lock of its own.
@@ -238,6 +238,7 @@ impl Machine<'_> {
                 true => (self.latest(id).reindexed(catalog.table(id)), Rebuild::Indexes),
                 false => (after.table(id).clone(), self.change_of_rows(define, id, after.table(id))),
             };
+            let data = if change == Rebuild::Rows { data.in_new_heap(self.db.next_position) } else { data };
             let rebuilt = Rebuilt::new(id, data, earlier.then(change));
             self.transaction_mut().rebuild(id, rebuilt, !same_rows);
         }
@@ -380,7 +381,7 @@ pub(crate) fn older(tables: &mut Tables, definitions: &Definitions, new: &Catalo
     for (id, rebuilt) in definitions.rebuilt.iter().filter(|(id, _)| new.has_table(**id)) {
         let table = new.table(*id);
         let data = rebuilt.change.seen_before(tables.table(*id), table);
-        tables.replace(*id, Arc::new(data));
+        tables.replace(*id, Arc::new(data.in_heap_of(&rebuilt.data)));
     }
 }
 

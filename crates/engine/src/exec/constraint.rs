@@ -3,6 +3,8 @@
 //! A unique key is checked against *everybody's* rows, committed or not, whatever the snapshot shows: a key in somebody's
 //! uncommitted row is neither free nor taken, so the statement waits to see what becomes of it.
 
+use std::ops::ControlFlow;
+
 use isolde_sql::ast::Deferral;
 use isolde_sql::catalog::{Index, Table, TableId};
 use isolde_sql::{Row, SqlError, SqlState, Value};
@@ -134,9 +136,12 @@ impl Machine<'_> {
         let Some(values) = self.newest(row).map(|t| t.values) else { return Ok(()) };
         let Some(key) = unique_key(&table.indexes[index], &values) else { return Ok(()) };
         self.note_probe(row.0, &table.indexes[index], &key, ProbeKind::Entry);
-        match self.find_key(row.0, index, &key, Some(row.1)) {
+        match self.find_key_first(row.0, index, &key, Some(row.1)) {
             Found::Nobody => Ok(()),
-            Found::Row(_) => Err(duplicate_key(table, &table.indexes[index], &key).into()),
+            Found::Row(_) => {
+                self.check_duplicate(row, index, key.first())?;
+                Err(duplicate_key(table, &table.indexes[index], &key).into())
+            }
             Found::Pending(other) => Err(Stop::Wait(Target::row((row.0, other), Wants::Outcome, None))),
         }
     }
@@ -177,17 +182,47 @@ impl Machine<'_> {
 
     /// Who has a key, leaving out the row `except`.
     fn find_key(&self, table: TableId, index: usize, key: &[Value], except: Option<RowId>) -> Found {
+        let mut found = Found::Nobody;
+        let _ = self.each_with_key(table, index, key, except, &mut |_, who| {
+            found = who;
+            ControlFlow::Break(())
+        });
+        found
+    }
+
+    /// The same for a key that several may have: the first of them in the heap.
+    fn find_key_first(&self, table: TableId, index: usize, key: &[Value], except: Option<RowId>) -> Found {
+        let mut first = (u64::MAX, Found::Nobody);
+        let _ = self.each_with_key(table, index, key, except, &mut |position, who| {
+            if position < first.0 {
+                first = (position, who);
+            }
+            ControlFlow::Continue(())
+        });
+        first.1
+    }
+
+    /// Calls `found` with everybody who has a key, and where in the heap.
+    fn each_with_key(
+        &self,
+        table: TableId,
+        index: usize,
+        key: &[Value],
+        except: Option<RowId>,
+        found: &mut dyn FnMut(u64, Found) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
         let except = |row: RowId| Some(row) == except;
         let mine = self.transaction();
-        for (row, _) in self.latest(table).lookup(index, key) {
+        for (row, tuple) in self.latest(table).lookup(index, key) {
             if except(row) || mine.writes.contains_key(&(table, row)) {
                 continue;
             }
-            return if self.writer_of((table, row)).is_some() { Found::Pending(row) } else { Found::Row(row) };
+            let pending = self.writer_of((table, row)).is_some();
+            found(tuple.position, if pending { Found::Pending(row) } else { Found::Row(row) })?;
         }
-        for (row, _) in mine.view().table(table).lookup(index, key) {
+        for (row, tuple) in mine.view().table(table).lookup(index, key) {
             if !except(row) && mine.writes.contains_key(&(table, row)) {
-                return Found::Row(row);
+                found(tuple.position, Found::Row(row))?;
             }
         }
         for (_, session) in self.others() {
@@ -195,19 +230,20 @@ impl Machine<'_> {
             for (replaced, versions) in theirs.replaced.iter().filter(|(row, _)| row.0 == table) {
                 let index = &self.catalog().table(table).indexes[index];
                 if versions.iter().any(|values| key_of(index, values).is_some_and(|k| *k == *key)) {
-                    return Found::Pending(replaced.1);
+                    // Where they were is not known any more, but it was before all that came later.
+                    found(0, Found::Pending(replaced.1))?;
                 }
             }
             if !theirs.has_written_in(table) {
                 continue;
             }
-            for (row, _) in theirs.view().table(table).lookup(index, key) {
+            for (row, tuple) in theirs.view().table(table).lookup(index, key) {
                 if theirs.writes.contains_key(&(table, row)) && session.has_entered((table, row), index) {
-                    return Found::Pending(row);
+                    found(tuple.position, Found::Pending(row))?;
                 }
             }
         }
-        Found::Nobody
+        ControlFlow::Continue(())
     }
 
     /// Another session with an uncommitted change of a row.

@@ -201,7 +201,12 @@ impl Machine<'_> {
     /// Whether two versions agree in all columns of unique indexes.
     pub(crate) fn same_keys(&self, table: TableId, old: &Row, new: &Row) -> bool {
         let table = self.catalog().table(table);
-        table.indexes.iter().filter(|i| i.is_key()).flat_map(|i| &i.columns).all(|&c| is_same(&old[c], &new[c]))
+        table
+            .indexes
+            .iter()
+            .filter(|i| i.is_locked_as_key())
+            .flat_map(|i| &i.columns)
+            .all(|&c| is_same(&old[c], &new[c]))
     }
 
     /// Whether FOR KEY SHARE conflicts only with what its holders did to the row after updating it.

@@ -138,7 +138,7 @@ impl Walk<'_> {
         let Some(wait) = &self.db.sessions[session.0].wait else { return false };
         match &wait.target {
             Target::Row(target) => {
-                let on = row::blockers(self.db.all_sessions(), &self.db.committed, session, target, wait.ticket);
+                let on = row::blockers(self.db, session, target, wait.ticket);
                 on.into_iter().any(|next| self.reaches_start(next))
             }
             Target::Heavy { key, mode, .. } => {

@@ -67,7 +67,7 @@ impl Target {
 /// The sessions that a wait waits for; none means that it is over, unless it waits for time.
 pub(crate) fn blockers(db: &Database, me: SessionId, wait: &Wait) -> SessionSet {
     match &wait.target {
-        Target::Row(target) => row::blockers(db.all_sessions(), &db.committed, me, target, wait.ticket),
+        Target::Row(target) => row::blockers(db, me, target, wait.ticket),
         Target::Heavy { key, mode, .. } => heavy::blockers(db, me, *key, *mode),
         Target::Time(_) => SessionSet::new(),
         Target::SafeSnapshot(id) => db.unsettled(*id),

@@ -16,6 +16,7 @@ use isolde_sql::ast::LockStrength;
 use isolde_sql::catalog::TableId;
 
 use super::{SessionSet, Target};
+use crate::database::Database;
 use crate::session::{Session, SessionId};
 use crate::storage::{RowId, Tables};
 
@@ -28,6 +29,8 @@ pub(crate) struct Held {
     pub(crate) strength: LockStrength,
     /// The position of the oldest version that was locked.
     pub(crate) oldest: u64,
+    /// The number of the transaction, or of the part of it since a savepoint, that locked it first.
+    pub(crate) by: u64,
 }
 
 /// A wait for a row.
@@ -106,20 +109,28 @@ pub(crate) fn old_holders<'a>(
 }
 
 /// The sessions that a wait for a row waits for; none means that it is over.
-pub(super) fn blockers<'a, I>(sessions: I, committed: &Tables, me: SessionId, wait: &RowWait, ticket: u64) -> SessionSet
-where
-    I: Iterator<Item = (SessionId, &'a Session)> + Clone,
-{
-    let holders = |sessions: I, strength| match wait.seen.filter(|_| wait.is_lost(committed)) {
-        Some(seen) => old_holders(sessions, me, wait.row, seen, strength),
-        None => holders(sessions, me, wait.row, strength),
+pub(super) fn blockers(db: &Database, me: SessionId, wait: &RowWait, ticket: u64) -> SessionSet {
+    let holders = |strength| {
+        let holders = match wait.seen.filter(|_| wait.is_lost(&db.committed)) {
+            Some(seen) => old_holders(db.all_sessions(), me, wait.row, seen, strength),
+            None => holders(db.all_sessions(), me, wait.row, strength),
+        };
+        if db.waits_in_turn { first_of(db, wait.row, &holders) } else { holders }
     };
     match wait.wants {
-        Wants::Outcome => sessions.filter(|(id, s)| *id != me && s.has_written(wait.row)).map(|(id, _)| id).collect(),
-        Wants::Upgrade(strength) => holders(sessions, strength),
+        Wants::Outcome => {
+            db.all_sessions().filter(|(id, s)| *id != me && s.has_written(wait.row)).map(|(id, _)| id).collect()
+        }
+        Wants::Upgrade(strength) => holders(strength),
         Wants::Lock(strength) => {
-            let mut blockers = holders(sessions.clone(), strength);
-            for id in ahead(sessions, me, wait, ticket) {
+            let ahead = ahead(db.all_sessions(), me, wait, ticket);
+            if db.waits_in_turn {
+                // Behind somebody's lock on the right to wait for the row.
+                let ahead: SessionSet = ahead.collect();
+                return if ahead.is_empty() { holders(strength) } else { ahead };
+            }
+            let mut blockers = holders(strength);
+            for id in ahead {
                 if !blockers.contains(&id) {
                     blockers.push(id);
                 }
@@ -127,6 +138,12 @@ where
             blockers
         }
     }
+}
+
+/// Of several holders of a row, the one with the lowest number.
+fn first_of(db: &Database, row: RowRef, holders: &[SessionId]) -> SessionSet {
+    let number = |id: &SessionId| db.sessions[id.0].lock_on(row).map_or(u64::MAX, |held| held.by);
+    holders.iter().copied().min_by_key(number).into_iter().collect()
 }
 
 /// The sessions other than `me` that have waited longer for a conflicting lock on the same row.

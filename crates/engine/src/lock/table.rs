@@ -28,6 +28,10 @@ impl Machine<'_> {
         if held.contains(mode) {
             return Ok(());
         }
+        if mode == TableLockMode::AccessExclusive && self.session.transaction.is_some() {
+            // Standby servers are told who has it, by number.
+            self.assign_xid();
+        }
         match request(self.db, self.me, held, (key, mode), !nowait) {
             Answer::Granted => {
                 self.footprint.heavy.push(HeavyEvent { key, mode, kind: LockEventKind::Taken });

@@ -13,7 +13,7 @@ use isolde_sql::types::TypeKind;
 use isolde_sql::{Type, Value};
 use rustc_hash::FxHashSet;
 
-use super::{QueryPlan, facts};
+use super::{QueryPlan, facts, simplify};
 use crate::eval::{self, Comparison};
 use crate::prepare::Prepared;
 
@@ -317,9 +317,18 @@ pub(crate) fn exprs(catalog: &Catalog, list: &[typed::Expr]) -> Vec<Expr> {
     list.iter().map(|e| expr(catalog, e)).collect()
 }
 
+/// Whether it is NULL because an argument is, and nothing is to be complained about in the others.
+fn is_settled(builtin: &Builtin, typed: &[typed::Expr], args: &[Expr]) -> bool {
+    let is_null = |arg: &Expr| matches!(arg, Expr::Const(Value::Null));
+    let is_const = |arg: &Expr| matches!(arg, Expr::Const(_));
+    let rest = || typed.iter().zip(args).filter(|(_, arg)| !is_const(arg));
+    builtin.strict && args.iter().any(is_null) && !rest().any(|(e, _)| simplify::fails_early(e))
+}
+
 fn call(builtin: &'static Builtin, typed: &[typed::Expr], args: Box<[Expr]>) -> Expr {
     match builtin.eval {
         Eval::Session(function) => Expr::Session(function, builtin.strict, args),
+        Eval::Pure(_) if is_settled(builtin, typed, &args) => Expr::Const(Value::Null),
         Eval::Pure(function) => {
             if let Some(comparison) = comparison(builtin, typed) {
                 return fold(|| Expr::Compare(comparison, pair(args)));

@@ -14,6 +14,7 @@
 //!
 //! Plans hold no rows and nothing of a session; they are shared between all executions.
 
+mod constant_in;
 mod estimate;
 pub(crate) mod expr;
 pub(crate) mod facts;

@@ -5,7 +5,7 @@
 //!
 //! ```text
 //!   what is computed from constants alone      its value, unless that is an error
-//!   a strict function of a NULL                NULL, whatever its other arguments
+//!   a strict function of a NULL                NULL, whatever its other arguments, unless one of them is an error
 //!   a AND true, a OR false                     a
 //!   a AND false, a OR true                     false, true
 //!   NOT (a OR b), NOT a < b, NOT a IS NULL     NOT a AND NOT b, a >= b, a IS NOT NULL
@@ -17,17 +17,20 @@
 use isolde_sql::builtin::{self, Builtin, Eval};
 use isolde_sql::typed::{Expr, ExprKind, From, Select};
 use isolde_sql::{Type, Value};
+use smallvec::SmallVec;
 
-use super::outer;
+use super::{constant_in, outer};
 use crate::eval;
 
 /// A select with its conditions simplified; `None` if there is nothing to simplify.
 pub(super) fn select(select: &Select) -> Option<Select> {
     let joined = |from: &From| outer::has_any(from) || on_conditions(from).any(is_simplifiable);
-    if !select.filter.iter().any(is_simplifiable) && !select.from.iter().any(joined) {
+    let splits = select.filter.iter().any(constant_in::is_in);
+    if !splits && !select.filter.iter().any(is_simplifiable) && !select.from.iter().any(joined) {
         return None;
     }
     let mut select = select.clone();
+    select.filter.iter_mut().filter(|_| splits).for_each(constant_in::take_apart);
     select.filter.iter_mut().for_each(simplify_condition);
     select.from.iter_mut().for_each(simplify_joins);
     outer::reduce(&mut select);
@@ -77,7 +80,9 @@ fn simplify(e: &mut Expr) {
         ExprKind::And(list) => junction(list, true),
         ExprKind::Or(list) => junction(list, false),
         ExprKind::Not(operand) => negated(*operand),
-        ExprKind::Call(builtin, args) if builtin.strict && args.iter().any(is_null) => ExprKind::Const(Value::Null),
+        ExprKind::Call(builtin, args) if builtin.strict && args.iter().any(is_null) && !args.iter().any(fails) => {
+            ExprKind::Const(Value::Null)
+        }
         ExprKind::Case(whens, otherwise) => case(whens, otherwise),
         ExprKind::Coalesce(list) => coalesce(list),
         kind => kind,
@@ -105,8 +110,11 @@ fn truth(e: &Expr) -> Option<bool> {
 /// Whether it can be computed now: from constants, and always with the same result.
 fn is_computable(e: &Expr) -> bool {
     let pure = match &e.kind {
-        ExprKind::Call(builtin, args) => matches!(builtin.eval, Eval::Pure(_)) && !args.is_empty(),
-        ExprKind::Cast { .. } => !matches!(e.ty, Type::Domain(_)),
+        ExprKind::Call(builtin, args) if !args.is_empty() => {
+            let types: SmallVec<[Type; 2]> = args.iter().map(|arg| arg.ty).collect();
+            builtin.is_immutable(&types)
+        }
+        ExprKind::Cast { expr, .. } => !matches!(e.ty, Type::Domain(_)) && builtin::is_immutable_cast(expr.ty, e.ty),
         ExprKind::IsNull(..) | ExprKind::IsTruth(..) | ExprKind::IsDistinct(..) => true,
         ExprKind::InList(..) | ExprKind::AnyOf(_) | ExprKind::Extreme(..) => true,
         _ => false,
@@ -121,6 +129,13 @@ fn fails(e: &Expr) -> bool {
     let mut below = is_computable(e);
     e.children(&mut |child| below = below || fails(child));
     below
+}
+
+/// The same before it is simplified.
+pub(super) fn fails_early(e: &Expr) -> bool {
+    let mut e = e.clone();
+    simplify(&mut e);
+    fails(&e)
 }
 
 /// AND, or OR, of what matters.

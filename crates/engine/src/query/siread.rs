@@ -58,8 +58,8 @@ impl Run<'_> {
             reader.search(view, table, search.index, None);
         }
         leading.iter().for_each(|value| reader.search(view, table, search.index, Some(value)));
-        let unseen = reader.unseen(table);
-        let dead = reader.dead(table, search.index);
+        let unseen = reader.unseen(view, table);
+        let dead = reader.dead(view, table, search.index);
         let mut met: Vec<(u64, Met<'_>)> = Vec::new();
         for (row, position, values) in found {
             self.slots[step.rel] = RelRow::of_table(row, position, values.clone());
@@ -146,7 +146,7 @@ impl Run<'_> {
         let nulls = !self.plan.grouping.as_ref().is_some_and(|g| g.first_only);
         let Some(reader) = ctx.reader.as_mut() else { return Ok(flow) };
         reader.search(view, table, along.index, None);
-        let unseen = reader.unseen(table);
+        let unseen = reader.unseen(view, table);
         let first = along.columns.first().copied().unwrap_or_default();
         let last = visited.last().filter(|_| !exhausted.get()).map(|(_, _, values)| values.clone());
         let order = |a: &Row, b: &Row| {
@@ -164,7 +164,7 @@ impl Run<'_> {
         let seen = visited.into_iter().filter(|(_, _, values)| nulls || !values[first].is_null());
         met.extend(seen.map(|(row, position, values)| (values.clone(), Met::Seen(row, position, values))));
         met.sort_by(|(a, _), (b, _)| order(a, b));
-        if reader.dead(table, along.index).iter().any(passed) {
+        if reader.dead(view, table, along.index).iter().any(passed) {
             reader.visit()?;
         }
         reader.walk(view, table, &unseen, met.into_iter().map(|(_, met)| met))?;

@@ -8,6 +8,7 @@
 use std::hash::Hash;
 
 use isolde_digest::Digester;
+use isolde_sql::catalog::TableId;
 
 use super::target::Target;
 use super::{Ssi, Status, Xact, XactId};
@@ -42,7 +43,7 @@ impl Database {
         }
         let place = |id: &XactId| xacts.iter().position(|x| x.id == *id);
         for x in &xacts {
-            (x.session, x.doomed, x.read_only, x.wrote, x.safe).hash(h);
+            (x.session, x.doomed, x.known, x.read_only, x.wrote, x.safe).hash(h);
             let status = match x.status {
                 Status::Active => (0, 0, 0),
                 Status::Prepared { at } => (1, seqs.of(at), 0),
@@ -60,9 +61,10 @@ impl Database {
                 places.hash(h);
             }
             self.hash_targets(ssi, x, h);
-            hash_written(x, h);
+            self.hash_written(x, h);
         }
-        let remains = ssi.remains.iter().map(|r| isolde_digest::tagged(0x77, (r.row.0, &r.values, r.entered)));
+        let remains = ssi.remains.iter().filter(|r| self.is_in_heap(r.row.0, r.position));
+        let remains = remains.map(|r| isolde_digest::tagged(0x77, (r.row.0, &r.values, r.entered)));
         remains.fold(0u128, u128::wrapping_add).hash(h);
     }
 
@@ -83,14 +85,19 @@ impl Database {
         }
         sum.hash(h);
     }
-}
 
-fn hash_written(x: &Xact, h: &mut Digester) {
-    let mut sum: u128 = 0;
-    for w in &x.written {
-        let old = w.old.as_ref().map(|(_, values)| row_digest(w.row.0, values));
-        let new = w.new.as_ref().map(|new| (row_digest(w.row.0, &new.values), new.is_root()));
-        sum = sum.wrapping_add(isolde_digest::tagged(0x76, (w.row.0, old, new)));
+    fn hash_written(&self, x: &Xact, h: &mut Digester) {
+        let mut sum: u128 = 0;
+        for w in x.written.iter().filter(|w| self.is_in_heap(w.row.0, w.position())) {
+            let old = w.old.as_ref().map(|(_, values)| row_digest(w.row.0, values));
+            let new = w.new.as_ref().map(|new| (row_digest(w.row.0, &new.values), new.is_root()));
+            sum = sum.wrapping_add(isolde_digest::tagged(0x76, (w.row.0, old, new)));
+        }
+        sum.hash(h);
     }
-    sum.hash(h);
+
+    /// Whether a version has not been thrown away with all of its table.
+    fn is_in_heap(&self, table: TableId, position: u64) -> bool {
+        (table.0 as usize) >= self.committed.len() || self.committed.table(table).may_hold(position)
+    }
 }

@@ -24,7 +24,13 @@ impl Ssi {
         let appears_first = reader.read_only
             && w.is_committed()
             && w.earliest_out.is_none_or(|earliest| reader.snapshot_seq < earliest);
-        if me == writer || w.doomed || appears_first || self.sees(me, writer) || reader.out.contains(&writer) {
+        if me == writer
+            || w.doomed
+            || !w.known
+            || appears_first
+            || self.sees(me, writer)
+            || reader.out.contains(&writer)
+        {
             return Ok(());
         }
         self.link(me, writer, me)

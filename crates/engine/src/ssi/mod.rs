@@ -68,6 +68,9 @@ pub(crate) struct Xact {
     status: Status,
     /// It must fail, and does so when it next visits a tuple, writes or commits.
     doomed: bool,
+    /// Others know it by its number. They do not if it had one before its snapshot: then nobody finds out whose versions he has
+    /// not seen.
+    known: bool,
     /// Said to be READ ONLY, or committed without having written.
     read_only: bool,
     wrote: bool,
@@ -121,6 +124,7 @@ pub(crate) struct Written {
 #[derive(Clone, Debug)]
 struct Remains {
     row: RowRef,
+    position: u64,
     values: Row,
     /// It has got as far as this many of the table's indexes.
     entered: usize,
@@ -133,6 +137,14 @@ struct NewVersion {
     /// Where the chain of versions begins that share one entry in each index.
     root: u64,
     values: Row,
+}
+
+impl Written {
+    /// Where in the heap it was done.
+    fn position(&self) -> u64 {
+        let old = self.old.as_ref().map_or(0, |(position, _)| *position);
+        self.new.as_ref().map_or(old, |new| new.position)
+    }
 }
 
 impl NewVersion {
@@ -149,6 +161,8 @@ pub(crate) struct Begin {
     pub(crate) read_only: bool,
     /// The oldest transaction number that is running.
     pub(crate) xmin: u64,
+    /// It has no number yet.
+    pub(crate) known: bool,
 }
 
 impl Xact {
@@ -189,7 +203,7 @@ impl Ssi {
 
     /// A transaction takes its snapshot. False: it is READ ONLY and nobody can hurt it, so it need not be watched.
     pub(crate) fn begin(&mut self, begin: Begin) -> bool {
-        let Begin { id, session, read_only, xmin } = begin;
+        let Begin { id, session, read_only, xmin, known } = begin;
         let writers = self.active().filter(|x| read_only && !x.doomed && !x.read_only);
         let unsettled: SmallVec<[XactId; 2]> = writers.map(|x| x.id).collect();
         if read_only && unsettled.is_empty() {
@@ -200,6 +214,7 @@ impl Ssi {
             session: Some(session),
             status: Status::Active,
             doomed: false,
+            known,
             read_only,
             wrote: false,
             safe: None,

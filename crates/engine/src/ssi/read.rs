@@ -9,7 +9,7 @@ use isolde_sql::catalog::{Catalog, Table, TableId};
 use isolde_sql::{Row, SqlError, Value};
 
 use super::target::{Held, Relation, Target};
-use super::{NewVersion, Ssi, XactId, page};
+use super::{NewVersion, Remains, Ssi, Written, XactId, page};
 use crate::database::row_digest;
 use crate::lock::RowRef;
 use crate::settings::Settings;
@@ -134,8 +134,10 @@ impl Reader<'_> {
     /// A sequential scan.
     pub(crate) fn scan(&mut self, view: &Tables, table: TableId) -> Result<(), SqlError> {
         self.ssi.hold(self.me, Target::Relation(Relation::heap(table)), Held::page(0));
-        let unseen = self.unseen(table);
-        let is_empty = view.table(table).is_unused() && self.ssi.remains.iter().all(|r| r.row.0 != table);
+        let unseen = self.unseen(view, table);
+        let data = view.table(table);
+        let is_there = |r: &Remains| r.row.0 == table && data.may_hold(r.position);
+        let is_empty = data.is_unused() && !self.ssi.remains.iter().any(is_there);
         if !is_empty {
             self.ssi.visit(self.me)?;
         }
@@ -196,13 +198,16 @@ impl Reader<'_> {
 
     /// Versions that are visible to nobody or to others alone, but that a search comes to all the same: one that must fail does
     /// so there. Nobody else need ask.
-    pub(crate) fn dead(&self, table: TableId, index: usize) -> Vec<Row> {
+    pub(crate) fn dead(&self, view: &Tables, table: TableId, index: usize) -> Vec<Row> {
         if self.ssi.visit(self.me).is_ok() {
             return Vec::new();
         }
-        let replaced = self.ssi.xacts.iter().flat_map(|x| &x.written).filter(|w| w.row.0 == table);
+        let data = view.table(table);
+        let here = |w: &&Written| w.row.0 == table && data.may_hold(w.position());
+        let replaced = self.ssi.xacts.iter().flat_map(|x| &x.written).filter(here);
         let replaced = replaced.filter_map(|w| w.old.as_ref()).map(|(_, values)| values.clone());
-        let remains = self.ssi.remains.iter().filter(|r| r.row.0 == table && index < r.entered);
+        let entered = |r: &&Remains| r.row.0 == table && index < r.entered && data.may_hold(r.position);
+        let remains = self.ssi.remains.iter().filter(entered);
         let remains = remains.map(|r| r.values.clone());
         replaced.chain(remains).collect()
     }
@@ -213,11 +218,12 @@ impl Reader<'_> {
     }
 
     /// What others have written in a table that the snapshot does not have.
-    pub(crate) fn unseen(&self, table: TableId) -> Vec<Unseen> {
+    pub(crate) fn unseen(&self, view: &Tables, table: TableId) -> Vec<Unseen> {
+        let data = view.table(table);
         let others = self.ssi.xacts.iter().filter(|x| x.id != self.me && !x.doomed && !self.ssi.sees(self.me, x.id));
         let versions = others.flat_map(|x| x.written.iter().map(move |w| (x.id, w)));
         versions
-            .filter(|(_, w)| w.row.0 == table)
+            .filter(|(_, w)| w.row.0 == table && data.may_hold(w.position()))
             .map(|(writer, w)| Unseen { writer, row: w.row, old: w.old.clone(), new: w.new.clone() })
             .collect()
     }
@@ -234,7 +240,7 @@ impl Reader<'_> {
         let first = self.catalog.table(table).indexes[index].columns.first();
         let leading = key.iter().find(|(column, _)| Some(column) == first).map(|(_, value)| value);
         self.search(view, table, index, leading);
-        let unseen = self.unseen(table);
+        let unseen = self.unseen(view, table);
         let meets = |row: &Row| key.iter().all(|(column, value)| row[*column] == *value);
         let data = view.table(table);
         let seen = |(row, t): (RowId, &Tuple)| (t.position, Met::Seen(row, t.position, t.values.clone()));
@@ -246,7 +252,7 @@ impl Reader<'_> {
         let behind = unseen.iter().filter_map(|u| Some((u.behind_entry(view)?, u)));
         met.extend(behind.filter(|((_, values), _)| meets(values)).map(|((at, _), u)| (at, Met::Unseen(u))));
         met.sort_by_key(|(at, _)| *at);
-        if self.dead(table, index).iter().any(meets) {
+        if self.dead(view, table, index).iter().any(meets) {
             self.visit()?;
         }
         self.walk(view, table, &unseen, met.into_iter().map(|(_, met)| met))

@@ -159,7 +159,7 @@ mod tests {
     fn read(tuples: impl IntoIterator<Item = (u64, u64)>) -> Vec<Target> {
         let mut ssi = Ssi::default();
         let me = XactId(1);
-        assert!(ssi.begin(Begin { id: me, session: SessionId(0), read_only: false, xmin: 1 }));
+        assert!(ssi.begin(Begin { id: me, session: SessionId(0), read_only: false, xmin: 1, known: true }));
         for (page, position) in tuples {
             let target = Target::Tuple(Relation::heap(TableId(0)), position);
             ssi.hold(me, target, Held::page(page));

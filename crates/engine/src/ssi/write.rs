@@ -85,7 +85,8 @@ impl Machine<'_> {
         let id = XactId(self.db.next_ticket);
         self.db.next_ticket += 1;
         let t = self.transaction();
-        let begin = Begin { id, session: self.me, read_only: t.read_only, xmin: self.db.xmin(t.xid) };
+        let (read_only, known) = (t.read_only, t.xid.is_none());
+        let begin = Begin { id, session: self.me, read_only, xmin: self.db.xmin(t.xid), known };
         if self.db.ssi.is_none() {
             self.note_open_versions();
         }
@@ -102,10 +103,12 @@ impl Machine<'_> {
     fn note_open_versions(&mut self) {
         let schema = self.schema().clone();
         let open = self.db.sessions.iter().filter_map(|s| s.transaction.as_ref()).flat_map(|t| &t.writes);
-        let versions = open.filter_map(|(row, change)| Some((*row, change.after.as_ref()?.values.clone())));
-        let remains: imbl::Vector<Remains> = versions
-            .map(|(row, values)| Remains { row, values, entered: schema.catalog.table(row.0).indexes.len() })
-            .collect();
+        let versions = open.filter_map(|(row, change)| Some((*row, change.after.as_ref()?)));
+        let remains = |(row, tuple): (RowRef, &Tuple)| {
+            let entered = schema.catalog.table(row.0).indexes.len();
+            Remains { row, position: tuple.position, values: tuple.values.clone(), entered }
+        };
+        let remains: imbl::Vector<Remains> = versions.map(remains).collect();
         if !remains.is_empty() {
             self.db.ssi = Some(Arc::new(Ssi { remains, ..Ssi::default() }));
         }
@@ -149,8 +152,8 @@ impl Machine<'_> {
 
     /// A version was written, by whomever, while serializable transactions are watched; `old` is the one it replaces.
     pub(crate) fn note_version(&mut self, row: RowRef, old: Option<Tuple>, new: Option<(u64, Row)>) {
-        if let (Some((_, values)), Some(ssi)) = (&new, self.ssi_mut()) {
-            ssi.remains.push_back(Remains { row, values: values.clone(), entered: 0 });
+        if let (Some((position, values)), Some(ssi)) = (&new, self.ssi_mut()) {
+            ssi.remains.push_back(Remains { row, position: *position, values: values.clone(), entered: 0 });
         }
         let Some(me) = self.serial() else { return };
         let shares_entries = old
@@ -188,9 +191,12 @@ impl Machine<'_> {
             let last = x.written.iter().rev().find(|w| w.row == row);
             last.and_then(|w| w.new.as_ref()).is_some_and(NewVersion::is_root)
         });
-        if !enters {
-            return Ok(());
-        }
+        if enters { self.check_duplicate(row, index, key) } else { Ok(()) }
+    }
+
+    /// The same for an entry that is found to be one too many.
+    pub(crate) fn check_duplicate(&mut self, row: RowRef, index: usize, key: Option<&Value>) -> Result<(), SqlError> {
+        let Some(me) = self.serial() else { return Ok(()) };
         let relation = Relation::index(row.0, index);
         let leaf = page::of_key(self.transaction().view().table(row.0), key);
         let mut targets: Vec<Target> = leaf.map(|leaf| Target::Page(relation, leaf)).into_iter().collect();

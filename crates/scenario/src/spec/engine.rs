@@ -120,7 +120,10 @@ impl<'a> Embedded<'a> {
                             }
                             self.db.submit_part(session, &prepared, &[], part)
                         }
-                        Err(diagnostic) => Some(self.db.fail(session, self.fails(&diagnostic)?)),
+                        Err(diagnostic) => {
+                            let error = self.fails(&diagnostic)?;
+                            Some(self.db.fail_unbound(session, &statements[next].statement, error))
+                        }
                     }
                 }
             };

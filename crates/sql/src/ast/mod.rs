@@ -163,6 +163,19 @@ pub enum StatementKind {
     Do(Arc<plpgsql::Body>),
 }
 
+impl StatementKind {
+    /// Whether its names are looked up under a snapshot, which its transaction then keeps even if one is not found: not if it is
+    /// about transactions, settings, locks or cursors.
+    pub fn is_bound_under_snapshot(&self) -> bool {
+        use StatementKind::*;
+        let about_transactions =
+            matches!(self, Begin(_) | Commit { .. } | Rollback { .. } | Savepoint(_) | RollbackTo(_) | Release(_));
+        let about_settings =
+            matches!(self, SetTransaction(_) | SetSessionCharacteristics(_) | Set(_) | SetConstraints(_) | Session(_));
+        !about_transactions && !about_settings && !matches!(self, LockTable(_) | Fetch(_) | CloseCursor(_) | Ignored(_))
+    }
+}
+
 /// `ISOLATION LEVEL`, `READ ONLY`, `DEFERRABLE`; what is absent stays as it was.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TransactionModes {

@@ -245,7 +245,7 @@ impl<'a> Binder<'a> {
     pub(super) fn name(&mut self, path: &[Ident], span: Span) -> Result<Expr> {
         let path = if path.len() > 2 && self.catalog.has_schema(&path[0].name) { &path[1..] } else { path };
         let column = match path {
-            [name] => self.unqualified(name)?,
+            [name] => self.unqualified(name)?.or_else(|| self.whole_row(name)),
             [table, name] => self.qualified(table, name)?,
             _ => None,
         };
@@ -257,10 +257,7 @@ impl<'a> Binder<'a> {
             }
             (Some(column), _) => Ok(column),
             (None, Some(variable)) => self.variable(variable),
-            (None, None) => match self.whole_row(&path[0]) {
-                Some(row) if path.len() == 1 => Ok(row),
-                _ => Err(self.no_column(path, span)),
-            },
+            (None, None) => Err(self.no_column(path, span)),
         }
     }
 

@@ -13,6 +13,7 @@ mod bytea;
 mod clock;
 mod compare;
 mod field;
+mod immutable;
 mod json;
 pub mod json_build;
 mod like;
@@ -35,6 +36,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 pub use aggregate::{AGGREGATES, Accumulator, JSON_ROWS_AGG};
+pub use immutable::is_immutable_cast;
 pub use series::series;
 pub use window::{WINDOW_FUNCTIONS, WindowFunction, WindowKind, window_functions};
 
