@@ -16,8 +16,8 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 
 use crate::cluster::Cluster;
@@ -129,6 +129,7 @@ impl Campaign {
         tally: &Mutex<Tally>,
         news: &(dyn Fn(&Tally, Option<&Group>) + Sync),
     ) {
+        worker.count();
         let generator = self.generator.unwrap_or_else(|| generate::chosen_by(seed));
         let program = (generator.generate)(seed);
         let (outcome, refusals) = comparison_of_supported(program, &mut worker.server, &mut worker.engine);
@@ -164,6 +165,7 @@ impl Campaign {
 /// A server and an engine.
 struct Worker {
     server: Server,
+    compared: usize,
     engine: Unbreakable,
 }
 
@@ -171,17 +173,29 @@ impl Worker {
     /// # Panics
     /// If no server can be started.
     fn new() -> Worker {
-        let cluster = Cluster::start().unwrap_or_else(|error| panic!("no PostgreSQL to compare with: {error}"));
-        // It lives as long as the process, whose end also ends the server.
-        let cluster = Box::leak(Box::new(cluster));
-        let server = Server::on(cluster).unwrap_or_else(|error| panic!("cannot open a test database: {error}"));
-        Worker { server, engine: Unbreakable(Engine::new()) }
+        Worker { server: fresh_server(), compared: 0, engine: Unbreakable(Engine::new()) }
+    }
+
+    /// One more program is to be compared. A server that has run very many leaks what it shares between its sessions.
+    fn count(&mut self) {
+        self.compared += 1;
+        if self.compared.is_multiple_of(PROGRAMS_PER_SERVER) {
+            self.server = fresh_server();
+        }
     }
 
     fn report(&mut self, difference: &Difference, (generator, seed): (&str, u64)) -> String {
         let title = format!("# --generator {generator} --seed {seed}\n# {}\n", difference.signature());
         format!("{title}{}", difference.shrunk(&mut self.server, &mut self.engine))
     }
+}
+
+/// After so many programs a new server is started.
+const PROGRAMS_PER_SERVER: usize = 5_000;
+
+fn fresh_server() -> Server {
+    let cluster = Cluster::start().unwrap_or_else(|error| panic!("no PostgreSQL to compare with: {error}"));
+    Server::on(Arc::new(cluster)).unwrap_or_else(|error| panic!("cannot open a test database: {error}"))
 }
 
 thread_local! {

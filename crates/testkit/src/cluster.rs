@@ -21,8 +21,8 @@ use std::os::unix::fs::{MetadataExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -41,9 +41,10 @@ impl Cluster {
     ///
     /// # Panics
     /// If no server can be started; the message says what to install.
-    pub fn shared() -> &'static Cluster {
-        static SHARED: OnceLock<Cluster> = OnceLock::new();
-        SHARED.get_or_init(|| Cluster::start().unwrap_or_else(|error| panic!("no PostgreSQL to test with: {error}")))
+    pub fn shared() -> &'static Arc<Cluster> {
+        static SHARED: OnceLock<Arc<Cluster>> = OnceLock::new();
+        let start = || Cluster::start().unwrap_or_else(|error| panic!("no PostgreSQL to test with: {error}"));
+        SHARED.get_or_init(|| Arc::new(start()))
     }
 
     /// Initializes and starts a server of its own.

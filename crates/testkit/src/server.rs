@@ -16,6 +16,7 @@
 //! them in a known order: the order in which the current versions were written.
 
 use std::io;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::cluster::Cluster;
@@ -26,7 +27,7 @@ use isolde_wire::{Answer, Connection, Message, TransactionStatus};
 /// A database of a [`Cluster`], emptied before each program.
 #[derive(Debug)]
 pub struct Server {
-    cluster: &'static Cluster,
+    cluster: Arc<Cluster>,
     database: String,
     control: Connection,
     sessions: Vec<Session>,
@@ -74,11 +75,11 @@ impl Server {
     /// # Panics
     /// If no server can be started.
     pub fn new() -> Server {
-        Server::on(Cluster::shared()).unwrap_or_else(|error| panic!("cannot open a test database: {error}"))
+        Server::on(Cluster::shared().clone()).unwrap_or_else(|error| panic!("cannot open a test database: {error}"))
     }
 
     /// A fresh database on this cluster.
-    pub fn on(cluster: &'static Cluster) -> io::Result<Server> {
+    pub fn on(cluster: Arc<Cluster>) -> io::Result<Server> {
         let database = cluster.create_database()?;
         let control = cluster.connect(&database, "")?;
         Ok(Server { cluster, database, control, sessions: Vec::new(), untidy: true, resets: 0 })

@@ -3,12 +3,14 @@
 //! Who fails depends on all serializable transactions of a server, in whichever database. So these programs have a server of
 //! their own, and run one after another.
 
+use std::sync::Arc;
+
 use isolde_testkit::program::{Observation, Outcome, Program, Response};
 use isolde_testkit::{Cluster, Engine, Runner, Server, generate, mirror};
 
 #[test]
 fn serializable_transactions_fail_as_they_fail_on_the_server() {
-    let cluster: &'static Cluster = Box::leak(Box::new(Cluster::start().expect("a server starts")));
+    let cluster = Arc::new(Cluster::start().expect("a server starts"));
     let mut server = Server::on(cluster).expect("a database is created");
     mirror::compare_generated(generate::serializable, 150, &mut server, &mut Engine::new());
 }

@@ -1,7 +1,7 @@
 //! `k IN (SELECT 1 FROM t)`, which is really two conditions.
 //!
-//! What is selected is the same for every row of `t`, so it is `k = 1 AND EXISTS (SELECT FROM t)`. PostgreSQL makes a join of `IN`, and
-//! the condition that the rows of `t` have no part in is checked before they are read: if no row has such a `k`, they never are.
+//! What is selected is the same for every row of `t`, so `k = 1` must hold, whatever there is in `t`. PostgreSQL makes a join of `IN`,
+//! and a condition that the rows of `t` have no part in is checked before they are read: if no row has such a `k`, they never are.
 
 use isolde_sql::typed::{Expr, ExprKind, Quantified, Query, QueryBody};
 use isolde_sql::{Type, Value};
@@ -17,7 +17,7 @@ pub(super) fn is_in(e: &Expr) -> bool {
     }
 }
 
-/// Takes every such IN apart, where a condition must hold together with others.
+/// Puts the condition that they imply before every such IN.
 pub(super) fn take_apart(e: &mut Expr) {
     match &mut e.kind {
         ExprKind::And(list) => list.iter_mut().for_each(take_apart),
@@ -25,9 +25,8 @@ pub(super) fn take_apart(e: &mut Expr) {
             let Some(selected) = selected(q) else { return };
             let pairs = q.ops.iter().zip(q.left.iter().cloned().zip(selected));
             let equal = pairs.map(|(op, (left, right))| ExprKind::Call(op, vec![left, right]));
-            let exists = ExprKind::Exists(Box::new(q.query.clone()));
-            let both = equal.chain([exists]).map(|kind| Expr { kind, ty: Type::Bool });
-            e.kind = ExprKind::And(both.collect());
+            let all = equal.chain([ExprKind::Quantified(q.clone())]).map(|kind| Expr { kind, ty: Type::Bool });
+            e.kind = ExprKind::And(all.collect());
         }
         _ => {}
     }

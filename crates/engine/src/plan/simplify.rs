@@ -83,6 +83,9 @@ fn simplify(e: &mut Expr) {
         ExprKind::Call(builtin, args) if builtin.strict && args.iter().any(is_null) && !args.iter().any(fails) => {
             ExprKind::Const(Value::Null)
         }
+        ExprKind::Cast { expr, .. } if is_null(&expr) && !matches!(e.ty, Type::Domain(_)) => {
+            ExprKind::Const(Value::Null)
+        }
         ExprKind::Case(whens, otherwise) => case(whens, otherwise),
         ExprKind::Coalesce(list) => coalesce(list),
         kind => kind,

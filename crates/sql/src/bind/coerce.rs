@@ -5,6 +5,7 @@
 //! column stays visibly a column: integers growing wider, and strings losing their length limit.
 
 use super::{Binder, Result};
+use crate::builtin::is_immutable_cast;
 use crate::error::{Diagnostic, Span, SqlState};
 use crate::typed::{Expr, ExprKind, Query, QueryBody};
 use crate::types::{CastLevel, Type, UserType, cast_level};
@@ -264,6 +265,7 @@ pub(super) fn cast(mut expr: Expr, to: Type, explicit: bool) -> Expr {
         return expr;
     }
     if let ExprKind::Const(constant) = &expr.kind
+        && (constant.is_null() || expr.ty == Type::Unknown || is_immutable_cast(expr.ty, to))
         && let Ok(converted) = value::cast(constant, expr.ty, to, explicit)
     {
         return Expr { kind: ExprKind::Const(converted), ty: to };
