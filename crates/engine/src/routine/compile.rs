@@ -133,12 +133,14 @@ impl Compiler<'_> {
 
     /// An expression, evaluated in passing if it is local, else by a statement of its own just before.
     fn expr(&mut self, e: &typed::Expr, at: &Stmt) -> Expr {
-        if e.is_local() && !draws(e) && !sleeps(e) {
+        let mut counts = false;
+        e.walk(0, &mut |e, _| counts |= e.subquery().is_some());
+        if e.is_local() && !counts && !draws(e) && !sleeps(e) {
             return plan::expr(self.catalog, e);
         }
         let slot = self.hidden(e.ty);
         let prepared = Prepared::plan(self.catalog, Arc::new(self.select(e, at)));
-        self.emit(Instruction::Run(Arc::new(prepared), Then::Slot(slot)));
+        self.emit(Instruction::Run(Arc::new(prepared), Then::Slot { slot, counts }));
         plan::expr(self.catalog, &typed::Expr { kind: ExprKind::Param(slot), ty: e.ty })
     }
 

@@ -131,8 +131,8 @@ pub(crate) enum Then {
     Found,
     /// Into variables; FOUND is set unless the SQL was dynamic.
     Into { into: Into, sets_found: bool },
-    /// The single value, into a variable of the compiler's own.
-    Slot(usize),
+    /// The single value, into a variable of the compiler's own. If `counts`, it is the result of a query: ROW_COUNT says so.
+    Slot { slot: usize, counts: bool },
     /// To be looped over.
     Rows(usize),
     /// To be looped over after what is there.

@@ -380,12 +380,14 @@ impl Machine<'_> {
             }
             then => frame.then = then,
         }
-        frame.row_count = produced.count;
+        if !matches!(frame.then, Some(Then::Slot { counts: false, .. })) {
+            frame.row_count = produced.count;
+        }
         let found = produced.count > 0;
         match frame.then.take() {
             None | Some(Then::Nothing) => {}
             Some(Then::Found) => frame.set_found(found),
-            Some(Then::Slot(slot)) => {
+            Some(Then::Slot { slot, .. }) => {
                 frame.locals[slot] = produced.rows.first().and_then(|r| r.first()).cloned().unwrap_or(Value::Null);
             }
             Some(Then::Rows(rows)) => {
