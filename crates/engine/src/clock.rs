@@ -141,7 +141,8 @@ impl Database {
             let Some(wait) = self.sessions[id.0].wait.as_ref().filter(|w| matches!(w.target, Target::Row(_))) else {
                 continue;
             };
-            let (first, before) = (lock::blockers(self, id, wait).first().copied(), wait.first);
+            let behind = lock::is_behind(self, id, wait);
+            let (first, before) = (lock::blockers(self, id, wait).first().map(|first| (*first, behind)), wait.first);
             let clock = self.clock;
             if first.is_some() && first != before {
                 self.change_wait(id, |wait| {

@@ -332,7 +332,8 @@ impl Database {
             Target::Time(until) => WaitsFor::Time(*until),
             Target::SafeSnapshot(_) => WaitsFor::SafeSnapshot,
         };
-        Activity::Blocked(Blocked { pending, waits_for, on: lock::blockers(self, session, wait).to_vec() })
+        let behind = lock::is_behind(self, session, wait);
+        Activity::Blocked(Blocked { pending, waits_for, on: lock::blockers(self, session, wait).to_vec(), behind })
     }
 
     /// Whether a session has a step to do now: cheaper than [`Database::activity`].

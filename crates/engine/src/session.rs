@@ -102,6 +102,8 @@ pub struct Blocked {
     pub waits_for: WaitsFor,
     /// Who is in the way.
     pub on: Vec<SessionId>,
+    /// They do not have it, but have waited longer.
+    pub behind: bool,
 }
 
 /// What a statement waits for.

@@ -339,6 +339,6 @@ fn hash_triggered(triggered: &Triggered, h: &mut Digester) {
         (4u8, stage.fired, &stage.old, &stage.new).hash(h);
     }
     for rows in &triggered.transitions {
-        (5u8, rows.table, rows.event, &rows.old, &rows.new).hash(h);
+        (5u8, rows.table, rows.event, &rows.old, &rows.new, rows.seen).hash(h);
     }
 }

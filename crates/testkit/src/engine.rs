@@ -25,11 +25,14 @@ pub struct Engine {
     setup: Option<SessionId>,
     sessions: Vec<Client>,
     /// Sessions in the order in which their present wait began, and for whom they waited when they last looked.
-    waiting: Vec<(usize, Vec<SessionId>)>,
+    waiting: Vec<(usize, Looked)>,
     /// Decides who goes first, if not those who have waited longest.
     dice: Option<Dice>,
     order: u64,
 }
+
+/// Whom a session waited for, and whether he only waited longer.
+type Looked = (Vec<SessionId>, bool);
 
 /// A client: the rest of the query string it sent, and the answers so far.
 #[derive(Clone, Debug)]
@@ -102,7 +105,9 @@ impl Engine {
                 self.answered(who, reply);
                 self.advance(who);
             }
-            None if matches!(self.db.activity(session), Activity::Blocked(_)) => self.waiting.push((who, Vec::new())),
+            None if matches!(self.db.activity(session), Activity::Blocked(_)) => {
+                self.waiting.push((who, Looked::default()))
+            }
             None => {}
         }
     }
@@ -114,7 +119,9 @@ impl Engine {
         for (who, looked) in &mut self.waiting {
             let session = self.sessions[*who].session;
             let Activity::Blocked(blocked) = self.db.activity(session) else { continue };
-            let is_new = std::mem::replace(looked, blocked.on.clone()) != blocked.on;
+            let looks = (blocked.on, blocked.behind);
+            let is_new = *looked != looks;
+            *looked = looks;
             if is_new && deadlocked.contains(&session) {
                 victims.push(*who);
             }

@@ -96,6 +96,8 @@ impl Machine<'_> {
         let follows = must_remain.is_some() && lock.follows && self.writer_of(row).is_some();
         let wait = |wants| Err(Stop::Wait(Target::Row(RowWait { row, wants, seen: must_remain, follows })));
         match lock.wait {
+            // The version it saw is free. On its way along the newer ones PostgreSQL always waits, and in no queue.
+            _ if matches!(version, Version::SameKey) => wait(Wants::Upgrade(strength)),
             LockWait::Block => wait(wants),
             // The version itself is free; it is for a later one of the same holder, whom PostgreSQL always waits for.
             _ if self.is_held_later(row, strength) => wait(Wants::Upgrade(strength)),

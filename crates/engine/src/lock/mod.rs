@@ -40,8 +40,9 @@ pub(crate) struct Wait {
     pub(crate) began: i64,
     /// Its deadlock check has run.
     pub(crate) checked: bool,
-    /// Whom it waited for first when somebody last looked: waiting for somebody else is another wait.
-    pub(crate) first: Option<SessionId>,
+    /// Whom it waited for first when somebody last looked, and whether [behind](is_behind) him: waiting for somebody else is another
+    /// wait.
+    pub(crate) first: Option<(SessionId, bool)>,
 }
 
 /// What can be waited for.
@@ -71,6 +72,14 @@ pub(crate) fn blockers(db: &Database, me: SessionId, wait: &Wait) -> SessionSet 
         Target::Heavy { key, mode, .. } => heavy::blockers(db, me, *key, *mode),
         Target::Time(_) => SessionSet::new(),
         Target::SafeSnapshot(id) => db.unsettled(*id),
+    }
+}
+
+/// Whether a wait for a row is for others who have waited longer for it, and only then for those who have it.
+pub(crate) fn is_behind(db: &Database, me: SessionId, wait: &Wait) -> bool {
+    match &wait.target {
+        Target::Row(target) => row::ahead(db.all_sessions(), me, target, wait.ticket).next().is_some(),
+        _ => false,
     }
 }
 

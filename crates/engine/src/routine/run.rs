@@ -380,7 +380,8 @@ impl Machine<'_> {
             }
             then => frame.then = then,
         }
-        if !matches!(frame.then, Some(Then::Slot { counts: false, .. })) {
+        // A loop over a query counts for nothing.
+        if !matches!(frame.then, Some(Then::Slot { counts: false, .. } | Then::Rows(_) | Then::More(_))) {
             frame.row_count = produced.count;
         }
         let found = produced.count > 0;

@@ -19,15 +19,18 @@ pub(crate) struct Fire {
     pub(crate) event: Event,
     pub(crate) old: Option<Row>,
     pub(crate) new: Option<Row>,
+    /// The changed rows that it may see, by their place among all.
+    transition: Option<usize>,
 }
 
-/// The rows of a table that a statement has changed.
+/// The rows of a table that a statement has changed, until a trigger has seen them: what changes later is another set.
 #[derive(Clone, Debug)]
 pub(crate) struct Transition {
     pub(crate) table: TableId,
     pub(crate) event: Event,
     pub(crate) old: Vec<Value>,
     pub(crate) new: Vec<Value>,
+    pub(crate) seen: bool,
 }
 
 impl Fire {
@@ -64,23 +67,32 @@ impl After {
 
 impl Running {
     /// The transition tables that a trigger names, each a record of rows.
-    pub(super) fn transition_tables(&self, trigger: &Trigger, table: TableId, event: Event) -> [Value; 2] {
-        let all = self.triggered.as_ref().map_or(&[][..], |t| &t.transitions);
-        let rows = all.iter().find(|t| t.table == table && t.event == event);
+    pub(super) fn transition_tables(&mut self, trigger: &Trigger, transition: Option<usize>) -> [Value; 2] {
+        if trigger.old_table.is_none() && trigger.new_table.is_none() {
+            return [Value::Null, Value::Null];
+        }
+        let mut rows = transition.and_then(|at| self.triggered().transitions.get_mut(at));
+        rows.iter_mut().for_each(|rows| rows.seen = true);
         let shown = |wanted: bool, pick: fn(&Transition) -> &[Value]| match wanted {
-            true => Value::Record(rows.map_or(&[][..], pick).iter().cloned().collect()),
+            true => Value::Record(rows.as_deref().map_or(&[][..], pick).iter().cloned().collect()),
             false => Value::Null,
         };
         [shown(trigger.old_table.is_some(), |t| &t.old), shown(trigger.new_table.is_some(), |t| &t.new)]
     }
 
+    /// Whether a trigger of the queue belongs to rows that have been seen.
+    fn is_of_seen(&self, after: &After) -> bool {
+        let transitions = self.triggered.as_ref().map_or(&[][..], |t| &t.transitions);
+        matches!(after, After::Fire(fire) if fire.transition.is_some_and(|at| transitions.get(at).is_some_and(|t| t.seen)))
+    }
+
     /// The AFTER STATEMENT triggers of an event leave the queue, from this place on.
     fn forget_queued(&mut self, (table, event): (TableId, Event), from: usize) {
-        let mut at = 0;
-        self.after.retain(|after| {
-            at += 1;
-            at <= from || after.statement_fired() != Some((table, event))
-        });
+        let kept = |(at, after): &(usize, After)| {
+            *at < from || after.statement_fired() != Some((table, event)) || self.is_of_seen(after)
+        };
+        let queue = self.after.iter().cloned().enumerate().filter(kept);
+        self.after = queue.map(|(_, after)| after).collect();
     }
 
     /// What a statement inside WITH leaves to do goes to the statement around it: a trigger that both fire fires once.
@@ -88,28 +100,39 @@ impl Running {
         for fired in inner.after.iter().filter_map(After::statement_fired) {
             self.forget_queued(fired, 0);
         }
-        self.after.append(&mut inner.after);
-        let Some(triggered) = inner.triggered.as_mut() else { return };
-        let (begun, changed) = (std::mem::take(&mut triggered.begun), std::mem::take(&mut triggered.transitions));
-        self.triggered().begun.extend(begun);
-        for Transition { table, event, old, new } in changed {
-            let known = self.transition(table, event);
-            known.old.extend(old);
-            known.new.extend(new);
+        let mut queue = std::mem::take(&mut inner.after);
+        if let Some(triggered) = inner.triggered.as_mut() {
+            let (begun, changed) = (std::mem::take(&mut triggered.begun), std::mem::take(&mut triggered.transitions));
+            self.triggered().begun.extend(begun);
+            let places: Vec<usize> = changed.into_iter().map(|rows| self.adopt_transition(rows)).collect();
+            for after in &mut queue {
+                if let After::Fire(Fire { transition: Some(at), .. }) = after {
+                    *at = places[*at];
+                }
+            }
         }
+        self.after.append(&mut queue);
     }
 
-    fn transition(&mut self, table: TableId, event: Event) -> &mut Transition {
+    fn adopt_transition(&mut self, rows: Transition) -> usize {
+        let at = self.transition(rows.table, rows.event);
+        let known = &mut self.triggered().transitions[at];
+        known.old.extend(rows.old);
+        known.new.extend(rows.new);
+        at
+    }
+
+    /// The rows of a table that an event changes now, by their place among all.
+    fn transition(&mut self, table: TableId, event: Event) -> usize {
         let all = &mut self.triggered().transitions;
-        let at = all.iter().position(|t| t.table == table && t.event == event).unwrap_or_else(|| {
-            all.push(Transition { table, event, old: Vec::new(), new: Vec::new() });
+        all.iter().position(|t| t.table == table && t.event == event && !t.seen).unwrap_or_else(|| {
+            all.push(Transition { table, event, old: Vec::new(), new: Vec::new(), seen: false });
             all.len() - 1
-        });
-        &mut all[at]
+        })
     }
 
-    fn remember_transition(&mut self, table: TableId, event: Event, old: Option<&Row>, new: Option<&Row>) {
-        let known = self.transition(table, event);
+    fn remember_transition(&mut self, at: usize, old: Option<&Row>, new: Option<&Row>) {
+        let known = &mut self.triggered().transitions[at];
         known.old.extend(old.map(|row| Value::Record(row.clone())));
         known.new.extend(new.map(|row| Value::Record(row.clone())));
     }
@@ -129,7 +152,7 @@ impl Machine<'_> {
         for at in triggers.of(TriggerTiming::After, true, event, set) {
             if self.when_holds(triggers, at, old, new, run)? {
                 let (triggers, old, new) = (triggers.clone(), old.cloned(), new.cloned());
-                queued.push(After::Fire(Fire { triggers, at, event, old, new }));
+                queued.push(After::Fire(Fire { triggers, at, event, old, new, transition: None }));
             }
         }
         Ok(queued)
@@ -144,14 +167,19 @@ impl Machine<'_> {
         queued: Vec<After>,
         run: &mut Running,
     ) {
-        for after in queued {
-            match &after {
+        let transition = triggers.wants_transition(event).then(|| run.transition(triggers.table.id, event));
+        for mut after in queued {
+            match &mut after {
                 After::Fire(fire) if self.fires_later(fire) => self.transaction_mut().deferred.checks.push(after),
+                After::Fire(fire) => {
+                    fire.transition = transition;
+                    run.after.push(after);
+                }
                 _ => run.after.push(after),
             }
         }
-        if triggers.wants_transition(event) {
-            run.remember_transition(triggers.table.id, event, old, new);
+        if let Some(at) = transition {
+            run.remember_transition(at, old, new);
         }
     }
 
@@ -165,9 +193,11 @@ impl Machine<'_> {
         run: &mut Running,
     ) -> Result<(), Stop> {
         let mut queued = Vec::new();
+        let transition = triggers.wants_transition(event).then(|| run.transition(triggers.table.id, event));
         for at in triggers.of(TriggerTiming::After, false, event, set) {
             if self.when_holds(triggers, at, None, None, run)? {
-                queued.push(After::Fire(Fire { triggers: triggers.clone(), at, event, old: None, new: None }));
+                let triggers = triggers.clone();
+                queued.push(After::Fire(Fire { triggers, at, event, old: None, new: None, transition }));
             }
         }
         // What WITH has queued waits until the rows are done; after that, one of the queue is at work.
@@ -185,8 +215,8 @@ impl Machine<'_> {
 
     /// Fires a trigger from the queue.
     pub(crate) fn fire_after(&mut self, fire: &Fire, run: &mut Running) -> Result<(), Stop> {
-        let Fire { triggers, at, event, old, new } = fire;
-        self.fire((triggers, *at), *event, old.as_ref(), new.as_ref(), run)?;
+        let Fire { triggers, at, event, old, new, transition } = fire;
+        self.fire((triggers, *at), *event, old.as_ref(), new.as_ref(), *transition, run)?;
         Ok(())
     }
 }

@@ -71,7 +71,7 @@ impl Machine<'_> {
         let chosen = triggers.of(TriggerTiming::Before, false, event, set);
         while let Some(&at) = chosen.get(run.triggered().firing) {
             if self.when_holds(triggers, at, None, None, run)? {
-                self.fire((triggers, at), event, None, None, run)?;
+                self.fire((triggers, at), event, None, None, None, run)?;
             }
             run.calls.clear();
             run.triggered().firing += 1;
@@ -110,7 +110,7 @@ impl Machine<'_> {
                 return Ok(new.or(old));
             };
             if self.when_holds(triggers, at, old.as_ref(), new.as_ref(), run)? {
-                let Some(row) = self.fire((triggers, at), event, old.as_ref(), new.as_ref(), run)? else {
+                let Some(row) = self.fire((triggers, at), event, old.as_ref(), new.as_ref(), None, run)? else {
                     return Ok(None);
                 };
                 if new.is_some() {

@@ -217,6 +217,7 @@ impl Machine<'_> {
         event: Event,
         old: Option<&Row>,
         new: Option<&Row>,
+        transition: Option<usize>,
         run: &mut Running,
     ) -> Result<Option<Row>, Stop> {
         match run.calls.next() {
@@ -225,7 +226,7 @@ impl Machine<'_> {
                 Ok(if let Value::Record(row) = result.into_value() { Some(row) } else { None })
             }
             None => {
-                let tables = run.transition_tables(&triggers.table.triggers[at], triggers.table.id, event);
+                let tables = run.transition_tables(&triggers.table.triggers[at], transition);
                 let (triggers, old, new) = (triggers.clone(), old.cloned(), new.cloned());
                 Err(Stop::Trigger(Box::new(Call { triggers, at, event, old, new, tables })))
             }

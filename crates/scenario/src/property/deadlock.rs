@@ -72,7 +72,7 @@ fn sentence(run: &Run<'_>, waits: &[Wait]) -> String {
 /// What a thread waits for, once for each thread that is in its way.
 fn waits(run: &Run<'_>, thread: usize) -> Vec<Wait> {
     let scenario = run.system.scenario;
-    let Activity::Blocked(Blocked { pending, waits_for, on }) =
+    let Activity::Blocked(Blocked { pending, waits_for, on, .. }) =
         run.end.database.activity(scenario.threads[thread].session)
     else {
         return Vec::new();

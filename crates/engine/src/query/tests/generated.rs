@@ -195,7 +195,7 @@ fn generated_queries_on_postgresql() {
     let mut fixture = Fixture::new(&script);
     for _ in 0..setting("QUERIES", 60) {
         let sql = Generator { dice: &mut *dice, aliases: 0 }.query(&[], 2);
-        let mut expected: Vec<String> = session.query(&sql).unwrap().iter().flat_map(lines).collect();
+        let mut expected: Vec<String> = session.query(&sql).unwrap().into_iter().flat_map(lines).collect();
         // What takes the server long is a large product, and says nothing more.
         if expected.iter().any(|l| l.starts_with("ERROR 57014")) {
             continue;

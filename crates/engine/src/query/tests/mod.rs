@@ -243,7 +243,7 @@ fn golden_scripts_on_postgresql() {
         let database = cluster.create_database().unwrap();
         let mut session = cluster.connect(&database, "").unwrap();
         for (sql, expected) in blocks(&std::fs::read_to_string(&path).unwrap()) {
-            let mut answer: Vec<String> = session.query(&sql).unwrap().iter().flat_map(lines).collect();
+            let mut answer: Vec<String> = session.query(&sql).unwrap().into_iter().flat_map(lines).collect();
             let mut expected: Vec<&str> = expected.lines().collect();
             if !sql.contains("ORDER BY") || sql.contains("unordered") {
                 answer.sort();
@@ -257,8 +257,8 @@ fn golden_scripts_on_postgresql() {
     assert!(differences.is_empty(), "{differences}");
 }
 
-fn lines(response: &Response) -> Vec<String> {
-    match response {
+fn lines(response: impl Into<Response>) -> Vec<String> {
+    match response.into() {
         Response::Rows { rows, .. } => rows.iter().map(|row| line(row.iter().cloned())).collect(),
         Response::Done { .. } => Vec::new(),
         Response::Error { sqlstate, message } => vec![format!("ERROR {sqlstate}: {message}")],
