@@ -234,7 +234,7 @@ impl Database {
             if matches!(statement.kind, ast::StatementKind::LockTable(_)) && !self.sessions[session.0].is_in_block() {
                 return Err(Diagnostic::new(error.span, SqlState::NO_ACTIVE_TRANSACTION, LOCK_OUTSIDE));
             }
-            let changing = self.sessions_except(session).any(|(_, s)| s.is_redefining());
+            let changing = self.sessions_except(session).any(|(_, s)| s.is_redefining() || s.shuts_tables());
             let late = changing.then(|| Prepared::late(catalog, statement, source, params));
             late.filter(|late| !late.locks.is_empty()).map(Arc::new).ok_or(error)
         })

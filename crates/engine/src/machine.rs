@@ -427,10 +427,14 @@ impl<'a> Machine<'a> {
         if transaction.failed {
             return Err(in_failed_transaction());
         }
+        transaction.queried = true;
+        if let Some(error) = &prepared.early {
+            self.take_snapshot_if_kept();
+            return Err((**error).clone());
+        }
         if transaction.read_only && changes {
             return Err(read_only(&verb_of(prepared)));
         }
-        transaction.queried = true;
         if prepared.visible || transaction.keeps_snapshot() {
             transaction.statements += 1;
             if !transaction.keeps_snapshot() {

@@ -8,7 +8,7 @@ use isolde_sql::catalog::{Catalog, RoutineId, Table, TableId};
 use isolde_sql::typed::{
     self, CursorCommand, OutputColumn, QueryBody, Rel, RelSource, RowLocking, SessionCommand, StatementKind,
 };
-use isolde_sql::{Diagnostic, Type};
+use isolde_sql::{Diagnostic, SqlError, Type};
 
 use crate::footprint::{ColumnSet, TableSet};
 use crate::lock::LockKey;
@@ -37,6 +37,8 @@ pub struct Prepared {
     pub(crate) late: bool,
     /// Tells statements apart in digests.
     pub(crate) id: u64,
+    /// It fails before it reads anything.
+    pub(crate) early: Option<Box<SqlError>>,
     /// INSERT, UPDATE and DELETE stop after returning so many rows, because there is an error if there are more.
     pub(crate) rows_max: Option<usize>,
 }
@@ -212,13 +214,14 @@ impl Prepared {
         let text = isolde_sql::bind::one_line(written);
         let writes = matches!(
             statement.kind,
-            ast::StatementKind::Insert(_) | ast::StatementKind::Update(_) | ast::StatementKind::Delete(_)
+            ast::StatementKind::Insert(_)
+                | ast::StatementKind::Update(_)
+                | ast::StatementKind::Delete(_)
+                | ast::StatementKind::Merge(_)
         );
-        let mode = if writes { TableLockMode::RowExclusive } else { TableLockMode::AccessShare };
-        let words: Vec<String> =
-            written.split(|c: char| !c.is_alphanumeric() && c != '_').map(str::to_lowercase).collect();
-        let named = catalog.tables().filter(|table| words.iter().any(|word| *word == *table.name));
-        let locks = named.map(|table| (LockKey::Table(table.id), mode)).collect();
+        let mode = |first| if writes && first { TableLockMode::RowExclusive } else { TableLockMode::AccessShare };
+        let named = named_tables(catalog, written);
+        let locks = named.into_iter().enumerate().map(|(at, id)| (LockKey::Table(id), mode(at == 0))).collect();
         let kind = StatementKind::Set { local: false, name: "".into(), value: None };
         let typed = typed::Statement { kind, text: text.clone(), span: statement.span };
         let origin = Origin { statement: statement.clone(), text, params: params.to_vec() };
@@ -287,7 +290,8 @@ impl Prepared {
             matches!(statement.kind, StatementKind::Query(_)) && called.iter().any(|id| is_stable(catalog, *id));
         let (visible, calls) = (visible || looks, !called.is_empty());
         let (origin, late, rows_max) = (None, false, None);
-        Prepared { plan, visible, locks, reads, calls, origin, version, late, id, rows_max, statement }
+        let early = plan::early::of_statement(&statement.kind).map(Box::new);
+        Prepared { plan, visible, locks, reads, calls, origin, version, late, id, early, rows_max, statement }
     }
 }
 
@@ -440,6 +444,26 @@ impl Plan {
             Plan::Other => ("", Arc::default()),
         }
     }
+}
+
+/// The tables that a statement seems to name, up to the first that there is not.
+fn named_tables(catalog: &Catalog, written: &str) -> Vec<TableId> {
+    const BEFORE: &[&str] = &["from", "into", "join", "on", "references", "table", "truncate", "update", "using"];
+    let words = written.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
+    let words: Vec<String> = words.map(str::to_lowercase).filter(|word| word != "only").collect();
+    let named =
+        words.windows(2).filter(|pair| BEFORE.contains(&pair[0].as_str()) && !BEFORE.contains(&pair[1].as_str()));
+    let tables = named.map(|pair| catalog.table_by_name(&pair[1]).map(|table| table.id));
+    let mut found: Vec<TableId> = Vec::new();
+    for table in tables {
+        match table {
+            Some(table) if found.contains(&table) => {}
+            Some(table) => found.push(table),
+            None if found.is_empty() => break,
+            None => {}
+        }
+    }
+    found
 }
 
 fn withs(catalog: &Catalog, with: &[typed::With]) -> Option<Arc<[WithPlan]>> {

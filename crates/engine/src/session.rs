@@ -19,7 +19,7 @@ use crate::exec::Running;
 use crate::footprint::{Footprint, TableSet};
 use crate::kept::Kept;
 use crate::lock::advisory::Counts;
-use crate::lock::{Held, LockKey, RowRef, Scope, Wait};
+use crate::lock::{Held, LockKey, Modes, RowRef, Scope, Wait};
 use crate::prepare::Prepared;
 use crate::routine::RoutineFrame;
 use crate::transaction::Transaction;
@@ -308,6 +308,14 @@ impl Session {
     /// The lock it holds on a row.
     pub(crate) fn lock_on(&self, row: RowRef) -> Option<Held> {
         self.transaction.as_ref()?.locks.get(&row).copied()
+    }
+
+    /// Whether it has a lock on a table that keeps others from writing it.
+    pub(crate) fn shuts_tables(&self) -> bool {
+        use TableLockMode::{AccessExclusive, Exclusive, Share, ShareRowExclusive};
+        let shut =
+            |modes: &Modes| [Share, ShareRowExclusive, Exclusive, AccessExclusive].iter().any(|m| modes.contains(*m));
+        self.transaction.as_ref().is_some_and(|t| t.heavy.values().any(shut))
     }
 
     /// Whether it has changed a definition and not committed.

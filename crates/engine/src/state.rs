@@ -154,7 +154,7 @@ impl Database {
         }
         t.savepoints.len().hash(h);
         for savepoint in &t.savepoints {
-            savepoint.name.hash(h);
+            (&savepoint.name, savepoint.modes()).hash(h);
             let mut saved: u128 = 0;
             for ((table, _), change) in savepoint.writes() {
                 let after = change.after.as_ref().map(|tuple| &tuple.values);

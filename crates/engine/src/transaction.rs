@@ -105,6 +105,10 @@ pub(crate) struct Snapshot {
 }
 
 impl Savepoint {
+    pub(crate) fn modes(&self) -> (bool, bool) {
+        self.modes
+    }
+
     pub(crate) fn definitions(&self) -> &Definitions {
         &self.definitions
     }
@@ -151,6 +155,8 @@ pub(crate) struct Savepoint {
     pub(crate) name: Option<Arc<str>>,
     /// The number of what has happened since, if that has one.
     xid: Option<u64>,
+    /// Whether the transaction was READ ONLY and DEFERRABLE when it was set.
+    modes: (bool, bool),
     view: Tables,
     view_epoch: Option<u64>,
     writes: OrdMap<RowRef, Change>,
@@ -382,6 +388,7 @@ impl Transaction {
         self.savepoints.push(Savepoint {
             name,
             xid: None,
+            modes: (self.read_only, self.deferrable),
             view: self.view.clone(),
             view_epoch: self.view_epoch,
             writes: self.writes.clone(),
@@ -404,6 +411,7 @@ impl Transaction {
         self.savepoints.truncate(depth + 1);
         self.savepoints.iter_mut().skip(depth).for_each(|savepoint| savepoint.xid = None);
         let Some(savepoint) = self.savepoints.last().cloned() else { return (Vec::new(), Vec::new()) };
+        (self.read_only, self.deferrable) = savepoint.modes;
         let heavy = std::mem::replace(&mut self.heavy, savepoint.heavy);
         let held = std::mem::replace(&mut self.locks, savepoint.locks);
         self.view = savepoint.view;
@@ -454,8 +462,9 @@ impl Transaction {
         self.definitions = savepoint.definitions.clone();
     }
 
-    /// Forgets a savepoint and all set since; what was done stays done.
+    /// Forgets a savepoint and all set since; what was done stays done, but the transaction is READ ONLY if it was before.
     pub(crate) fn release(&mut self, depth: usize) {
+        self.read_only = self.savepoints.get(depth).map_or(self.read_only, |savepoint| savepoint.modes.0);
         self.savepoints.truncate(depth);
     }
 }

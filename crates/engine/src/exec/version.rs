@@ -73,7 +73,15 @@ impl Machine<'_> {
             self.footprint.looked.push(row);
         }
         let strength = match &version {
-            Version::Gone | Version::OwnCommand | Version::Skipped => return Ok(version),
+            Version::OwnCommand => {
+                // Not what it saw, but what somebody else has made of it.
+                let changed_later = self.transaction().locks.get(&row).is_some_and(|held| held.oldest > seen);
+                if changed_later {
+                    self.await_old_holders(row, seen, lock)?;
+                }
+                return Ok(version);
+            }
+            Version::Gone | Version::Skipped => return Ok(version),
             Version::Same => lock.seen,
             Version::Newer(_) if self.keeps_snapshot() => {
                 self.await_old_holders(row, seen, lock)?;

@@ -7,34 +7,36 @@ use isolde_sql::typed::{Expr, ExprKind, Quantified, Query, QueryBody};
 use isolde_sql::{Type, Value};
 
 use super::facts::facts;
+use super::simplify::{is_null, simplified};
 
 /// Whether some part of a condition is such an IN.
 pub(super) fn is_in(e: &Expr) -> bool {
     match &e.kind {
         ExprKind::And(list) => list.iter().any(is_in),
-        ExprKind::Quantified(q) => selected(q).is_some(),
+        ExprKind::Quantified(q) => !implied(q).is_empty(),
         _ => false,
     }
 }
 
-/// Puts the condition that they imply before every such IN.
+/// Puts the conditions that they imply before every such IN.
 pub(super) fn take_apart(e: &mut Expr) {
     match &mut e.kind {
         ExprKind::And(list) => list.iter_mut().for_each(take_apart),
         ExprKind::Quantified(q) => {
-            let Some(selected) = selected(q) else { return };
-            let pairs = q.ops.iter().zip(q.left.iter().cloned().zip(selected));
-            let equal = pairs.map(|(op, (left, right))| ExprKind::Call(op, vec![left, right]));
-            let all = equal.chain([ExprKind::Quantified(q.clone())]).map(|kind| Expr { kind, ty: Type::Bool });
-            e.kind = ExprKind::And(all.collect());
+            let mut all = implied(q);
+            if !all.is_empty() {
+                all.push(Expr { kind: ExprKind::Quantified(q.clone()), ty: Type::Bool });
+                e.kind = ExprKind::And(all);
+            }
         }
         _ => {}
     }
 }
 
-/// What the query of an IN selects, if that is the same for all its rows and the operands are not.
-fn selected(q: &Quantified) -> Option<Vec<Expr>> {
-    let QueryBody::Select(select) = &q.query.body else { return None };
+/// What must hold for an IN to, whatever rows its query has: that an operand equals what is the same for all of them. Nothing
+/// equals NULL.
+fn implied(q: &Quantified) -> Vec<Expr> {
+    let QueryBody::Select(select) = &q.query.body else { return Vec::new() };
     let plain = select.from.is_some()
         && select.grouping.is_none()
         && select.windows.is_empty()
@@ -45,12 +47,21 @@ fn selected(q: &Quantified) -> Option<Vec<Expr>> {
         && q.query.with.is_empty();
     let varies = q.left.iter().any(|left| !facts(left).rels.is_empty());
     let equality = !q.all && q.ops.iter().all(|op| op.name == "=" && op.strict);
+    if !plain || !varies || !equality || !stands_alone(&q.query) {
+        return Vec::new();
+    }
     let constant = |e: &Expr| {
         let facts = facts(e);
-        facts.rels.is_empty() && facts.local && !matches!(e.kind, ExprKind::Const(Value::Null))
+        facts.rels.is_empty() && facts.local
     };
-    let same = select.projection.iter().all(constant);
-    (plain && varies && equality && same && stands_alone(&q.query)).then(|| select.projection.clone())
+    let pairs = q.ops.iter().zip(q.left.iter().zip(&select.projection));
+    let pairs = pairs.map(|(op, (left, right))| (op, simplified(left), simplified(right)));
+    let implied = pairs.filter(|(_, left, right)| constant(right) || is_null(left));
+    let equal = implied.map(|(op, left, right)| match is_null(&left) {
+        true => ExprKind::Const(Value::Bool(false)),
+        false => ExprKind::Call(op, vec![left, right]),
+    });
+    equal.map(|kind| Expr { kind, ty: Type::Bool }).collect()
 }
 
 /// Whether a query refers to nothing around it.

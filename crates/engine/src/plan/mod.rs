@@ -15,6 +15,7 @@
 //! Plans hold no rows and nothing of a session; they are shared between all executions.
 
 mod constant_in;
+pub(crate) mod early;
 mod estimate;
 pub(crate) mod expr;
 pub(crate) mod facts;

@@ -16,7 +16,7 @@
 
 use isolde_sql::builtin::{self, Builtin, Eval};
 use isolde_sql::typed::{Expr, ExprKind, From, Select};
-use isolde_sql::{Type, Value};
+use isolde_sql::{SqlError, Type, Value};
 use smallvec::SmallVec;
 
 use super::{constant_in, outer};
@@ -102,7 +102,7 @@ fn take(e: &mut Expr) -> ExprKind {
     std::mem::replace(&mut e.kind, ExprKind::Const(Value::Null))
 }
 
-fn is_null(e: &Expr) -> bool {
+pub(super) fn is_null(e: &Expr) -> bool {
     matches!(e.kind, ExprKind::Const(Value::Null))
 }
 
@@ -136,9 +136,32 @@ fn fails(e: &Expr) -> bool {
 
 /// The same before it is simplified.
 pub(super) fn fails_early(e: &Expr) -> bool {
+    fails(&simplified(e))
+}
+
+/// An expression, simplified.
+pub(super) fn simplified(e: &Expr) -> Expr {
     let mut e = e.clone();
     simplify(&mut e);
-    fails(&e)
+    e
+}
+
+/// The error that computing what can be computed without a row comes to first.
+pub(super) fn early_error(e: &Expr) -> Option<SqlError> {
+    if !is_simplifiable(e) {
+        return None;
+    }
+    first_failure(&simplified(e))
+}
+
+fn first_failure(e: &Expr) -> Option<SqlError> {
+    let mut found = None;
+    e.children(&mut |child| {
+        if found.is_none() {
+            found = first_failure(child);
+        }
+    });
+    found.or_else(|| is_computable(e).then(|| eval::local(e, &[], &[]).err()).flatten())
 }
 
 /// AND, or OR, of what matters.
