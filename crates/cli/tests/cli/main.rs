@@ -2,6 +2,7 @@
 //!
 //! - `examples`: every story of `examples/` is told by the tool as its README and its `expected.txt` say;
 //! - `apps`: so are the applications of `examples/apps`, where the runtime of their language is there;
+//! - `server`: scenarios on a real server;
 //! - `golden`: transcripts in `tests/golden`, of good, broken and nonsensical commands;
 //! - `abuse`: random bytes, mutilated scenarios, interrupts: an answer or a message, never a crash.
 //!
@@ -13,4 +14,5 @@ mod apps;
 mod checkpoint;
 mod examples;
 mod golden;
+mod server;
 mod transcript;

@@ -83,7 +83,7 @@ pub(crate) fn root() -> PathBuf {
 }
 
 /// Words of a command; single quotes keep spaces.
-fn words(line: &str) -> Vec<String> {
+pub(crate) fn words(line: &str) -> Vec<String> {
     let mut words = vec![];
     let mut word: Option<String> = None;
     let mut quoted = false;

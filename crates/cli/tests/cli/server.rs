@@ -1,0 +1,85 @@
+//! Scenarios on a real server, from the command line.
+
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use isolde_testkit::Cluster;
+
+use crate::transcript::{isolde, root, words};
+
+const WITHDRAW: &str = "examples/withdraw/withdraw.sql";
+
+fn on_server(args: &[&str]) -> (String, Option<i32>) {
+    let output = isolde(&root()).args(args).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    (text, output.status.code())
+}
+
+fn url() -> String {
+    Cluster::shared().url("postgres")
+}
+
+/// How many databases of ours there are on a server.
+fn left_behind(cluster: &Cluster) -> String {
+    let mut control = cluster.connect("postgres", "").unwrap();
+    let count = control.execute("SELECT count(*) FROM pg_database WHERE datname LIKE 'isolde%'").unwrap();
+    count[0].rows()[0][0].clone().unwrap()
+}
+
+#[test]
+fn a_scenario_runs_on_a_server_and_its_counterexample_can_be_seen_again() {
+    let (text, code) = on_server(&["explore", WITHDRAW, "--on", &url()]);
+    assert!(text.starts_with("violated  examples/withdraw/withdraw.sql: serial outcome (lost update)"), "{text}");
+    assert_eq!(code, Some(1));
+    let replay = text.lines().find_map(|line| line.strip_prefix("replay  isolde ")).unwrap();
+    let words = words(replay);
+    let (again, code) = on_server(&words.iter().map(String::as_str).collect::<Vec<_>>());
+    assert!(again.starts_with("violated") && code == Some(1), "{again}");
+    let (text, code) = on_server(&["explore", "examples/withdraw/fixed.sql", "--on", &url(), "--stats"]);
+    assert!(text.starts_with("holds") && text.contains("changed rows are put back"), "{text}");
+    assert_eq!(code, Some(0));
+}
+
+#[test]
+fn what_the_engine_found_is_confirmed() {
+    let (text, _) = on_server(&["explore", WITHDRAW, "--no-fixes", "--confirm", &url()]);
+    assert!(text.contains("\nconfirmed  on PostgreSQL "), "{text}");
+    let (json, _) = on_server(&["explore", WITHDRAW, "--no-fixes", "--confirm", &url(), "--format", "json"]);
+    let report: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(report["counterexample"]["confirmation"]["confirmed"], true);
+}
+
+#[test]
+fn what_means_nothing_on_a_server_is_refused() {
+    let (text, code) = on_server(&["explore", WITHDRAW, "--on", &url(), "--search", "stateful"]);
+    assert!(text.contains("--search stateful is for the embedded engine"), "{text}");
+    assert_eq!(code, Some(2));
+    let (text, code) = on_server(&["explore", WITHDRAW, "--on", &url(), "--hash", "full"]);
+    assert!(text.contains("--hash is for the embedded engine") && code == Some(2), "{text}");
+    let (text, code) = on_server(&["explore", WITHDRAW, "--on", "postgres://ann:secret@localhost:1/x"]);
+    assert!(text.contains("cannot connect to postgres://ann:***@localhost:1/x"), "{text}");
+    assert!(code == Some(2) && !text.contains("secret"), "{text}");
+}
+
+/// Ctrl-C ends a run with an answer, and leaves nothing behind.
+#[test]
+fn an_interrupt_cleans_up() {
+    let cluster = Cluster::start().unwrap();
+    let url = cluster.url("postgres");
+    let file = tempfile::NamedTempFile::with_suffix(".sql").unwrap();
+    let text = "CREATE TABLE t (id int PRIMARY KEY, n int);\nINSERT INTO t VALUES (1, 1);\n--@ option serial off\n\
+                --@ thread a x4\nBEGIN;\nUPDATE t SET n = n + 1 WHERE id = 1;\nSELECT n FROM t;\nCOMMIT;\nSELECT n FROM t;\n";
+    std::fs::write(file.path(), text).unwrap();
+    let mut run = isolde(&root());
+    run.args(["explore", "--search", "stateless", "--on", &url]).arg(file.path());
+    let run = run.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    while left_behind(&cluster) == "0" {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    std::thread::sleep(Duration::from_millis(500));
+    assert!(Command::new("kill").args(["-INT", &run.id().to_string()]).status().unwrap().success());
+    let output = run.wait_with_output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.code() == Some(3) && text.contains("interrupted"), "{text}");
+    assert_eq!(left_behind(&cluster), "0");
+}
