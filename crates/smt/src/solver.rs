@@ -1,0 +1,241 @@
+//! Solvers: programs found at run time, spoken to over a pipe.
+//!
+//! A solver may be missing, crash, think for ever or not know. None of these is an answer; each is a [`Silence`] with a sentence
+//! that says what happened. The process is killed when its time is over or when nobody listens any more.
+
+use std::fmt;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::time::{Duration, Instant};
+
+use crate::script::Script;
+use crate::term;
+
+/// How a solver can be had.
+pub const INSTALL: &str = "install z3 (Debian and Ubuntu: apt install z3; macOS: brew install z3; or pip install z3-solver), or \
+                           set ISOLDE_SOLVER to the program to use";
+
+/// A program that answers scripts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Solver {
+    /// The program.
+    pub program: PathBuf,
+}
+
+/// A script can be met, or it cannot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// Something meets it.
+    Sat,
+    /// Nothing does.
+    Unsat,
+}
+
+/// Why there is no answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Silence {
+    /// There is no solver.
+    Missing(String),
+    /// It does not know.
+    Unknown,
+    /// It took too long and was stopped.
+    Timeout(Duration),
+    /// It ended, or said something that is no answer.
+    Crash(String),
+}
+
+impl fmt::Display for Silence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Silence::Missing(what) => write!(f, "there is no solver: {what}; {INSTALL}"),
+            Silence::Unknown => f.write_str("the solver does not know"),
+            Silence::Timeout(after) => write!(f, "the solver was stopped after {} s", after.as_secs_f64()),
+            Silence::Crash(what) => write!(f, "the solver failed: {what}"),
+        }
+    }
+}
+
+/// Programs that are looked for, best first.
+const KNOWN: &[&str] = &["z3", "cvc5"];
+
+impl Solver {
+    /// The solver that `ISOLDE_SOLVER` names (`chosen`), or the first of those known on the search path.
+    pub fn find(chosen: Option<&str>, path: Option<&std::ffi::OsStr>) -> Result<Solver, Silence> {
+        let folders: Vec<PathBuf> = path.map(|p| std::env::split_paths(p).collect()).unwrap_or_default();
+        let on_path = |name: &str| folders.iter().map(|folder| folder.join(name)).find(|file| file.is_file());
+        if let Some(name) = chosen.filter(|name| !name.is_empty()) {
+            let found = if name.contains('/') { Some(PathBuf::from(name)).filter(|p| p.is_file()) } else { on_path(name) };
+            let missing = || Silence::Missing(format!("ISOLDE_SOLVER names {name}, which is not there"));
+            return found.map(|program| Solver { program }).ok_or_else(missing);
+        }
+        let found = KNOWN.iter().find_map(|name| on_path(name));
+        found.map(|program| Solver { program }).ok_or_else(|| Silence::Missing("neither z3 nor cvc5 was found".into()))
+    }
+
+    /// [`Solver::find`] in the environment of this process.
+    pub fn from_environment() -> Result<Solver, Silence> {
+        Solver::find(std::env::var("ISOLDE_SOLVER").ok().as_deref(), std::env::var_os("PATH").as_deref())
+    }
+
+    /// Whether anything meets a script, of whatever size.
+    pub fn ask(&self, script: &Script, timeout: Duration) -> Result<Answer, Silence> {
+        let mut session = self.start()?;
+        session.tell(&script.to_string());
+        session.check(timeout)
+    }
+
+    /// Starts the program.
+    pub fn start(&self) -> Result<Session, Silence> {
+        let mut command = Command::new(&self.program);
+        command.args(flags(&self.program)).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().map_err(|error| {
+            Silence::Missing(format!("{} cannot be started: {error}", self.program.display()))
+        })?;
+        let (says, lines) = mpsc::channel();
+        let (questions, hears) = mpsc::channel::<String>();
+        if let (Some(mut stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) {
+            // A program that does not listen must not hold us up: its time is over when nothing comes back.
+            std::thread::spawn(move || {
+                let write = |text: String| stdin.write_all(text.as_bytes()).and_then(|()| stdin.flush());
+                hears.into_iter().try_for_each(write)
+            });
+            std::thread::spawn(move || {
+                let mut lines = BufReader::new(stdout).lines().map_while(Result::ok);
+                lines.all(|line| says.send(line).is_ok())
+            });
+        }
+        let mut session = Session { child, questions, lines };
+        session.tell("(set-option :print-success false)\n(set-option :produce-models true)\n(set-logic ALL)\n");
+        Ok(session)
+    }
+}
+
+fn flags(program: &Path) -> &'static [&'static str] {
+    match program.file_name().and_then(|name| name.to_str()) {
+        Some(name) if name.starts_with("z3") => &["-in", "-smt2"],
+        Some(name) if name.starts_with("cvc5") => &["--lang=smt2", "--incremental"],
+        _ => &[],
+    }
+}
+
+/// A solver at work.
+pub struct Session {
+    child: Child,
+    questions: Sender<String>,
+    lines: Receiver<String>,
+}
+
+impl Session {
+    /// Tells it something that it does not answer.
+    pub fn tell(&mut self, text: &str) {
+        // If it is gone, that shows when an answer is read.
+        let _ = self.questions.send(text.to_string());
+    }
+
+    /// Asks whether what it was told can be met.
+    pub fn check(&mut self, timeout: Duration) -> Result<Answer, Silence> {
+        self.tell("(check-sat)\n");
+        let deadline = Instant::now() + timeout;
+        match self.line(deadline, timeout)?.trim() {
+            "sat" => Ok(Answer::Sat),
+            "unsat" => Ok(Answer::Unsat),
+            "unknown" => Err(Silence::Unknown),
+            other => Err(Silence::Crash(other.to_string())),
+        }
+    }
+
+    /// After "sat": the truth values of these constants.
+    pub fn truths(&mut self, names: &[String], timeout: Duration) -> Result<Vec<bool>, Silence> {
+        let deadline = Instant::now() + timeout;
+        let mut truths = Vec::with_capacity(names.len());
+        // In pieces: nobody promises to read a line of any length.
+        for piece in names.chunks(200) {
+            let terms: Vec<String> = piece.iter().map(|name| Symbol(name).to_string()).collect();
+            self.tell(&format!("(get-value ({}))\n", terms.join(" ")));
+            let mut text = String::new();
+            while text.is_empty() || depth(&text) > 0 {
+                text.push_str(&self.line(deadline, timeout)?);
+                text.push('\n');
+            }
+            let values = words(&text).into_iter().filter(|word| matches!(*word, "true" | "false"));
+            let values: Vec<bool> = values.map(|word| word == "true").collect();
+            if values.len() != piece.len() {
+                return Err(Silence::Crash(text.trim().to_string()));
+            }
+            truths.extend(values);
+        }
+        Ok(truths)
+    }
+
+    fn line(&mut self, deadline: Instant, timeout: Duration) -> Result<String, Silence> {
+        match self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+            Ok(line) => Ok(line),
+            Err(RecvTimeoutError::Timeout) => Err(Silence::Timeout(timeout)),
+            Err(RecvTimeoutError::Disconnected) => Err(ended()),
+        }
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        // It may have ended by itself; then there is nothing to kill.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn ended() -> Silence {
+    Silence::Crash("it ended without an answer".into())
+}
+
+struct Symbol<'a>(&'a str);
+
+impl fmt::Display for Symbol<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        term::symbol(f, self.0)
+    }
+}
+
+/// Open parentheses, outside of `|names|`.
+fn depth(text: &str) -> i64 {
+    let mut quoted = false;
+    text.chars().fold(0, |depth, c| match c {
+        '|' => {
+            quoted = !quoted;
+            depth
+        }
+        '(' if !quoted => depth + 1,
+        ')' if !quoted => depth - 1,
+        _ => depth,
+    })
+}
+
+/// What stands between parentheses and spaces; `|names|` are one word.
+fn words(text: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut rest = text;
+    while let Some(start) = rest.find(|c: char| !c.is_whitespace() && c != '(' && c != ')') {
+        rest = &rest[start..];
+        let end = match rest.strip_prefix('|') {
+            Some(inner) => inner.find('|').map(|at| at + 2),
+            None => rest.find(|c: char| c.is_whitespace() || c == '(' || c == ')'),
+        };
+        let (word, after) = rest.split_at(end.unwrap_or(rest.len()));
+        found.push(word);
+        rest = after;
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_an_answer() {
+        assert_eq!(words("((a true)\n (|b c (| false))"), ["a", "true", "|b c (|", "false"]);
+        assert_eq!(depth("((a |(|) "), 1);
+    }
+}
