@@ -15,7 +15,9 @@
 //! another class) and what is *declared* about it (an [`Association`]: `has_many :photos, dependent: :destroy`), because what
 //! goes wrong is mostly that the two disagree.
 
+pub mod logic;
 pub mod model;
+pub mod property;
 
 pub use model::{
     Association, AssociationId, Class, ClassId, DataModel, DeleteRule, Framework, Join, JoinId, Kind, OnDelete, Path,

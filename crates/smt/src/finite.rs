@@ -37,17 +37,18 @@ impl Assignment {
     }
 }
 
-/// Looks for universes of these sizes that meet a script, with as few of `counted` true as possible.
+/// Looks for universes of these sizes that meet a script, with the predicates `counted` true of as few objects as possible.
 pub fn search(
     script: &Script,
     sizes: &Sizes,
-    counted: &[Term],
+    counted: &[Arc<str>],
     solver: &Solver,
     timeout: Duration,
 ) -> Result<Option<Assignment>, Silence> {
     let mut ground = Ground { script, sizes, propositions: Vec::new() };
     let question = ground.question();
-    let counted: Vec<Term> = counted.iter().map(|term| ground.formula(term, &mut Vec::new())).collect();
+    let cells = ground.propositions.iter().filter(|(name, ..)| counted.contains(name));
+    let counted: Vec<Term> = cells.map(|(name, row, value)| Term::constant(proposition(name, row, *value))).collect();
     let mut session = solver.start()?;
     session.tell(&question.to_string());
     if session.check(timeout)? == Answer::Unsat {
@@ -152,11 +153,7 @@ impl Ground<'_> {
 
     fn predicate(&self, name: &Arc<str>, arguments: &[Term], scope: &mut Scope) -> Term {
         let cases = self.cases(arguments, scope);
-        Term::or(
-            cases
-                .into_iter()
-                .map(|(row, when)| Term::and([when, Term::constant(proposition(name, &row, None))])),
-        )
+        Term::or(cases.into_iter().map(|(row, when)| Term::and([when, Term::constant(proposition(name, &row, None))])))
     }
 
     /// When a term is object 0, 1, 2, ...
@@ -204,7 +201,8 @@ impl Ground<'_> {
         let mut rows = vec![Vec::new()];
         for sort in sorts {
             let size = self.size(sort);
-            rows = rows.into_iter().flat_map(|row| (0..size).map(move |object| [&row[..], &[object]].concat())).collect();
+            rows =
+                rows.into_iter().flat_map(|row| (0..size).map(move |object| [&row[..], &[object]].concat())).collect();
         }
         rows
     }
@@ -214,7 +212,8 @@ impl Ground<'_> {
     }
 
     fn read(&self, session: &mut Session, timeout: Duration) -> Result<Assignment, Silence> {
-        let names: Vec<String> = self.propositions.iter().map(|(name, row, value)| proposition(name, row, *value)).collect();
+        let names: Vec<String> =
+            self.propositions.iter().map(|(name, row, value)| proposition(name, row, *value)).collect();
         let truths = session.truths(&names, timeout)?;
         let mut assignment = Assignment::default();
         for ((name, row, value), truth) in self.propositions.iter().zip(truths) {

@@ -66,7 +66,8 @@ impl Solver {
         let folders: Vec<PathBuf> = path.map(|p| std::env::split_paths(p).collect()).unwrap_or_default();
         let on_path = |name: &str| folders.iter().map(|folder| folder.join(name)).find(|file| file.is_file());
         if let Some(name) = chosen.filter(|name| !name.is_empty()) {
-            let found = if name.contains('/') { Some(PathBuf::from(name)).filter(|p| p.is_file()) } else { on_path(name) };
+            let found =
+                if name.contains('/') { Some(PathBuf::from(name)).filter(|p| p.is_file()) } else { on_path(name) };
             let missing = || Silence::Missing(format!("ISOLDE_SOLVER names {name}, which is not there"));
             return found.map(|program| Solver { program }).ok_or_else(missing);
         }
@@ -90,9 +91,9 @@ impl Solver {
     pub fn start(&self) -> Result<Session, Silence> {
         let mut command = Command::new(&self.program);
         command.args(flags(&self.program)).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut child = command.spawn().map_err(|error| {
-            Silence::Missing(format!("{} cannot be started: {error}", self.program.display()))
-        })?;
+        let mut child = command
+            .spawn()
+            .map_err(|error| Silence::Missing(format!("{} cannot be started: {error}", self.program.display())))?;
         let (says, lines) = mpsc::channel();
         let (questions, hears) = mpsc::channel::<String>();
         if let (Some(mut stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) {

@@ -45,17 +45,16 @@ fn functions_are_read_back_and_as_little_as_possible_is_true() {
     let Some(solver) = solver() else { return };
     let mut script = Script::default();
     let (a, b) = (script.sort("A"), script.sort("odd |name"));
-    script.function("f", &[a.clone()], b.clone());
+    script.function("f", std::slice::from_ref(&a), b.clone());
     script.function("is there", std::slice::from_ref(&a), Sort::Bool);
     let there = |x: &str| Term::apply("is there", [Term::var(x.to_string())]);
     let f = |x: &str| Term::apply("f", [Term::var(x.to_string())]);
     let apart = Term::and([there("x"), there("y"), f("x").equal(f("y")).not()]);
     script.assert(Term::some([("x", &a), ("y", &a)], apart), "two");
     let sizes: Sizes = [(a.clone(), 3), (b.clone(), 2)].into();
-    let counted: Vec<Term> = vec![Term::some([("x", &a)], there("x"))];
-    let found = finite::search(&script, &sizes, &counted, &solver, TIMEOUT).unwrap().unwrap();
+    let found = finite::search(&script, &sizes, &["is there".into()], &solver, TIMEOUT).unwrap().unwrap();
     let there: Vec<usize> = (0..3).filter(|x| found.holds("is there", &[*x])).collect();
-    assert!(there.len() >= 2);
+    assert_eq!(there.len(), 2);
     assert!(there.iter().any(|x| found.value("f", &[*x]) != found.value("f", &[there[0]])));
     assert_eq!(solver.ask(&script, TIMEOUT), Ok(Answer::Sat));
     script.assert(Term::all([("x", &a), ("y", &a)], f("x").equal(f("y"))), "");
@@ -77,7 +76,10 @@ fn a_solver_that_does_not_answer_is_not_a_proof() {
     assert!(matches!(pretend("dead", "exit 1").ask(&script, TIMEOUT), Err(Silence::Crash(_))));
     assert_eq!(pretend("slow", "exec sleep 30").ask(&script, short), Err(Silence::Timeout(short)));
     assert_eq!(pretend("unsure", "cat > /dev/null & echo unknown; wait").ask(&script, TIMEOUT), Err(Silence::Unknown));
-    assert!(matches!(pretend("odd", "cat > /dev/null & echo '(error)'; wait").ask(&script, TIMEOUT), Err(Silence::Crash(_))));
+    assert!(matches!(
+        pretend("odd", "cat > /dev/null & echo '(error)'; wait").ask(&script, TIMEOUT),
+        Err(Silence::Crash(_))
+    ));
     let missing = Solver::find(None, Some(folder.as_os_str()));
     assert!(matches!(&missing, Err(Silence::Missing(what)) if what.contains("neither z3 nor cvc5")), "{missing:?}");
     assert!(matches!(Solver::find(Some("/no/such"), None), Err(Silence::Missing(_))));

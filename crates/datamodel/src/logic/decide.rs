@@ -1,0 +1,233 @@
+//! Deciding a property: a proof for all data, or a small instance that was replayed.
+//!
+//! First the solver is asked without bounds: "unsatisfiable" settles it. Otherwise universes of one, two, three objects per
+//! sort are searched for the smallest instance. What is found is completed with the objects that the rest of the model
+//! demands, the delete is carried out on it by [`execute`](super::execute), and the property is looked at again. Only then is it
+//! an answer. What exists in infinite universes only is not found in this way, and so is never reported as a bug.
+
+use std::time::Duration;
+
+use isolde_smt::{Answer, Assignment, Silence, Sizes, Solver, finite};
+
+use super::encode::{self, DELETED, Encoded, condition_name, is_name, join_name, reference_names, unknown_name};
+use super::evaluate::{self, Scene};
+use super::execute::{self, Order, Outcome};
+use super::instance::{Instance, Object};
+use super::project::Projection;
+use super::schema::Schema;
+use crate::model::ClassId;
+use crate::property::{Mode, Property};
+
+/// A property to decide.
+#[derive(Clone, Copy)]
+pub struct Question<'a, 'm> {
+    /// What the model means.
+    pub schema: &'a Schema<'m>,
+    /// What is asked.
+    pub property: &'a Property,
+    /// What may be assumed.
+    pub assumptions: &'a [Property],
+}
+
+/// How far to go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Leave out what the property cannot depend on.
+    pub projection: bool,
+    /// How long the solver may think about one question.
+    pub timeout: Duration,
+    /// How many objects per sort a counterexample may have.
+    pub objects_max: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { projection: true, timeout: Duration::from_secs(10), objects_max: 4 }
+    }
+}
+
+/// What is known about a property.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// An assertion is true of all data; a predicate is true of these.
+    Holds(Option<Case>),
+    /// An assertion is not true of these data; a predicate is true of none.
+    Fails(Option<Case>),
+    /// Nothing is known, for this reason.
+    Unknown(String),
+}
+
+/// Some data, and what a delete does to them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Case {
+    /// The data.
+    pub before: Instance,
+    /// What is deleted, and what becomes of it.
+    pub delete: Option<(usize, Outcome)>,
+}
+
+/// Decides a property.
+pub fn decide(question: Question<'_, '_>, solver: &Solver, limits: Limits) -> Result<Verdict, Silence> {
+    let Question { schema, property, assumptions } = question;
+    let part = match limits.projection {
+        true => Projection::of(schema, property, assumptions),
+        false => Projection::whole(schema, property),
+    };
+    let encoded = encode::encode(schema, &part, property, assumptions);
+    let silence = match solver.ask(&encoded.script, limits.timeout) {
+        Ok(Answer::Unsat) => return Ok(none(property.mode)),
+        Ok(Answer::Sat) => None,
+        Err(missing @ Silence::Missing(_)) => return Err(missing),
+        Err(silence) => Some(silence),
+    };
+    let mut unreal = false;
+    for size in 1..=limits.objects_max {
+        let found =
+            match finite::search(&encoded.script, &sizes(&encoded, size), &encoded.existence, solver, limits.timeout) {
+                Ok(Some(found)) => found,
+                Ok(None) => continue,
+                Err(missing @ Silence::Missing(_)) => return Err(missing),
+                Err(silence) => return Ok(Verdict::Unknown(format!("{silence}, at {size} objects of each class"))),
+            };
+        let (instance, deleted) = read(schema, &part, &encoded, &found, size, property);
+        match replay(question, instance, deleted) {
+            Some(case) => return Ok(some(property.mode, case)),
+            None => unreal = true,
+        }
+    }
+    if unreal && limits.projection {
+        return decide(question, solver, Limits { projection: false, ..limits });
+    }
+    let most = limits.objects_max;
+    Ok(Verdict::Unknown(match (unreal, silence) {
+        (true, _) => "it depends on the order among objects in a way that is not modelled exactly".into(),
+        (false, Some(silence)) => format!("{silence}; up to {most} objects of each class there is no counterexample"),
+        (false, None) => {
+            format!("no data with up to {most} objects of each class decide it, and no proof covers the rest")
+        }
+    }))
+}
+
+fn none(mode: Mode) -> Verdict {
+    match mode {
+        Mode::Always => Verdict::Holds(None),
+        Mode::Possible => Verdict::Fails(None),
+    }
+}
+
+fn some(mode: Mode, case: Case) -> Verdict {
+    match mode {
+        Mode::Always => Verdict::Fails(Some(case)),
+        Mode::Possible => Verdict::Holds(Some(case)),
+    }
+}
+
+fn sizes(encoded: &Encoded, size: usize) -> Sizes {
+    let mut sizes: Sizes = encoded.sorts.values().map(|sort| (sort.clone(), size)).collect();
+    if let Some((rank, roots)) = &encoded.ranks {
+        sizes.insert(rank.clone(), size * roots.len());
+    }
+    sizes
+}
+
+/// The data of an assignment, and which of them is deleted.
+fn read(
+    schema: &Schema<'_>,
+    part: &Projection,
+    encoded: &Encoded,
+    found: &Assignment,
+    size: usize,
+    property: &Property,
+) -> (Instance, Option<usize>) {
+    let mut instance = Instance::default();
+    let mut known: Vec<(ClassId, usize)> = Vec::new();
+    for root in encoded.sorts.keys() {
+        for element in 0..size {
+            if found.holds(&is_name(schema, *root), &[element]) {
+                instance.objects.push(Object::new(lowest(schema, part, found, *root, element)));
+                known.push((*root, element));
+            }
+        }
+    }
+    let at = |root: ClassId, element: usize| known.iter().position(|place| *place == (root, element));
+    for (index, (root, element)) in known.iter().enumerate() {
+        for reference in &part.references {
+            for target in schema.target_roots(*reference) {
+                let (filled, value) = reference_names(schema, *reference, target);
+                let same = schema.root(schema.child(*reference)) == *root && found.holds(&filled, &[*element]);
+                let named = found.value(&value, &[*element]).filter(|_| same).and_then(|value| at(target, value));
+                if let Some(named) = named {
+                    instance.objects[index].references.insert(*reference, named);
+                }
+            }
+        }
+        for (condition, _) in schema.conditions.iter().enumerate().filter(|(_, c)| c.root == *root) {
+            if found.holds(&condition_name(condition), &[*element]) {
+                instance.objects[index].conditions.insert(condition);
+            }
+        }
+    }
+    for (one, (root, element)) in known.iter().enumerate() {
+        for (other, (far, far_element)) in known.iter().enumerate() {
+            let row = [*element, *far_element];
+            for join in &part.joins {
+                let declared = schema.model.join(*join);
+                let fits = (schema.root(declared.left), schema.root(declared.right)) == (*root, *far);
+                if fits && found.holds(&join_name(schema, *join), &row) {
+                    instance.pairs.insert((*join, one, other));
+                }
+            }
+            for id in &part.unknown {
+                let association = schema.model.association(*id);
+                let target = association.target.map(|target| schema.root(target));
+                let fits = schema.root(association.owner) == *root && target == Some(*far);
+                if fits && found.holds(&unknown_name(*id), &row) {
+                    instance.unknown.insert((*id, one, other));
+                }
+            }
+        }
+    }
+    let deleted = property.delete.and_then(|variable| {
+        let root = schema.root(property.variables[variable.0].class);
+        at(root, found.value(DELETED, &[])?)
+    });
+    (instance, deleted)
+}
+
+/// The lowest class that an object is said to be of; one below it, if that is abstract.
+fn lowest(schema: &Schema<'_>, part: &Projection, found: &Assignment, root: ClassId, element: usize) -> ClassId {
+    let is = |class: &ClassId| part.classes.contains(class) && found.holds(&is_name(schema, *class), &[element]);
+    let mut at = root;
+    while let Some(below) = schema.below(at).into_iter().find(is) {
+        at = below;
+    }
+    while !schema.is_concrete(at) {
+        match schema.below(at).into_iter().find(|class| !part.classes.contains(class)) {
+            Some(below) => at = below,
+            None => break,
+        }
+    }
+    at
+}
+
+/// Carries it out: the case, if it is what the solver said.
+fn replay(question: Question<'_, '_>, instance: Instance, deleted: Option<usize>) -> Option<Case> {
+    let Question { schema, property, assumptions } = question;
+    let before = instance.completed(schema)?;
+    let state = Scene { schema, before: &before, outcome: None };
+    let allowed = before.violation(schema).is_none() && assumptions.iter().all(|a| evaluate::is_true(state, a, None));
+    if !allowed {
+        return None;
+    }
+    let wanted = property.mode == Mode::Possible;
+    let Some(deleted) = deleted else {
+        return (evaluate::is_true(state, property, None) == wanted).then_some(Case { before, delete: None });
+    };
+    Order::ALL.into_iter().find_map(|order| {
+        let outcome = execute::delete(schema, &before, deleted, order);
+        let scene = Scene { schema, before: &before, outcome: Some(&outcome) };
+        let counts = matches!(outcome, Outcome::Done(_)) || property.formula.asks_for_refusal();
+        let shown = counts && evaluate::is_true(scene, property, Some(deleted)) == wanted;
+        shown.then(|| Case { before: before.clone(), delete: Some((deleted, outcome)) })
+    })
+}

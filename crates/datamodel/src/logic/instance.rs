@@ -1,0 +1,327 @@
+//! Some data: a few objects, what they name, and how it looks as text, SQL and Ruby.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+
+use super::schema::Schema;
+use crate::model::{AssociationId, ClassId, Framework, JoinId, Path, ReferenceId, Side};
+use crate::property::Way;
+
+/// Some data.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Instance {
+    /// The objects; one that is gone keeps its place.
+    pub objects: Vec<Object>,
+    /// The pairs of joins, by objects.
+    pub pairs: BTreeSet<(JoinId, usize, usize)>,
+    /// Where associations lead that nobody understands.
+    pub unknown: BTreeSet<(AssociationId, usize, usize)>,
+}
+
+/// An object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Object {
+    /// Its class, the lowest one.
+    pub class: ClassId,
+    /// What it names.
+    pub references: BTreeMap<ReferenceId, usize>,
+    /// Which conditions it meets.
+    pub conditions: BTreeSet<usize>,
+    /// Whether it exists.
+    pub is_there: bool,
+}
+
+impl Object {
+    /// An object that names nothing.
+    pub fn new(class: ClassId) -> Object {
+        Object { class, references: BTreeMap::new(), conditions: BTreeSet::new(), is_there: true }
+    }
+}
+
+impl Instance {
+    /// The objects that exist and are of a class.
+    pub fn of<'a>(&'a self, schema: &'a Schema<'_>, class: ClassId) -> impl Iterator<Item = usize> + 'a {
+        let of_class = move |(_, object): &(usize, &Object)| object.is_there && schema.model.is_a(object.class, class);
+        self.objects.iter().enumerate().filter(of_class).map(|(index, _)| index)
+    }
+
+    /// The objects that exist and name one.
+    pub fn naming(&self, reference: ReferenceId, target: usize) -> Vec<usize> {
+        let names = |object: &Object| object.is_there && object.references.get(&reference) == Some(&target);
+        (0..self.objects.len()).filter(|index| names(&self.objects[*index])).collect()
+    }
+
+    /// Where a way leads from an object: by rows that exist, possibly to one that does not.
+    pub fn follow(&self, schema: &Schema<'_>, way: Way, from: usize) -> BTreeSet<usize> {
+        match way {
+            Way::Reference(reference) => self.named_by(from, reference),
+            Way::Association(id) => self.associated(schema, id, from),
+        }
+    }
+
+    fn named_by(&self, from: usize, reference: ReferenceId) -> BTreeSet<usize> {
+        let object = &self.objects[from];
+        object.references.get(&reference).filter(|_| object.is_there).copied().into_iter().collect()
+    }
+
+    fn associated(&self, schema: &Schema<'_>, id: AssociationId, from: usize) -> BTreeSet<usize> {
+        let association = schema.model.association(id);
+        let mut found: BTreeSet<usize> = match schema.path(id) {
+            Path::Own(reference) => self.named_by(from, *reference),
+            Path::Inverse(reference) => self.naming(*reference, from).into_iter().collect(),
+            Path::Join(join, side) => {
+                let pairs = self.pairs.iter().filter(|(j, _, _)| j == join);
+                let ends =
+                    pairs.map(|(_, left, right)| if *side == Side::Left { (*left, *right) } else { (*right, *left) });
+                ends.filter(|(near, _)| *near == from).map(|(_, far)| far).collect()
+            }
+            Path::Through(first, last) => {
+                let between = self.associated(schema, *first, from);
+                between.into_iter().flat_map(|middle| self.associated(schema, *last, middle)).collect()
+            }
+            Path::Unknown => {
+                self.unknown.iter().filter(|(a, near, _)| *a == id && *near == from).map(|(_, _, far)| *far).collect()
+            }
+        };
+        if let Some(text) = &association.condition {
+            let meets = |index: &usize| {
+                let object = &self.objects[*index];
+                let known = schema.condition(schema.root(object.class), text);
+                known.is_some_and(|condition| object.conditions.contains(&condition))
+            };
+            found.retain(meets);
+        }
+        found
+    }
+
+    /// What the model forbids about these data, if it does.
+    pub fn violation(&self, schema: &Schema<'_>) -> Option<String> {
+        for object in self.objects.iter().filter(|object| object.is_there) {
+            if !schema.is_concrete(object.class) {
+                return Some(format!("{} is abstract", schema.model.class(object.class).name));
+            }
+            for (index, stored) in schema.references.iter().enumerate() {
+                let reference = ReferenceId(index);
+                if !schema.model.is_a(object.class, schema.child(reference)) {
+                    continue;
+                }
+                let named = object.references.get(&reference).map(|target| &self.objects[*target]);
+                let fits = |target: &Object| stored.targets.iter().any(|class| schema.model.is_a(target.class, *class));
+                match named {
+                    None if stored.filled => {
+                        return Some(format!("{} names nothing", schema.model.reference(reference).name));
+                    }
+                    Some(target) if !target.is_there || !fits(target) => {
+                        return Some(format!("{} names what it cannot", schema.model.reference(reference).name));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        schema.unique.iter().find_map(|unique| self.duplicate(schema, unique))
+    }
+
+    fn duplicate(&self, schema: &Schema<'_>, unique: &super::schema::Unique) -> Option<String> {
+        let mut seen = BTreeSet::new();
+        for index in self.of(schema, unique.class) {
+            let object = &self.objects[index];
+            if unique.condition.is_some_and(|condition| !object.conditions.contains(&condition)) {
+                continue;
+            }
+            let key: Option<Vec<usize>> = unique.references.iter().map(|r| object.references.get(r).copied()).collect();
+            if key.is_some_and(|key| !seen.insert(key)) {
+                return Some(format!("two of {} agree", schema.model.class(unique.class).name));
+            }
+        }
+        None
+    }
+
+    /// Fills what must be filled, with as few new objects as possible; `None` if that does not come to an end.
+    pub fn completed(mut self, schema: &Schema<'_>) -> Option<Instance> {
+        const OBJECTS_MAX: usize = 60;
+        let mut at = 0;
+        while at < self.objects.len() {
+            if at > OBJECTS_MAX {
+                return None;
+            }
+            let missing: Vec<ReferenceId> =
+                (0..schema.references.len()).map(ReferenceId).filter(|r| self.lacks(schema, at, *r)).collect();
+            for reference in missing {
+                let target = self.candidate(schema, reference)?;
+                self.objects[at].references.insert(reference, target);
+            }
+            at += 1;
+        }
+        Some(self)
+    }
+
+    fn lacks(&self, schema: &Schema<'_>, at: usize, reference: ReferenceId) -> bool {
+        let object = &self.objects[at];
+        schema.references[reference.0].filled
+            && schema.model.is_a(object.class, schema.child(reference))
+            && !object.references.contains_key(&reference)
+    }
+
+    /// Something that a reference may name: an object that is there, or a new one.
+    fn candidate(&mut self, schema: &Schema<'_>, reference: ReferenceId) -> Option<usize> {
+        let targets = &schema.references[reference.0].targets;
+        let unique = schema.unique.iter().any(|unique| unique.references.contains(&reference));
+        let fits = |object: &Object| targets.iter().any(|class| schema.model.is_a(object.class, *class));
+        // Objects that were added are free to be shared; those that the solver chose stay as they are.
+        let known = (0..self.objects.len())
+            .rev()
+            .find(|index| fits(&self.objects[*index]) && (!unique || self.naming(reference, *index).is_empty()));
+        if known.is_some() {
+            return known;
+        }
+        let class = (0..schema.model.classes.len()).map(ClassId).find(|class| {
+            schema.is_concrete(*class) && targets.iter().any(|target| schema.model.is_a(*class, *target))
+        })?;
+        self.objects.push(Object::new(class));
+        Some(self.objects.len() - 1)
+    }
+
+    /// What an object is called: `photo1`.
+    pub fn name(&self, schema: &Schema<'_>, index: usize) -> String {
+        let class = self.objects[index].class;
+        let number = self.objects[..=index].iter().filter(|object| object.class == class).count();
+        format!("{}{number}", variable_name(&schema.model.class(class).name))
+    }
+
+    /// One line per object that exists.
+    pub fn to_text(&self, schema: &Schema<'_>) -> String {
+        let mut out = String::new();
+        for (index, object) in self.objects.iter().enumerate().filter(|(_, object)| object.is_there) {
+            let _ = write!(out, "{}", self.name(schema, index));
+            for (reference, target) in &object.references {
+                let gone = if self.objects[*target].is_there { "" } else { " (gone)" };
+                let _ =
+                    write!(out, "  {} = {}{gone}", schema.model.reference(*reference).name, self.name(schema, *target));
+            }
+            for condition in &object.conditions {
+                let _ = write!(out, "  [{}]", schema.conditions[*condition].text);
+            }
+            out.push('\n');
+        }
+        for (join, left, right) in &self.pairs {
+            let (left, right) = (self.name(schema, *left), self.name(schema, *right));
+            let _ = writeln!(out, "{} ({left}, {right})", schema.model.join(*join).name);
+        }
+        out
+    }
+
+    /// Statements that put these data into tables: rows first, then what they name.
+    pub fn to_sql(&self, schema: &Schema<'_>) -> Vec<String> {
+        let mut lines = Vec::new();
+        let mut links = Vec::new();
+        let mut there: Vec<usize> = Vec::new();
+        for index in self.by_need() {
+            let object = &self.objects[index];
+            let table = table_name(schema, object.class);
+            let (mut columns, mut values) = (vec!["id".to_string()], vec![self.id(schema, index).to_string()]);
+            if object.class != schema.root(object.class) {
+                columns.push("type".into());
+                values.push(format!("'{}'", schema.model.class(object.class).name));
+            }
+            for (reference, target) in &object.references {
+                let id = self.id(schema, *target).to_string();
+                let column = column_name(schema, *reference);
+                if there.contains(target) || *target == index {
+                    columns.push(column.clone());
+                    values.push(id);
+                } else {
+                    links.push(format!("UPDATE {table} SET {column} = {id} WHERE id = {};", self.id(schema, index)));
+                }
+                if schema.references[reference.0].targets.len() > 1 {
+                    columns.push(column.replace("_id", "_type"));
+                    values.push(format!("'{}'", schema.model.class(self.objects[*target].class).name));
+                }
+            }
+            there.push(index);
+            lines.push(format!("INSERT INTO {table} ({}) VALUES ({});", columns.join(", "), values.join(", ")));
+        }
+        lines.extend(links);
+        for (join, left, right) in &self.pairs {
+            let (left, right) = (self.id(schema, *left), self.id(schema, *right));
+            lines.push(format!("INSERT INTO {} VALUES ({left}, {right});", schema.model.join(*join).name));
+        }
+        lines
+    }
+
+    /// Lines for the console of the framework that make these data and delete one object.
+    pub fn to_console(&self, schema: &Schema<'_>, deleted: Option<usize>) -> Vec<String> {
+        let mut lines = Vec::new();
+        let python = schema.model.framework == Framework::Django;
+        for index in self.by_need() {
+            let object = &self.objects[index];
+            let class = &schema.model.class(object.class).name;
+            let separator = if python { "=" } else { ": " };
+            let named = object.references.iter().map(|(reference, target)| {
+                format!("{}{separator}{}", schema.model.reference(*reference).name, self.name(schema, *target))
+            });
+            let named = named.collect::<Vec<_>>().join(", ");
+            let name = self.name(schema, index);
+            lines.push(match (python, named.is_empty()) {
+                (true, _) => format!("{name} = {class}.objects.create({named})"),
+                (false, true) => format!("{name} = {class}.new.tap {{ _1.save!(validate: false) }}"),
+                (false, false) => format!("{name} = {class}.new({named}).tap {{ _1.save!(validate: false) }}"),
+            });
+        }
+        if let Some(deleted) = deleted {
+            let name = self.name(schema, deleted);
+            lines.push(if python { format!("{name}.delete()") } else { format!("{name}.destroy!") });
+        }
+        lines
+    }
+
+    /// The number of an object among those of its table, from 1.
+    pub fn id(&self, schema: &Schema<'_>, index: usize) -> usize {
+        let root = |at: usize| schema.root(self.objects[at].class);
+        (0..=index).filter(|other| root(*other) == root(index)).count()
+    }
+
+    /// Objects that are named before those that name them, as far as that goes.
+    fn by_need(&self) -> Vec<usize> {
+        let mut order: Vec<usize> = Vec::new();
+        let there = |index: &usize| self.objects[*index].is_there;
+        while let Some(next) = {
+            let ready =
+                |index: &usize| self.objects[*index].references.values().all(|t| order.contains(t) || t == index);
+            let mut left = (0..self.objects.len()).filter(there).filter(|index| !order.contains(index));
+            let first = left.clone().next();
+            left.find(ready).or(first)
+        } {
+            order.push(next);
+        }
+        order
+    }
+}
+
+/// `Shop::LineItem` as a variable: `line_item`.
+pub fn variable_name(class: &str) -> String {
+    let last = class.rsplit("::").next().unwrap_or(class);
+    let last = last.rsplit('.').next().unwrap_or(last);
+    let mut out = String::new();
+    for (index, c) in last.chars().enumerate() {
+        if c.is_uppercase() && index > 0 {
+            out.push('_');
+        }
+        out.extend(c.to_lowercase());
+    }
+    out
+}
+
+/// The table of a class; a guess, if the model does not know it.
+pub fn table_name(schema: &Schema<'_>, class: ClassId) -> String {
+    let known = schema.model.class(class).table.as_ref().or(schema.model.class(schema.root(class)).table.as_ref());
+    known.map_or_else(
+        || format!("{}s", variable_name(&schema.model.class(schema.root(class)).name)),
+        ToString::to_string,
+    )
+}
+
+/// The column of a reference; a guess, if the model does not know it.
+pub fn column_name(schema: &Schema<'_>, reference: ReferenceId) -> String {
+    let reference = schema.model.reference(reference);
+    reference.column.as_ref().map_or_else(|| format!("{}_id", reference.name), ToString::to_string)
+}

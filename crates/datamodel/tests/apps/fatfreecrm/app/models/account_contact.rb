@@ -1,0 +1,4 @@
+class AccountContact < ApplicationRecord
+  belongs_to :account
+  belongs_to :contact
+end

@@ -1,0 +1,4 @@
+class AccountOpportunity < ApplicationRecord
+  belongs_to :account
+  belongs_to :opportunity
+end

@@ -1,0 +1,3 @@
+class Address < ApplicationRecord
+  belongs_to :addressable, polymorphic: true
+end

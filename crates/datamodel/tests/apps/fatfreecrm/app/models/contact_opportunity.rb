@@ -1,0 +1,4 @@
+class ContactOpportunity < ApplicationRecord
+  belongs_to :contact
+  belongs_to :opportunity
+end

@@ -1,0 +1,4 @@
+class Permission < ApplicationRecord
+  belongs_to :user
+  belongs_to :asset, polymorphic: true
+end

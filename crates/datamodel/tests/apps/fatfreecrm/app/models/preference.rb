@@ -1,0 +1,3 @@
+class Preference < ApplicationRecord
+  belongs_to :user
+end

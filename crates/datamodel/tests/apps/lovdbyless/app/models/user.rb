@@ -1,0 +1,3 @@
+class User < ApplicationRecord
+  has_one :profile, dependent: :nullify
+end

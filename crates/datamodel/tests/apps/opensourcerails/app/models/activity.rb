@@ -1,0 +1,5 @@
+class Activity < ApplicationRecord
+  belongs_to :user
+  belongs_to :target, polymorphic: true
+  belongs_to :project
+end

@@ -1,0 +1,4 @@
+class Bookmark < ApplicationRecord
+  belongs_to :user
+  belongs_to :project
+end

@@ -1,0 +1,4 @@
+class Screenshot < ApplicationRecord
+  belongs_to :project
+  belongs_to :owner, class_name: "User"
+end

@@ -1,0 +1,2 @@
+class Asset < UserUpload
+end

@@ -1,0 +1,3 @@
+class Country < ApplicationRecord
+  has_many :order_addresses
+end

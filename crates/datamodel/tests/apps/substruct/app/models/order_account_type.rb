@@ -1,0 +1,3 @@
+class OrderAccountType < ApplicationRecord
+  belongs_to :order_account
+end

@@ -1,0 +1,5 @@
+class OrderLineItem < ApplicationRecord
+  belongs_to :product
+  belongs_to :item
+  belongs_to :order
+end

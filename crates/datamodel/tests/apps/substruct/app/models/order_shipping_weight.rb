@@ -1,0 +1,3 @@
+class OrderShippingWeight < ApplicationRecord
+  belongs_to :order_shipping_type
+end

@@ -1,0 +1,3 @@
+class OrderStatusCode < ApplicationRecord
+  has_many :orders
+end

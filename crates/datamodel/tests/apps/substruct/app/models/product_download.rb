@@ -1,0 +1,4 @@
+class ProductDownload < ApplicationRecord
+  belongs_to :product
+  belongs_to :download
+end

@@ -1,0 +1,4 @@
+class ProductImage < ApplicationRecord
+  belongs_to :product
+  belongs_to :image
+end

@@ -1,0 +1,4 @@
+class Promotion < ApplicationRecord
+  has_many :orders
+  belongs_to :item
+end

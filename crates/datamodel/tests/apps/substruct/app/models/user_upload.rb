@@ -1,0 +1,2 @@
+class UserUpload < ApplicationRecord
+end

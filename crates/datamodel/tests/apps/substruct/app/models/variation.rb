@@ -1,0 +1,3 @@
+class Variation < Item
+  belongs_to :product
+end

@@ -1,0 +1,4 @@
+class Note < ApplicationRecord
+  belongs_to :user
+  belongs_to :project
+end
