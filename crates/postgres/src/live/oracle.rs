@@ -12,10 +12,13 @@ pub(super) const THREADS_MAX: usize = 5;
 /// A thread that takes more steps than this on its own is taken to run for ever.
 const STEPS_MAX: usize = 10_000;
 
+/// What the orders of some threads come to, each outcome with an order that leads to it; or why that cannot be known.
+type Orders = Result<Vec<(Outcome, Vec<usize>)>, String>;
+
 /// Knows what serial orders come to.
 #[derive(Default)]
 pub(super) struct Oracle {
-    known: BTreeMap<Vec<usize>, Result<Vec<(Outcome, Vec<usize>)>, String>>,
+    known: BTreeMap<Vec<usize>, Orders>,
 }
 
 /// The threads whose work counts: all but those that were aborted.
@@ -33,11 +36,7 @@ pub(super) fn of_members(outcome: Outcome, members: &[usize]) -> Outcome {
 
 impl Oracle {
     /// The outcomes of all orders of these threads, each with an order that leads to it. The inner error is a doubt.
-    pub(super) fn serial(
-        &mut self,
-        stage: &mut dyn Stage,
-        members: &[usize],
-    ) -> Result<&Result<Vec<(Outcome, Vec<usize>)>, String>, Trouble> {
+    pub(super) fn serial(&mut self, stage: &mut dyn Stage, members: &[usize]) -> Result<&Orders, Trouble> {
         if !self.known.contains_key(members) {
             let outcomes = all_orders(stage, members)?;
             self.known.insert(members.to_vec(), outcomes);
@@ -45,8 +44,6 @@ impl Oracle {
         Ok(&self.known[members])
     }
 }
-
-type Orders = Result<Vec<(Outcome, Vec<usize>)>, String>;
 
 fn all_orders(stage: &mut dyn Stage, members: &[usize]) -> Result<Orders, Trouble> {
     let mut outcomes: Vec<(Outcome, Vec<usize>)> = Vec::new();
