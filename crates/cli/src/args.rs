@@ -62,7 +62,7 @@ Exit codes:
 pub(crate) enum Command {
     /// Look at every interleaving of the threads of a scenario file
     #[command(long_about = EXPLORE_ABOUT, after_long_help = EXPLORE_LONG_HELP)]
-    Explore(Explore),
+    Explore(Box<Explore>),
 
     /// Run one schedule of a scenario file and show every step
     #[command(long_about = REPLAY_ABOUT, after_long_help = REPLAY_LONG_HELP)]
