@@ -15,9 +15,11 @@
 //! another class) and what is *declared* about it (an [`Association`]: `has_many :photos, dependent: :destroy`), because what
 //! goes wrong is mostly that the two disagree.
 
+mod dump;
 pub mod logic;
 pub mod model;
 pub mod property;
+pub mod read;
 
 pub use model::{
     Association, AssociationId, Class, ClassId, DataModel, DeleteRule, Framework, Join, JoinId, Kind, OnDelete, Path,

@@ -1,0 +1,644 @@
+//! From declarations to the data model: names become classes, foreign keys become references, and both sides of a relation
+//! meet in one reference.
+//!
+//! In the order in which one needs the other: what `belongs_to` stores; what `has_many` and `has_one` say about it (they may
+//! be all there is); join tables; `through`, which goes by names; then what the database adds.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::config::Config;
+use super::expand::{Declaration, Model};
+use super::ruby::{Kind as Ruby, Node};
+use super::schema_rb::join_table_name;
+use super::scopes;
+use super::tables::{self, Who};
+use crate::model::{
+    Association, AssociationId, Class, ClassId, DataModel, DeleteRule, Framework, Join, JoinId, Kind, OnDelete, Path,
+    Place, Reference, ReferenceId, Remark, Required, Side, Target,
+};
+use crate::read::schema::{Schema, Table};
+
+/// Puts the classes together.
+pub(crate) fn resolve(models: BTreeMap<String, Model>, config: &Config, schema: &Schema) -> DataModel {
+    let mut resolver = Resolver::new(&models, config, schema);
+    let items = resolver.declare();
+    items.iter().filter(|item| item.macro_name == "belongs_to").for_each(|item| resolver.belongs_to(item));
+    items.iter().filter(|item| item.is_direct_has()).for_each(|item| resolver.has(item));
+    items.iter().filter(|item| item.kind() == Kind::ManyToMany).for_each(|item| resolver.join(item));
+    resolver.through(items.iter().filter(|item| item.is_through()).collect());
+    resolver.choices();
+    resolver.empty_polymorphic();
+    resolver.database();
+    resolver.validations();
+    resolver.model
+}
+
+struct Resolver<'a> {
+    models: &'a BTreeMap<String, Model>,
+    config: &'a Config,
+    schema: &'a Schema,
+    model: DataModel,
+    ids: BTreeMap<&'a str, ClassId>,
+    /// The classes that share their table with no class above them, by table.
+    by_table: BTreeMap<Arc<str>, ClassId>,
+}
+
+/// A declaration and the association that it becomes.
+struct Item<'a> {
+    id: AssociationId,
+    owner: ClassId,
+    declaration: &'a Declaration,
+    macro_name: &'a str,
+}
+
+impl Item<'_> {
+    fn kind(&self) -> Kind {
+        match self.macro_name {
+            "has_one" => Kind::HasOne,
+            "has_many" => Kind::HasMany,
+            "has_and_belongs_to_many" => Kind::ManyToMany,
+            _ => Kind::BelongsTo,
+        }
+    }
+
+    fn is_has(&self) -> bool {
+        matches!(self.kind(), Kind::HasOne | Kind::HasMany)
+    }
+
+    fn is_through(&self) -> bool {
+        self.is_has() && self.declaration.options.contains_key("through")
+    }
+
+    fn is_direct_has(&self) -> bool {
+        self.is_has() && !self.is_through()
+    }
+
+    fn text(&self, option: &str) -> Option<&str> {
+        self.declaration.options.get(option).and_then(Node::text)
+    }
+
+    fn is(&self, option: &str) -> Option<bool> {
+        self.declaration.options.get(option).map(|node| !matches!(node.kind, Ruby::False | Ruby::Nil))
+    }
+
+    /// The column of `foreign_key:`; several are joined.
+    fn foreign_key(&self) -> Option<String> {
+        let node = ["foreign_key", "query_constraints"].iter().find_map(|key| self.declaration.options.get(*key))?;
+        let columns = node.texts();
+        (!columns.is_empty()).then(|| columns.join(","))
+    }
+}
+
+impl<'a> Resolver<'a> {
+    fn new(models: &'a BTreeMap<String, Model>, config: &'a Config, schema: &'a Schema) -> Self {
+        let concrete: Vec<&Model> = models.values().filter(|model| !model.is_abstract).collect();
+        let ids: BTreeMap<&str, ClassId> =
+            concrete.iter().enumerate().map(|(index, model)| (model.name.as_str(), ClassId(index))).collect();
+        let parent = |model: &Model| -> Option<ClassId> {
+            // Single-table inheritance starts anew below an abstract class.
+            ids.get(model.parent.as_deref()?).copied()
+        };
+        let root = |model: &'a Model| -> &'a Model {
+            let mut at = model;
+            for _ in 0..64 {
+                match at.parent.as_deref().and_then(|name| models.get(name)).filter(|parent| !parent.is_abstract) {
+                    Some(parent) if at.table.is_none() => at = parent,
+                    _ => break,
+                }
+            }
+            at
+        };
+        let mut by_table = BTreeMap::new();
+        let mut classes = Vec::new();
+        for (index, model) in concrete.iter().enumerate() {
+            let root = root(model);
+            let table: Arc<str> = tables::table_name(root, models, config, schema).into();
+            if root.name == model.name {
+                by_table.entry(table.clone()).or_insert(ClassId(index));
+            }
+            let soft_delete = model.soft_delete || root.soft_delete;
+            classes.push(Class {
+                name: model.name.as_str().into(),
+                parent: parent(model),
+                is_abstract: false,
+                table: Some(table),
+                soft_delete,
+                place: model.place.clone(),
+            });
+        }
+        let model = DataModel { framework: Framework::Rails, classes, ..DataModel::default() };
+        Resolver { models, config, schema, model, ids, by_table }
+    }
+
+    fn remark(&mut self, message: impl Into<String>, place: &Place) {
+        self.model.remarks.push(Remark { message: message.into(), place: place.clone() });
+    }
+
+    fn name(&self, class: ClassId) -> Arc<str> {
+        self.model.class(class).name.clone()
+    }
+
+    /// The class itself and the abstract ones above it, outermost first: what it declares is what they do.
+    fn lineage(&self, class: &str) -> Vec<&'a Model> {
+        let mut line: Vec<&'a Model> = self.models.get(class).into_iter().collect();
+        while let Some(parent) = line.last().and_then(|model| model.parent.as_deref()).and_then(|p| self.models.get(p))
+        {
+            if !parent.is_abstract || line.len() > 64 {
+                break;
+            }
+            line.push(parent);
+        }
+        line.reverse();
+        line
+    }
+
+    /// Gives every declaration its association; of several with one name, the last counts.
+    fn declare(&mut self) -> Vec<Item<'a>> {
+        let mut items = Vec::new();
+        let classes: Vec<(&'a str, ClassId)> = self.ids.iter().map(|(name, id)| (*name, *id)).collect();
+        for (name, owner) in classes {
+            let all: Vec<&'a Declaration> = self.lineage(name).iter().flat_map(|model| &model.declarations).collect();
+            for (index, declaration) in all.iter().enumerate() {
+                let later = all.iter().skip(index + 1).find(|other| other.name == declaration.name);
+                if let Some(later) = later {
+                    let message = format!(
+                        "{name}.{} is declared again at {}, which is what counts",
+                        declaration.name, later.place
+                    );
+                    self.remark(message, &declaration.place);
+                    continue;
+                }
+                let macro_name = match declaration.macro_name.as_str() {
+                    "delegated_type" => "belongs_to",
+                    other => other,
+                };
+                let id = AssociationId(self.model.associations.len());
+                let item = Item { id, owner, declaration, macro_name };
+                let association = self.association(&item);
+                self.model.associations.push(association);
+                items.push(item);
+            }
+        }
+        items
+    }
+
+    fn association(&mut self, item: &Item<'_>) -> Association {
+        let effect = scopes::effect(item.declaration);
+        let is_choice = effect.limited || (effect.ordered && item.kind() == Kind::HasOne);
+        Association {
+            owner: item.owner,
+            name: item.declaration.name.as_str().into(),
+            kind: item.kind(),
+            target: None,
+            path: Path::Unknown,
+            condition: effect.condition,
+            is_choice,
+            on_delete: self.delete_rule(item),
+            place: item.declaration.place.clone(),
+        }
+    }
+
+    fn delete_rule(&mut self, item: &Item<'_>) -> Option<DeleteRule> {
+        let node = item.declaration.options.get("dependent")?;
+        let (name, place) = (&item.declaration.name, &item.declaration.place);
+        if item.kind() == Kind::HasOne && item.is_through() {
+            self.remark(
+                format!("`dependent` of {name} has no effect: a `has_one` that goes through another ignores it"),
+                place,
+            );
+            return None;
+        }
+        let rule = match (&node.kind, node.text()) {
+            (Ruby::Nil | Ruby::False, _) => DeleteRule::Nothing,
+            (Ruby::True, _) | (_, Some("destroy")) => DeleteRule::Destroy,
+            (_, Some("destroy_async")) => DeleteRule::DestroyLater,
+            (_, Some("delete" | "delete_all")) => DeleteRule::Delete,
+            (_, Some("nullify")) => DeleteRule::Nullify,
+            (_, Some("restrict" | "restrict_with_error" | "restrict_with_exception")) => DeleteRule::Restrict,
+            (_, text) => {
+                let what = text.map_or_else(|| "what was computed".to_owned(), |text| format!("`:{text}`"));
+                self.remark(format!("`dependent` of {name} is not known: {what}; it is left out"), place);
+                return None;
+            }
+        };
+        let allowed = match item.kind() {
+            Kind::BelongsTo => matches!(rule, DeleteRule::Destroy | DeleteRule::Delete | DeleteRule::DestroyLater),
+            _ => true,
+        };
+        if !allowed && rule != DeleteRule::Nothing {
+            self.remark(
+                format!("`dependent` of {name} is not allowed by Rails for a `belongs_to`; it is left out"),
+                place,
+            );
+            return None;
+        }
+        Some(rule)
+    }
+
+    /// The class that an association leads to, by its option or its name; a remark if there is none.
+    fn target(&mut self, item: &Item<'_>) -> Option<ClassId> {
+        let inflections = &self.config.inflections;
+        let name = &item.declaration.name;
+        let default = match item.kind() {
+            Kind::HasMany | Kind::ManyToMany => inflections.camelize(&inflections.singularize(name)),
+            _ => inflections.camelize(name),
+        };
+        let class_name = match item.declaration.options.get("class_name").or(item.declaration.options.get("class")) {
+            None => default,
+            Some(node) => match (&node.kind, node.text()) {
+                (Ruby::Const(name), _) => name.clone(),
+                (_, Some(text)) => text.to_owned(),
+                _ => {
+                    let message = format!(
+                        "the class of {}.{name} is computed; where it leads is not modelled",
+                        self.name(item.owner)
+                    );
+                    self.remark(message, &item.declaration.place);
+                    return None;
+                }
+            },
+        };
+        let found = self.find_class(&class_name, &self.name(item.owner));
+        if found.is_none() {
+            let message = format!("{}.{name} leads to {class_name}, which is not defined", self.name(item.owner));
+            self.remark(message, &item.declaration.place);
+        }
+        found
+    }
+
+    /// The class of this name as seen from inside another.
+    fn find_class(&self, name: &str, from: &str) -> Option<ClassId> {
+        if let Some(absolute) = name.strip_prefix("::") {
+            return self.ids.get(absolute).copied();
+        }
+        let mut outer = Some(from);
+        while let Some(scope) = outer {
+            if let Some(id) = self.ids.get(format!("{scope}::{name}").as_str()) {
+                return Some(*id);
+            }
+            outer = scope.rsplit_once("::").map(|(front, _)| front);
+        }
+        self.ids.get(name).copied()
+    }
+
+    fn belongs_to(&mut self, item: &Item<'_>) {
+        let declaration = item.declaration;
+        let types = declaration.options.get("types").filter(|_| declaration.macro_name == "delegated_type");
+        let is_polymorphic = types.is_some() || item.is("polymorphic") == Some(true);
+        let target = if is_polymorphic {
+            let named = types.map(|node| node.texts()).unwrap_or_default();
+            let owner = self.name(item.owner);
+            Target::Any(named.iter().filter_map(|name| self.find_class(name, &owner)).collect())
+        } else {
+            let Some(target) = self.target(item) else { return };
+            self.set_target(item.id, Some(target));
+            Target::Class(target)
+        };
+        let column = item.foreign_key().unwrap_or_else(|| format!("{}_id", declaration.name));
+        let required = if self.is_required(item) { Required::Validated } else { Required::No };
+        let type_column = is_polymorphic
+            .then(|| item.text("foreign_type").map_or_else(|| format!("{}_type", declaration.name), str::to_owned));
+        let id = match self.find_reference(item.owner, &column) {
+            Some(id) => {
+                if let Target::Class(target) = target {
+                    self.widen(id, target, &declaration.place);
+                }
+                id
+            }
+            None => self.add_reference(item.owner, &declaration.name, &column, target, type_column, &declaration.place),
+        };
+        if let Some(reference) = self.model.references.get_mut(id.0) {
+            reference.required = reference.required.max(required);
+        }
+        self.set_path(item.id, Path::Own(id));
+    }
+
+    fn is_required(&self, item: &Item<'_>) -> bool {
+        if let Some(node) = item.declaration.options.get("optional") {
+            // A condition that is only known at run time: not always required.
+            return matches!(node.kind, Ruby::False | Ruby::Nil);
+        }
+        if let Some(required) = item.is("required") {
+            return required;
+        }
+        let mut at = self.models.get(&*self.name(item.owner));
+        for _ in 0..64 {
+            let Some(model) = at else { break };
+            if let Some(required) = model.required_by_default {
+                return required;
+            }
+            at = model.parent.as_deref().and_then(|name| self.models.get(name));
+        }
+        self.config.required_by_default
+    }
+
+    fn set_target(&mut self, id: AssociationId, target: Option<ClassId>) {
+        if let Some(association) = self.model.associations.get_mut(id.0) {
+            association.target = target;
+        }
+    }
+
+    fn set_path(&mut self, id: AssociationId, path: Path) {
+        if let Some(association) = self.model.associations.get_mut(id.0) {
+            association.path = path;
+        }
+    }
+
+    fn table(&self, class: ClassId) -> Option<&'a Table> {
+        self.schema.tables.get(self.model.class(class).table.as_ref()?)
+    }
+
+    fn add_reference(
+        &mut self,
+        child: ClassId,
+        name: &str,
+        column: &str,
+        target: Target,
+        type_column: Option<String>,
+        place: &Place,
+    ) -> ReferenceId {
+        let mut reference = Reference {
+            child,
+            name: name.into(),
+            target,
+            column: Some(column.into()),
+            required: Required::No,
+            unique: false,
+            on_delete: None,
+            place: place.clone(),
+        };
+        tables::constrain(&mut reference, self.table(child), type_column.as_deref());
+        if let Some(table) = self.table(child) {
+            let missing = column.split(',').find(|column| table.column(column).is_none());
+            if let Some(missing) = missing {
+                let message = format!(
+                    "table {} has no column {missing}",
+                    self.model.class(child).table.as_deref().unwrap_or("?")
+                );
+                self.remark(message, place);
+            }
+        }
+        self.model.references.push(reference);
+        ReferenceId(self.model.references.len() - 1)
+    }
+
+    /// The reference in this column of a class, be it declared there, above, or only in a class below: then all of the
+    /// class have the column, since they share a table.
+    fn find_reference(&mut self, child: ClassId, column: &str) -> Option<ReferenceId> {
+        let model = &self.model;
+        let has = |r: &&(usize, &Reference)| r.1.column.as_deref() == Some(column);
+        let with_column: Vec<(usize, &Reference)> = model.references.iter().enumerate().filter(|r| has(&r)).collect();
+        if let Some((index, _)) = with_column.iter().find(|(_, r)| model.is_a(child, r.child)) {
+            return Some(ReferenceId(*index));
+        }
+        let below = with_column.iter().find(|(_, r)| model.is_a(r.child, child)).map(|(index, _)| *index)?;
+        if let Some(reference) = self.model.references.get_mut(below) {
+            reference.child = child;
+        }
+        Some(ReferenceId(below))
+    }
+
+    /// A reference names objects of one more class.
+    fn widen(&mut self, id: ReferenceId, class: ClassId, place: &Place) {
+        let target = self.model.reference(id).target.clone();
+        let target = match target {
+            Target::Any(mut classes) => {
+                if !classes.iter().any(|known| self.model.is_a(class, *known)) {
+                    classes.push(class);
+                    classes.sort();
+                }
+                Target::Any(classes)
+            }
+            Target::Class(known) if self.model.is_a(class, known) => Target::Class(known),
+            Target::Class(known) if self.model.is_a(known, class) => Target::Class(class),
+            Target::Class(known) => {
+                let reference = self.model.reference(id);
+                let child = self.name(reference.child);
+                let column = reference.column.clone().unwrap_or_default();
+                let message =
+                    format!("{child}.{column} is declared to name both {} and {}", self.name(known), self.name(class));
+                self.remark(message, place);
+                Target::Any(vec![known.min(class), known.max(class)])
+            }
+        };
+        if let Some(reference) = self.model.references.get_mut(id.0) {
+            reference.target = target;
+        }
+    }
+
+    fn has(&mut self, item: &Item<'_>) {
+        let declaration = item.declaration;
+        let Some(target) = self.target(item) else { return };
+        self.set_target(item.id, Some(target));
+        if scopes::is_query(&declaration.options) {
+            return self.remark(
+                format!("{} is found by SQL (`finder_sql`); it is not modelled", declaration.name),
+                &declaration.place,
+            );
+        }
+        let owner_name = self.name(item.owner);
+        let id = if let Some(role) = item.text("as") {
+            let column = item.foreign_key().unwrap_or_else(|| format!("{role}_id"));
+            let type_column = item.text("foreign_type").map_or_else(|| format!("{role}_type"), str::to_owned);
+            self.find_reference(target, &column).unwrap_or_else(|| {
+                let any = Target::Any(Vec::new());
+                self.add_reference(target, role, &column, any, Some(type_column), &declaration.place)
+            })
+        } else {
+            let inverse = item.text("inverse_of").and_then(|name| self.inverse_column(target, name));
+            let default = || self.config.inflections.foreign_key(&owner_name);
+            let column = item.foreign_key().or(inverse).unwrap_or_else(default);
+            match self.find_reference(target, &column) {
+                Some(id) => id,
+                None => {
+                    let name = column.strip_suffix("_id").unwrap_or(&column).to_owned();
+                    self.add_reference(target, &name, &column, Target::Class(item.owner), None, &declaration.place)
+                }
+            }
+        };
+        self.widen(id, item.owner, &declaration.place);
+        self.set_path(item.id, Path::Inverse(id));
+    }
+
+    /// The column of the `belongs_to` that `inverse_of` names.
+    fn inverse_column(&self, target: ClassId, name: &str) -> Option<String> {
+        let association = self.model.association(self.model.association_named(target, name)?);
+        match association.path {
+            Path::Own(id) => self.model.reference(id).column.as_deref().map(str::to_owned),
+            _ => None,
+        }
+    }
+
+    fn join(&mut self, item: &Item<'_>) {
+        let Some(target) = self.target(item) else { return };
+        self.set_target(item.id, Some(target));
+        let table = |class: ClassId| self.model.class(class).table.clone().unwrap_or_default();
+        let default = || join_table_name(&table(item.owner), &table(target));
+        let name: Arc<str> = item.text("join_table").map_or_else(default, str::to_owned).into();
+        let related = |a: ClassId, b: ClassId| self.model.is_a(a, b) || self.model.is_a(b, a);
+        let existing = self.model.joins.iter().enumerate().find_map(|(index, join)| {
+            let fits = *join.name == *name;
+            let forth = related(join.left, item.owner) && related(join.right, target);
+            let back = related(join.right, item.owner) && related(join.left, target);
+            match (fits && forth, fits && back) {
+                // Both ways round: a class joined with itself, where the later declaration is the way back.
+                (true, true) | (false, true) => Some((JoinId(index), Side::Right)),
+                (true, false) => Some((JoinId(index), Side::Left)),
+                (false, false) => None,
+            }
+        });
+        let (id, side) = existing.unwrap_or_else(|| {
+            let on_delete = self.join_on_delete(&name, &item.declaration.place);
+            let place = item.declaration.place.clone();
+            self.model.joins.push(Join { name, left: item.owner, right: target, on_delete, place });
+            (JoinId(self.model.joins.len() - 1), Side::Left)
+        });
+        self.set_path(item.id, Path::Join(id, side));
+    }
+
+    fn join_on_delete(&mut self, name: &str, place: &Place) -> Option<OnDelete> {
+        let table = self.schema.tables.get(name)?;
+        let actions: Vec<OnDelete> = table.foreign_keys.iter().map(|key| key.on_delete).collect();
+        match actions.as_slice() {
+            [] => None,
+            [first, second] if first == second => Some(*first),
+            [first, ..] => {
+                self.remark(
+                    format!("the foreign keys of {name} differ in what they do; `{first}` is taken for both"),
+                    place,
+                );
+                Some(*first)
+            }
+        }
+    }
+
+    /// Ways through other associations; one may go through another such, so it takes several rounds.
+    fn through(&mut self, mut items: Vec<&Item<'_>>) {
+        loop {
+            let before = items.len();
+            items.retain(|item| !self.try_through(item));
+            if items.len() == before {
+                break;
+            }
+        }
+        for item in items {
+            let owner = self.name(item.owner);
+            let via = item.text("through").unwrap_or("?");
+            let message = format!("{owner}.{} goes through {via}, which does not lead there", item.declaration.name);
+            self.remark(message, &item.declaration.place);
+        }
+    }
+
+    fn try_through(&mut self, item: &Item<'_>) -> bool {
+        let Some(first) = item.text("through").and_then(|via| self.model.association_named(item.owner, via)) else {
+            return false;
+        };
+        let Some(middle) = self.model.association(first).target.filter(|_| first != item.id) else { return false };
+        let name = item.declaration.name.as_str();
+        let singular = self.config.inflections.singularize(name);
+        let sources = match item.text("source") {
+            Some(source) => vec![source],
+            None => vec![singular.as_str(), name],
+        };
+        let Some(second) = sources.iter().find_map(|source| self.model.association_named(middle, source)) else {
+            return false;
+        };
+        let owner = self.name(item.owner);
+        let by_type = item.text("source_type").and_then(|class| self.find_class(class, &owner));
+        let association = self.model.association(second);
+        let is_ready = association.target.is_some() || by_type.is_some() || !matches!(association.path, Path::Unknown);
+        let target = by_type.or(association.target);
+        if !is_ready || second == item.id {
+            return false;
+        }
+        self.set_target(item.id, target);
+        self.set_path(item.id, Path::Through(first, second));
+        true
+    }
+
+    /// A `has_one` over the column of a `has_many` of the same class is only a choice among those.
+    fn choices(&mut self) {
+        let many: Vec<(ClassId, ReferenceId)> =
+            self.model.associations.iter().filter_map(by_inverse(Kind::HasMany)).collect();
+        for association in &mut self.model.associations {
+            if let Some(one) = by_inverse(Kind::HasOne)(association) {
+                association.is_choice |= association.condition.is_none() && many.contains(&one);
+            }
+        }
+    }
+
+    fn empty_polymorphic(&mut self) {
+        let is_empty = |r: &&Reference| matches!(&r.target, Target::Any(classes) if classes.is_empty());
+        let empty: Vec<Reference> = self.model.references.iter().filter(is_empty).cloned().collect();
+        for reference in empty {
+            let child = self.name(reference.child);
+            let name = &reference.name;
+            let message = format!("no class is declared `as: :{name}`; what {child}.{name} names is not modelled");
+            self.remark(message, &reference.place);
+        }
+    }
+
+    fn database(&mut self) {
+        tables::add_foreign_keys(&mut self.model, self.schema, &self.by_table);
+        tables::add_unique_keys(&mut self.model, self.schema, &self.by_table);
+    }
+
+    fn validations(&mut self) {
+        let classes: Vec<(&'a str, ClassId)> = self.ids.iter().map(|(name, id)| (*name, *id)).collect();
+        for (name, class) in classes {
+            let validations: Vec<_> = self.lineage(name).into_iter().flat_map(|model| &model.validations).collect();
+            for validation in validations {
+                if validation.presence && !validation.partial {
+                    validation.attributes.iter().for_each(|attribute| self.require(class, attribute));
+                }
+                let Some(within) = &validation.unique_within else { continue };
+                for attribute in &validation.attributes {
+                    let mut columns: Vec<Arc<str>> = Vec::new();
+                    for name in [attribute].into_iter().chain(within) {
+                        columns.extend(self.columns_of(class, name));
+                    }
+                    tables::add_unique(
+                        &mut self.model,
+                        class,
+                        &columns,
+                        validation.partial,
+                        Who::Orm,
+                        &validation.place,
+                    );
+                }
+            }
+        }
+    }
+
+    /// The columns behind an attribute: an association's, or the one of this name.
+    fn columns_of(&self, class: ClassId, attribute: &str) -> Vec<Arc<str>> {
+        let association = self.model.association_named(class, attribute).map(|id| self.model.association(id));
+        let Some(Path::Own(id)) = association.map(|association| &association.path) else {
+            return vec![attribute.into()];
+        };
+        let reference = self.model.reference(*id);
+        reference.column.clone().into_iter().chain(tables::type_column(reference)).collect()
+    }
+
+    /// `validates :profile, presence: true`, or `:profile_id`.
+    fn require(&mut self, class: ClassId, attribute: &str) {
+        let Some(column) = self.columns_of(class, attribute).into_iter().next() else { return };
+        // A class below that demands it says nothing about those above.
+        let is_it = |reference: &Reference| {
+            reference.column.as_ref() == Some(&column) && self.model.is_a(reference.child, class)
+        };
+        let concerned: Vec<bool> = self.model.references.iter().map(is_it).collect();
+        for (reference, _) in self.model.references.iter_mut().zip(concerned).filter(|(_, concerned)| *concerned) {
+            reference.required = reference.required.max(Required::Validated);
+        }
+    }
+}
+
+/// The owner and the column of a direct association of this kind, without a condition.
+fn by_inverse(kind: Kind) -> impl Fn(&Association) -> Option<(ClassId, ReferenceId)> {
+    move |association| match association.path {
+        Path::Inverse(id) if association.kind == kind => Some((association.owner, id)),
+        _ => None,
+    }
+}

@@ -1,0 +1,2 @@
+# file: a/models.py
+from django.db import models

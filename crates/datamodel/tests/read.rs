@@ -1,0 +1,162 @@
+//! Readers: text in, data model out.
+//!
+//! Each file of `tests/rails`, `tests/django`, `tests/prisma` and `tests/sql` is a small application, with a line `file: PATH`
+//! in a comment before each of its files, and a `.txt` beside it says what is read. `UPDATE_GOLDEN=1 cargo test -p
+//! isolde-datamodel --test read` writes these anew.
+
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use isolde_datamodel::Framework;
+use isolde_datamodel::read::{self, File};
+
+#[test]
+fn rails() {
+    check_folder(Framework::Rails, "rails", "rb");
+}
+
+#[test]
+fn django() {
+    check_folder(Framework::Django, "django", "py");
+}
+
+#[test]
+fn prisma() {
+    check_folder(Framework::Prisma, "prisma", "prisma");
+}
+
+#[test]
+fn sql() {
+    check_folder(Framework::Sql, "sql", "sql");
+}
+
+/// Whatever is cut out of a file or put into it, something is read and nothing panics.
+#[test]
+fn broken_files() {
+    for (framework, folder, extension) in FRAMEWORKS {
+        let texts: Vec<String> =
+            fixtures(folder, extension).iter().map(|path| fs::read_to_string(path).unwrap()).collect();
+        arbtest::arbtest(|u| {
+            let mut text = u.choose(&texts)?.clone().into_bytes();
+            for _ in 0..u.int_in_range(1..=6)? {
+                let at = u.choose_index(text.len().max(1))?.min(text.len());
+                match u.int_in_range(0..=3)? {
+                    0 => text.truncate(at),
+                    1 => drop(text.drain(at..(at + u.int_in_range(0..=40)?).min(text.len()))),
+                    2 => {
+                        let pieces: &[&[u8]] = &[
+                            b"(",
+                            b"{",
+                            b"end\n",
+                            b"\"",
+                            b"'",
+                            b"]",
+                            b"#{",
+                            b"\xff",
+                            b"\0",
+                            b"class A < A\n",
+                            b"do |x|",
+                            b"::",
+                            b"\\",
+                            b"\n",
+                            b"@@",
+                            b"-> {",
+                        ];
+                        text.splice(at..at, u.choose(pieces)?.iter().copied());
+                    }
+                    _ => {
+                        let from = u.choose_index(text.len().max(1))?.min(text.len());
+                        let piece = text[from..(from + 30).min(text.len())].to_vec();
+                        text.splice(at..at, piece);
+                    }
+                }
+            }
+            let files = files(&String::from_utf8_lossy(&text), extension);
+            let _ = read::read(framework, &files).to_string();
+            Ok(())
+        })
+        .budget_ms(1500);
+    }
+}
+
+/// Nesting that no one writes is not followed down to the end of the stack.
+#[test]
+fn deep_files() {
+    for (framework, _, extension) in FRAMEWORKS {
+        for (open, close) in [
+            ("(", ")"),
+            ("[", "]"),
+            ("{", "}"),
+            ("module A;", "end;"),
+            ("-> {", "}"),
+            ("not ", ""),
+            ("CREATE TABLE a (b ", ")"),
+        ] {
+            let text = format!("class A < ApplicationRecord\nx = {}1{}\nend\n", open.repeat(3000), close.repeat(3000));
+            let path = format!("app/models/a.{extension}");
+            let _ = read::read(framework, &[File::new(path, text)]).to_string();
+        }
+    }
+}
+
+/// A model that refers to itself in every way ends.
+#[test]
+fn circles_end() {
+    let text = "
+class A < B; include M; has_many :as, through: :as; has_many :bs, through: :cs; has_many :cs, through: :bs; m; end
+class B < A; include M; end
+module M; include M; include N; extend ActiveSupport::Concern; included do include N; has_many :as, through: :x; end; end
+module N; include M; def self.included(base) base.include M; end; def m; has_many :z; m; end; end
+class C < ApplicationRecord; include M; m; end";
+    let model = read::read(Framework::Rails, &[File::new("app/models/a.rb", text)]);
+    assert_eq!(model.classes.len(), 2, "{model}");
+}
+
+const FRAMEWORKS: [(Framework, &str, &str); 4] = [
+    (Framework::Rails, "rails", "rb"),
+    (Framework::Django, "django", "py"),
+    (Framework::Prisma, "prisma", "prisma"),
+    (Framework::Sql, "sql", "sql"),
+];
+
+fn fixtures(folder: &str, extension: &str) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(folder);
+    let paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut paths: Vec<PathBuf> = paths.filter(|path| path.extension().is_some_and(|e| e == extension)).collect();
+    paths.sort();
+    assert!(!paths.is_empty());
+    paths
+}
+
+/// Cuts a fixture into its files.
+fn files(text: &str, extension: &str) -> Vec<File> {
+    let mut files: Vec<(String, String)> = Vec::new();
+    for line in text.split_inclusive('\n') {
+        let marker = line.trim_start_matches(['#', '-', '/', ' ']).strip_prefix("file: ");
+        match (marker, files.last_mut()) {
+            (Some(path), _) => files.push((path.trim().to_owned(), String::new())),
+            (None, Some((_, body))) => body.push_str(line),
+            (None, None) => {}
+        }
+    }
+    if files.is_empty() {
+        files.push((format!("a.{extension}"), text.to_owned()));
+    }
+    files.into_iter().map(|(path, body)| File::new(path, body)).collect()
+}
+
+fn check_folder(framework: Framework, folder: &str, extension: &str) {
+    let mut wrong = Vec::new();
+    for path in fixtures(folder, extension) {
+        let got = read::read(framework, &files(&fs::read_to_string(&path).unwrap(), extension)).to_string();
+        let golden = path.with_extension("txt");
+        if std::env::var_os("UPDATE_GOLDEN").is_some() {
+            fs::write(&golden, &got).unwrap();
+        } else if fs::read_to_string(&golden).unwrap_or_default() != got {
+            wrong.push(format!("{}:\n{got}", golden.display()));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
