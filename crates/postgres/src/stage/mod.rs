@@ -9,6 +9,7 @@
 //! no transaction, so that its commit is a step of its own.
 
 mod client;
+mod mask;
 mod outcome;
 mod script;
 mod setup;
@@ -29,10 +30,14 @@ use crate::gate::{self, ALERTS, GATES, Gates, Told};
 use crate::live::{Ending, Outcome, Part, Stage, Standing, Touched};
 use crate::{Blocker, Home, Reply, Restore, Sessions, Trouble, Version};
 use client::{After, Client, Doing, Observation, Stop, What, result};
+use mask::Masks;
 use outcome::Net;
 use script::{Script, Variables};
 
 pub use setup::{StageError, checks, settings};
+
+/// Steps that are looked at to find out what differs from run to run: threads may have no end.
+const MASK_STEPS: usize = 500;
 
 /// The threads of a scenario on a server. Its database is gone with it.
 #[derive(Debug)]
@@ -60,6 +65,7 @@ pub struct ScenarioStage {
     alerted: Vec<bool>,
     opened: Open,
     warnings: Vec<String>,
+    masks: Masks,
     /// What routines see counts.
     inner: bool,
     /// A step is a whole transaction.
@@ -107,6 +113,29 @@ impl ScenarioStage {
             false => "; deadlocks are found after the server's deadlock_timeout",
         };
         format!("PostgreSQL {}; {}{deadlocks}", self.home.version().text, self.restore.describe())
+    }
+
+    /// Finds out what differs from run to run.
+    fn find_masks(&mut self) -> Result<(), Trouble> {
+        let (one, other) = (self.run_serially()?, self.run_serially()?);
+        self.masks = Masks::between(&one, &other);
+        self.warnings.extend(self.masks.describe(&self.known.catalog));
+        self.put_back()?;
+        self.fresh = true;
+        Ok(())
+    }
+
+    /// Lets the threads run one after another, as far as they go.
+    fn run_serially(&mut self) -> Result<(Vec<Vec<Observation>>, Net), Trouble> {
+        self.restart()?;
+        let mut steps = 0;
+        for thread in 0..self.names.len() {
+            while matches!(self.standings[thread], Standing::Ready(_)) && steps < MASK_STEPS {
+                self.step(thread)?;
+                steps += 1;
+            }
+        }
+        Ok((outcome::seen(&self.clients, self.inner), self.net.clone()))
     }
 
     /// All sessions idle, the data as set up.
@@ -634,7 +663,7 @@ impl Stage for ScenarioStage {
     }
 
     fn outcome(&mut self) -> Result<Outcome, Trouble> {
-        Ok(outcome::outcome(&self.known, &self.generated, &self.clients, &self.net, self.inner))
+        Ok(outcome::outcome(&self.known, &self.generated, &self.clients, &self.net, &self.masks, self.inner))
     }
 
     fn catalog(&self) -> &Catalog {

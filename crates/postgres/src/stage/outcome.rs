@@ -11,6 +11,7 @@ use isolde_sql::catalog::TableId;
 use isolde_wire::Field;
 
 use super::client::{Client, Observation, What};
+use super::mask::{MASKED, Masks};
 use crate::catalog::Known;
 use crate::live::Outcome;
 
@@ -19,6 +20,23 @@ use crate::live::Outcome;
 pub(super) struct Net(BTreeMap<TableId, BTreeMap<Vec<Value>, i64>>);
 
 impl Net {
+    /// The columns in which the rows that are new differ.
+    pub(super) fn differing_columns(&self, other: &Net) -> BTreeSet<(TableId, usize)> {
+        let column = |net: &Net, table: TableId, column: usize| -> Vec<Value> {
+            let rows = net.0.get(&table).into_iter().flatten().filter(|(_, count)| **count > 0);
+            let mut values: Vec<Value> = rows.filter_map(|(row, _)| row.get(column).cloned()).collect();
+            values.sort();
+            values
+        };
+        let mut differing = BTreeSet::new();
+        for (&table, rows) in &self.0 {
+            let width = rows.keys().map(Vec::len).max().unwrap_or(0);
+            differing
+                .extend((0..width).filter(|&c| column(self, table, c) != column(other, table, c)).map(|c| (table, c)));
+        }
+        differing
+    }
+
     /// A transaction has made these changes visible.
     pub(super) fn settle(&mut self, writes: &[Write]) {
         for write in writes {
@@ -36,19 +54,29 @@ impl Net {
     }
 }
 
-/// What the clients have seen and left behind. `inner` says whether what routines saw counts.
-pub(super) fn outcome(known: &Known, generated: &Generated, clients: &[Client], net: &Net, inner: bool) -> Outcome {
-    let seen = |client: &'_ Client| -> Vec<Observation> {
-        client.progress.seen.iter().filter(|o| inner || !o.inner).cloned().collect()
-    };
-    let seen: Vec<Vec<Observation>> = clients.iter().map(seen).collect();
-    let names = Names { known, generated, names: names(known, generated, clients, net, &seen) };
+/// What the clients have seen. `inner` says whether what routines saw counts.
+pub(super) fn seen(clients: &[Client], inner: bool) -> Vec<Vec<Observation>> {
+    let seen = |client: &Client| client.progress.seen.iter().filter(|o| inner || !o.inner).cloned().collect();
+    clients.iter().map(seen).collect()
+}
+
+/// What the clients have seen and left behind.
+pub(super) fn outcome(
+    known: &Known,
+    generated: &Generated,
+    clients: &[Client],
+    net: &Net,
+    masks: &Masks,
+    inner: bool,
+) -> Outcome {
+    let seen = seen(clients, inner);
+    let names = Names { known, generated, masks, names: names(known, generated, clients, net, &seen) };
     let threads = seen.iter().map(|seen| seen.iter().map(|o| names.line(o)).collect()).collect();
     let tables = net.0.iter().filter_map(|(id, rows)| {
         let (mut more, mut fewer) = (Vec::new(), Vec::new());
         for (row, &count) in rows {
             let renamed: Vec<Value> =
-                row.iter().enumerate().map(|(column, value)| names.value(value, Some((*id, column)))).collect();
+                row.iter().enumerate().map(|(column, value)| names.shown(value, *id, column)).collect();
             let side = if count > 0 { &mut more } else { &mut fewer };
             side.extend(std::iter::repeat_n(tuple(&renamed), count.unsigned_abs() as usize));
         }
@@ -63,6 +91,7 @@ pub(super) fn outcome(known: &Known, generated: &Generated, clients: &[Client], 
 struct Names<'k> {
     known: &'k Known,
     generated: &'k Generated,
+    masks: &'k Masks,
     names: BTreeMap<(Arc<str>, i64), Arc<str>>,
 }
 
@@ -71,12 +100,14 @@ impl Names<'_> {
     fn line(&self, observation: &Observation) -> String {
         let what = match &observation.what {
             What::Tag(tag) => tag.clone(),
+            What::Notice(_) if self.masks.hides_answer(&observation.place, None) => return MASKED.into(),
             What::Notice(message) => return message.clone(),
             What::Error(code) => format!("error {code}"),
             What::Rows { rows, fields, ordered } => {
                 let shown = |row: &isolde_wire::Row| {
                     let origins = fields.iter().map(|field| self.known.origin(field)).chain(std::iter::repeat(None));
-                    let values = row.iter().zip(origins).map(|(value, origin)| match value {
+                    let values = row.iter().zip(origins).enumerate().map(|(at, (value, origin))| match value {
+                        _ if self.masks.hides_answer(&observation.place, Some(at)) => Value::text(MASKED),
                         None => Value::Null,
                         Some(text) => match (origin, text.parse()) {
                             (Some(origin), Ok(number)) => self.value(&Value::Int(number), Some(origin)),
@@ -95,6 +126,13 @@ impl Names<'_> {
         match &observation.place.file {
             None => format!("{what} at line {}", observation.place.line),
             Some(file) => format!("{what} at {file} line {}", observation.place.line),
+        }
+    }
+
+    fn shown(&self, value: &Value, table: TableId, column: usize) -> Value {
+        match self.masks.hides_column(table, column) {
+            true => Value::text(MASKED),
+            false => self.value(value, Some((table, column))),
         }
     }
 

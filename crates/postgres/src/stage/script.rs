@@ -57,10 +57,12 @@ impl Sent {
         let lower = shown.to_ascii_lowercase();
         let first = lower.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
         let is_query = matches!(first, "select" | "with" | "values" | "table" | "");
+        // What is selected from nowhere is computed, by routines if anything is to be noticed.
+        let computes = first == "select" && !lower.split(|c: char| !c.is_alphanumeric()).any(|word| word == "from");
         Sent {
             pieces,
             ordered: !is_query || lower.contains("order by"),
-            calls: matches!(first, "call" | "do"),
+            calls: computes || matches!(first, "call" | "do"),
             shown,
             place: Place { file: file.map(String::from), line },
             gset: statement.gset.clone(),

@@ -13,6 +13,7 @@ use isolde_sql::{Diagnostic, Span, SqlState, bind};
 use isolde_wire::{Complaint, Connection, Response, Settings, TransactionStatus};
 
 use super::client::Client;
+use super::mask::Masks;
 use super::outcome::Net;
 use super::script::{Script, Sent, Variables};
 use super::{Open, ScenarioStage};
@@ -111,7 +112,7 @@ impl ScenarioStage {
         let clients = clients.map(|(script, level)| Client::new(script, variables.clone(), ledger(level)));
         let (clients, count) = (clients.collect(), scripts.len());
         let generated = generated(&known.catalog);
-        Ok(ScenarioStage {
+        let mut stage = ScenarioStage {
             names: scripts.iter().map(|script| script.name.clone()).collect(),
             standings: vec![Standing::Waiting(Vec::new()); count],
             inner: file.options.serial.unwrap_or_default() == SerialCheck::On,
@@ -132,9 +133,14 @@ impl ScenarioStage {
             alerted: vec![false; count],
             opened,
             warnings,
+            masks: Masks::default(),
             fresh: true,
             home,
-        })
+        };
+        if file.options.serial != Some(SerialCheck::Off) {
+            stage.find_masks()?;
+        }
+        Ok(stage)
     }
 }
 
