@@ -41,11 +41,10 @@ impl Builtin {
         let in_zone = self.args.contains(&Type::Timestamptz)
             && (IN_ZONE.contains(&self.name) || (self.name == "-" && self.args.contains(&Type::Interval)));
         let written = self.returns == Type::Text && self.args.contains(&Type::Unknown);
-        matches!(self.eval, Eval::Pure(_))
-            && !STABLE.contains(&self.name)
-            && !in_zone
-            && !(self.name == "to_timestamp" && self.args.len() == 2)
-            && !(written && types.iter().any(|ty| !is_immutable_cast(*ty, Type::Text)))
+        let by_format = self.name == "to_timestamp" && self.args.len() == 2;
+        let printed_in_zone = written && types.iter().any(|ty| !is_immutable_cast(*ty, Type::Text));
+        let varies = STABLE.contains(&self.name) || in_zone || by_format || printed_in_zone;
+        matches!(self.eval, Eval::Pure(_)) && !varies
     }
 }
 
