@@ -5,7 +5,8 @@
 mod common;
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
+use std::sync::LazyLock;
 
 use common::{COUNTER, check};
 use isolde_report::Verdict;
@@ -25,12 +26,45 @@ fn exercise(command: &str, steps_min: u64) {
     assert!(report.stats.transitions >= steps_min, "{text}");
 }
 
+/// Gets the drivers; says so if that cannot be done.
+fn is_prepared() -> bool {
+    static PREPARED: LazyLock<Output> = LazyLock::new(|| Command::new(directory().join("prepare")).output().unwrap());
+    if !PREPARED.status.success() {
+        let errors = String::from_utf8_lossy(&PREPARED.stderr);
+        println!("skipped: the drivers cannot be had: {}", errors.lines().next_back().unwrap_or_default());
+    }
+    PREPARED.status.success()
+}
+
+/// Whatever the driver says and in how many messages: two that read and write lose an update, and two that write in one statement
+/// do not.
+#[test]
+fn every_driver_loses_an_update() {
+    if !is_prepared() {
+        return;
+    }
+    let python = |driver: &str| format!(".venv/bin/python add_one.py {driver}");
+    let commands = ["psycopg", "pipeline", "psycopg2", "pg8000", "asyncpg"].map(python);
+    for command in commands.into_iter().chain(["node add_one.js".to_string()]) {
+        let thread = |name: &str, how: &str| {
+            let command = format!("cd {} && {command} {how}", directory().display());
+            format!("[[thread]]\nname = \"{name}\"\ncommand = \"{command}\"\n")
+        };
+        let checked = |how: &str| {
+            let text = format!("{COUNTER}{}{}", thread("alice", how), thread("bob", how));
+            check(&text).unwrap_or_else(|trouble| panic!("{command}: {trouble}"))
+        };
+        let lost = checked("");
+        let anomaly = lost.counterexample.as_ref().and_then(|counterexample| counterexample.anomaly.as_deref());
+        assert_eq!(anomaly, Some("lost update"), "{command}\n{}", lost.to_text(isolde_report::Style::plain(120)));
+        let kept = checked("atomic");
+        assert_eq!(kept.verdict, Verdict::Holds, "{command}\n{}", kept.to_text(isolde_report::Style::plain(120)));
+    }
+}
+
 #[test]
 fn every_driver_finds_a_server() {
-    let prepared = Command::new(directory().join("prepare")).output().unwrap();
-    if !prepared.status.success() {
-        let errors = String::from_utf8_lossy(&prepared.stderr);
-        println!("skipped: the drivers cannot be had: {}", errors.lines().next_back().unwrap_or_default());
+    if !is_prepared() {
         return;
     }
     exercise(".venv/bin/python exercise_psycopg.py", 20);

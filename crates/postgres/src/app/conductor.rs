@@ -93,6 +93,8 @@ pub(super) struct Line {
     blocked_since: Option<Instant>,
     /// The client is gone, and the server has been told.
     leaving: bool,
+    /// What its transaction has done is not known: the next statement may touch anything.
+    is_doubtful: bool,
 }
 
 /// How everything is timed.
@@ -507,6 +509,7 @@ impl Line {
             blocked_by: Vec::new(),
             blocked_since: None,
             leaving: false,
+            is_doubtful: false,
         }
     }
 
@@ -532,6 +535,7 @@ impl Line {
             let mut touched = self.ledger.done(failed, status, writes);
             // What the server says about the transaction is not what its text was understood to do.
             touched.everything |= self.ledger.is_open() != (status != TransactionStatus::Idle);
+            touched.everything |= std::mem::take(&mut self.is_doubtful);
             each(at, touched);
             if last {
                 break;
@@ -540,6 +544,11 @@ impl Line {
         let read_committed = self.ledger.is_read_committed();
         // Who is gone will be seen to be gone.
         let _ = self.session.set_read_committed(read_committed);
+        // Nothing was executed, and the server is in no transaction: then what was understood was wrong.
+        if count == 0 && answered.status == TransactionStatus::Idle && self.ledger.is_open() && !answered.held {
+            self.ledger.disconnect();
+            self.is_doubtful = true;
+        }
         // A Sync by itself is held only if it ends the transaction of what was flushed before.
         if count == 0 && answered.held {
             self.ledger.statement("COMMIT", &[]);

@@ -165,8 +165,12 @@ impl Session {
         for frame in frames {
             let tag = frame.tag;
             match tag {
-                // Rows of a COPY, and the good-bye, belong to what is under way.
-                b'd' | b'c' | b'f' => self.server.write_all(frame.bytes())?,
+                // Rows of a COPY belong to what is under way, or to what was said before them and waits.
+                b'd' | b'c' | b'f' => match (self.building.is_empty(), self.waiting.back_mut()) {
+                    (false, _) => self.building.push(frame),
+                    (true, Some(last)) => last.frames.push(frame),
+                    (true, None) => self.server.write_all(frame.bytes())?,
+                },
                 b'X' => {
                     self.server.write_all(frame.bytes())?;
                     self.gone = true;
@@ -175,7 +179,11 @@ impl Session {
                     self.building.push(frame);
                     if let Some(end) = end_of(tag) {
                         let unit = self.memory.understand(std::mem::take(&mut self.building), end);
-                        self.waiting.push_back(unit);
+                        let next = match self.waiting.back_mut() {
+                            Some(last) => last.join(unit),
+                            None => Some(unit),
+                        };
+                        self.waiting.extend(next);
                     }
                 }
             }
@@ -250,7 +258,15 @@ impl Session {
                 }
                 continue;
             };
-            self.skipping |= frame.tag == b'E' && flight.unit.end == End::Flush;
+            if flight.unit.end == End::Flush {
+                self.skipping |= frame.tag == b'E';
+                match flight.transaction_after(&frame) {
+                    Some(b'I') => (self.status, self.unsynced, self.noticed) = (b'I', false, false),
+                    Some(status) => self.status = status,
+                    None if frame.tag == b'E' && self.status == b'T' => self.status = b'E',
+                    None => {}
+                }
+            }
             let done = flight.take(&frame, &mut self.memory);
             // A client that copies does not go on before it has been told to.
             let urgent = !flight.held || frame.tag == b'G' || frame.tag == b'W';
@@ -321,6 +337,20 @@ impl Flight {
         match self.unit.end {
             End::Ready => frame.tag == b'Z',
             End::Flush => frame.tag == b'E' || self.replies >= self.unit.replies,
+        }
+    }
+
+    /// How the transaction stands after a statement about it, which the server tells only after a Sync.
+    fn transaction_after(&self, frame: &Frame) -> Option<u8> {
+        let text = self.unit.spoken.last()?.text.to_uppercase();
+        let to_savepoint = text.split_whitespace().any(|word| word == "TO");
+        match &*Fields(frame.body()).text() {
+            _ if frame.tag != b'C' => None,
+            "BEGIN" | "START TRANSACTION" => Some(b'T'),
+            "COMMIT" | "PREPARE TRANSACTION" => Some(b'I'),
+            "ROLLBACK" if !to_savepoint => Some(b'I'),
+            "ROLLBACK" => Some(b'T'),
+            _ => None,
         }
     }
 

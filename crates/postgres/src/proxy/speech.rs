@@ -7,7 +7,8 @@
 //!         └── a prepared statement            └── a portal               └── this is what runs
 //! ```
 //!
-//! So a client's words must be remembered ([`Memory`]) to know what an Execute executes.
+//! So a client's words must be remembered ([`Memory`]) to know what an Execute executes. A query's snapshot is taken when it is
+//! bound, not when it is executed: to be noticed, it is enough to bind.
 
 use std::collections::HashMap;
 
@@ -20,7 +21,7 @@ use crate::analysis::{literal, substitute};
 pub struct Unit {
     /// The messages.
     pub(super) frames: Vec<Frame>,
-    /// What they execute, in order.
+    /// What they execute, in order; if they execute nothing, what they bind.
     pub spoken: Vec<Spoken>,
     /// How they end.
     pub(super) end: End,
@@ -72,12 +73,35 @@ impl Unit {
         let all: Vec<String> = self.spoken.iter().map(Spoken::inlined).collect();
         all.join("; ")
     }
+
+    /// Adds the next unit if it belongs to this one, since the client has sent both: the execution of what was only bound, or the Sync
+    /// behind what was flushed.
+    pub(super) fn join(&mut self, next: Unit) -> Option<Unit> {
+        let only_binds = self.has(b'B') && !self.has(b'E');
+        let only_syncs = next.frames.iter().all(|frame| frame.tag == b'S');
+        if self.end != End::Flush || !((only_binds && next.has(b'E') && !next.has(b'B')) || only_syncs) {
+            return Some(next);
+        }
+        if !next.spoken.is_empty() {
+            self.spoken = next.spoken;
+        }
+        self.frames.extend(next.frames);
+        self.described.extend(next.described);
+        self.replies += next.replies;
+        self.end = next.end;
+        None
+    }
+
+    fn has(&self, tag: u8) -> bool {
+        self.frames.iter().any(|frame| frame.tag == tag)
+    }
 }
 
 impl Memory {
     /// What a unit of these messages says. Names are bound now: later messages may give them another meaning.
     pub(super) fn understand(&mut self, frames: Vec<Frame>, end: End) -> Unit {
         let mut unit = Unit { frames: Vec::new(), spoken: Vec::new(), end, replies: 0, described: Vec::new() };
+        let mut bound = Vec::new();
         for frame in &frames {
             let mut fields = Fields(frame.body());
             unit.replies += usize::from(b"PBCDE".contains(&frame.tag));
@@ -85,7 +109,7 @@ impl Memory {
                 b'Q' => unit.spoken.push(Spoken { text: fields.text(), ..Spoken::default() }),
                 b'F' => unit.spoken.push(Spoken { text: "a function call".into(), ..Spoken::default() }),
                 b'P' => self.prepare(fields),
-                b'B' => self.bind(fields),
+                b'B' => bound.push(self.bind(fields)),
                 b'E' => unit.spoken.push(self.portals.get(&fields.text()).cloned().unwrap_or_default()),
                 b'D' => {
                     let of_statement = fields.byte() == b'S';
@@ -101,6 +125,9 @@ impl Memory {
                 _ => {}
             }
         }
+        if unit.spoken.is_empty() {
+            unit.spoken = bound;
+        }
         unit.frames = frames;
         unit
     }
@@ -111,7 +138,7 @@ impl Memory {
         self.statements.insert(name, Prepared { text, types, columns: Vec::new() });
     }
 
-    fn bind(&mut self, mut fields: Fields<'_>) {
+    fn bind(&mut self, mut fields: Fields<'_>) -> Spoken {
         let (portal, statement) = (fields.text(), fields.text());
         let Prepared { text, types, columns } = self.statements.get(&statement).cloned().unwrap_or_default();
         let binary = fields.list(|fields| fields.int16() == 1);
@@ -123,7 +150,9 @@ impl Memory {
             (fields.value().map(|value| value::text(value, oid, binary)), oid)
         });
         let formats = fields.list(|fields| fields.int16() == 1);
-        self.portals.insert(portal, Spoken { text, parameters, columns, formats });
+        let spoken = Spoken { text, parameters, columns, formats };
+        self.portals.insert(portal, spoken.clone());
+        spoken
     }
 
     /// The server has told the types of a statement's parameters.
@@ -254,5 +283,22 @@ mod tests {
         let unit = memory.understand(vec![parse, bind, execute, Frame::new(b'S', b"")], End::Ready);
         assert_eq!(unit.text(), "SELECT 9");
         assert_eq!(unit.replies, 3);
+    }
+
+    #[test]
+    fn what_is_bound_waits_to_be_executed() {
+        let mut memory = Memory::default();
+        let frame = |tag, body: &[u8]| Frame::new(tag, body);
+        let (flush, sync) = (frame(b'H', b""), frame(b'S', b""));
+        let mut bound = memory.understand(
+            vec![frame(b'P', b"\0SELECT n FROM t\0\0\0"), frame(b'B', b"\0\0\0\0\0\0\0\0"), flush.clone()],
+            End::Flush,
+        );
+        assert_eq!(bound.text(), "SELECT n FROM t");
+        let executed = memory.understand(vec![frame(b'E', b"\0\0\0\0\0"), flush], End::Flush);
+        assert!(bound.join(executed).is_none() && bound.join(memory.understand(vec![sync], End::Ready)).is_none());
+        assert_eq!((bound.text().as_str(), bound.replies, bound.end), ("SELECT n FROM t", 3, End::Ready));
+        let other = memory.understand(vec![frame(b'Q', b"COMMIT\0")], End::Ready);
+        assert!(bound.join(other).is_some());
     }
 }
