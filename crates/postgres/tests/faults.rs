@@ -45,7 +45,7 @@ fn who_disconnects_gives_up() {
 #[test]
 fn who_disconnects_in_the_middle_is_waited_for() {
     let hurries =
-        thread("alice", "timeout 0.3 psql -Xqc 'UPDATE counter SET n = 1 FROM (SELECT pg_sleep(1)) AS nap'; true");
+        thread("alice", "timeout 2 psql -Xqc 'UPDATE counter SET n = 1 FROM (SELECT pg_sleep(4)) AS nap'; true");
     let last = "[[final]]\nname = \"done_anyway\"\nsql = \"SELECT n = 1 FROM counter\"\n";
     let report = check(&format!("{COUNTER}{hurries}{last}")).unwrap();
     let text = report.to_text(isolde_report::Style::plain(100));

@@ -162,10 +162,12 @@ fn serve<E: From<Event> + Send>(
     greeting.push(Frame::new(b'Z', b"I"));
     client.set_nodelay(true)?;
     let opened = Opened { id, port, client: client.try_clone()?, server: server.stream.try_clone()?, pid: server.pid };
+    let replies = server.stream.try_clone()?;
     let gone = |_| io::Error::other("nobody listens");
     events.send(Event::Opened(opened).into()).map_err(gone)?;
-    client.write_all(&greeting.iter().flat_map(|frame| frame.bytes().iter().copied()).collect::<Vec<u8>>())?;
-    let replies = server.stream.try_clone()?;
+    // From here on nothing may end this early: who was said to be open must be said to be gone.
+    let greeting: Vec<u8> = greeting.iter().flat_map(|frame| frame.bytes()).copied().collect();
+    let _ = client.write_all(&greeting);
     thread::scope(|scope| {
         scope.spawn(|| {
             read_all(replies, |frames| events.send(Event::FromServer(id, frames).into()).is_ok());
