@@ -14,8 +14,8 @@
 //!
 //! Runs must not differ by what earlier ones have left in the files of tables. While dead versions may be reused, a new version can
 //! lie before an old one, and rows come in another order; so a session with an old snapshot keeps them from being
-//! reused. And an index that has grown has more pages, which SERIALIZABLE can tell; so after some runs the
-//! small tables are truncated and filled again, and all is as at the beginning. (VACUUM would do as well, but it also tells the
+//! reused. And an index that has grown has more pages, which SERIALIZABLE can tell; so after some runs, and after each one where
+//! a thread is SERIALIZABLE, the small tables are truncated and filled again, and all is as at the beginning. (VACUUM would do as well, but it also tells the
 //! planner how large the tables are, and plans change.)
 
 use std::ops::RangeInclusive;
@@ -115,6 +115,8 @@ pub struct Restore {
     sweep_every: usize,
     /// Keeps dead versions from being reused.
     pin: Option<Connection>,
+    /// Files are as at the beginning before each run.
+    exact: bool,
     /// Why not, where nothing is undone.
     reason: Option<String>,
 }
@@ -134,12 +136,19 @@ impl Restore {
         let rows = rows_of_largest_copy(connection)?;
         let sweep_every = (VERSIONS_MAX / (2 * rows.max(1))).clamp(*RUNS_PER_SWEEP.start(), *RUNS_PER_SWEEP.end());
         let pin = if reason.is_none() { Some(pinned(connection)?) } else { None };
-        Ok(Restore { undoes: reason.is_none(), restores: 0, sweep_every, pin, reason })
+        Ok(Restore { undoes: reason.is_none(), restores: 0, sweep_every, pin, exact: false, reason })
     }
 
     /// Comes back by a copy of the database, for this reason.
     pub fn by_copy(reason: &str) -> Restore {
-        Restore { undoes: false, restores: 0, sweep_every: 1, pin: None, reason: Some(reason.to_string()) }
+        Restore {
+            undoes: false,
+            restores: 0,
+            sweep_every: 1,
+            pin: None,
+            exact: false,
+            reason: Some(reason.to_string()),
+        }
     }
 
     /// Whether rows are put back; otherwise the database is made again.
@@ -147,9 +156,17 @@ impl Restore {
         self.undoes
     }
 
+    /// From now on each run finds the files of small tables exactly as the first one did: for SERIALIZABLE, which is kept by pages.
+    pub fn make_exact(&mut self) {
+        if self.undoes {
+            (self.sweep_every, self.exact, self.pin) = (1, true, None);
+        }
+    }
+
     /// How it is done, for `--stats`.
     pub fn describe(&self) -> String {
         match &self.reason {
+            None if self.exact => "changed rows are put back, and tables rewritten for SERIALIZABLE".into(),
             None => "changed rows are put back".into(),
             Some(reason) => format!("the database is copied for each run: {reason}"),
         }
@@ -166,7 +183,7 @@ impl Restore {
             if swept.first().map(Response::rows) != Some(&[vec![Some("t".to_string())]]) {
                 connection.execute("VACUUM")?;
             }
-            self.pin = Some(pinned(connection)?);
+            self.pin = if self.exact { None } else { Some(pinned(connection)?) };
         }
         Ok(())
     }

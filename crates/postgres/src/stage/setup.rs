@@ -93,10 +93,14 @@ impl ScenarioStage {
         rewrite_routines(&mut control, file, &mut gates, &mut warnings)?;
         let scripts: Vec<Script> = file.threads.iter().map(|t| script(t, file, &mut gates)).collect();
         let texts = texts(file);
-        let restore = match mentions(&texts, DEFINING) {
+        let mut restore = match mentions(&texts, DEFINING) {
             true => Restore::by_copy("threads change definitions"),
             false => Restore::prepare(&mut control, mentions(&texts, &["truncate"]))?,
         };
+        let levels = file.threads.iter().map(|t| t.isolation).chain([file.options.isolation]);
+        if levels.flatten().any(|level| level == Isolation::Serializable) || mentions(&texts, &["serializable"]) {
+            restore.make_exact();
+        }
         if !restore.undoes() {
             drop(control);
             home.copy()?;
