@@ -74,7 +74,7 @@ impl Inquiry<'_> {
 
     fn check_at(&self, level: Option<Isolation>, progress: OnProgress<'_>) -> Result<Report, Trouble> {
         let mut stage = self.stage(level)?;
-        let replay = |schedule: &str| format!("isolde replay {} {schedule}", self.file);
+        let replay = |schedule: &str| format!("isolde replay {} '{schedule}'", self.file);
         live::check(&mut stage, &self.question(&replay), progress)
     }
 
