@@ -1,2 +1,0 @@
-# file: a/models.py
-from django.db import models
