@@ -183,7 +183,8 @@ impl Gates {
             return None;
         }
         let (first, controls) = (self.places.len(), self.controls);
-        let mut writer = Writer { gates: self, sources, source, scope, inserts: Vec::new(), procedure, guarded: 0 };
+        let mut writer =
+            Writer { gates: self, sources, source, scope, inserts: Vec::new(), procedure, guarded: 0, begins: false };
         writer.block(&body.block);
         let mut inserts = writer.inserts;
         if self.places.len() == first {
@@ -246,6 +247,8 @@ struct Writer<'w> {
     procedure: bool,
     /// Blocks around with handlers: none may be left by COMMIT.
     guarded: usize,
+    /// The statement before was COMMIT or ROLLBACK.
+    begins: bool,
 }
 
 impl Writer<'_> {
@@ -352,7 +355,14 @@ impl Writer<'_> {
                 format!("ROW({})::text", pairs.collect::<Vec<_>>().join(", "))
             }
         };
-        self.inserts.push((statement.span.start, format!("isolde_ok := isolde.gate({number}, {values}); ")));
+        // A transaction that keeps its snapshot must take it behind the gate, not before.
+        let anew = match self.procedure && self.guarded == 0 {
+            true if self.begins => "COMMIT; ",
+            true => "IF isolde.autocommits() THEN COMMIT; END IF; ",
+            false => "",
+        };
+        self.begins = ends;
+        self.inserts.push((statement.span.start, format!("isolde_ok := isolde.gate({number}, {values}); {anew}")));
         let place = Place { file: file.map(String::from), line };
         let targets = targets(&statement.kind);
         self.gates.places.push(GatePlace { shown, place, sql, names, targets, ends, verb });
@@ -470,12 +480,12 @@ CALL withdraw(1, 60);
         let expected = "CREATE OR REPLACE PROCEDURE withdraw(acc int, amount int) LANGUAGE plpgsql AS $$
 DECLARE isolde_ok boolean; isolde_n bigint; bal int;
 BEGIN
-  isolde_ok := isolde.gate(0, ROW(acc::text, pg_typeof(acc)::text)::text); SELECT balance INTO bal FROM account WHERE id = acc; \
+  isolde_ok := isolde.gate(0, ROW(acc::text, pg_typeof(acc)::text)::text); IF isolde.autocommits() THEN COMMIT; END IF; SELECT balance INTO bal FROM account WHERE id = acc; \
 GET DIAGNOSTICS isolde_n = ROW_COUNT; isolde_ok := isolde.told(0, isolde_n, ROW(bal::text)::text); \
 IF isolde.autocommits() THEN COMMIT; isolde_ok := isolde.told(0, -1, ''); END IF;
   IF bal >= amount THEN
     isolde_ok := isolde.gate(1, ROW(bal::text, pg_typeof(bal)::text, amount::text, pg_typeof(amount)::text, acc::text, \
-pg_typeof(acc)::text)::text); UPDATE account SET balance = bal - amount WHERE id = acc; GET DIAGNOSTICS isolde_n = ROW_COUNT; \
+pg_typeof(acc)::text)::text); IF isolde.autocommits() THEN COMMIT; END IF; UPDATE account SET balance = bal - amount WHERE id = acc; GET DIAGNOSTICS isolde_n = ROW_COUNT; \
 isolde_ok := isolde.told(1, isolde_n, ''); IF isolde.autocommits() THEN COMMIT; isolde_ok := isolde.told(1, -1, ''); END IF;
   END IF;
 END $$";

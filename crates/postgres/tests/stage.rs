@@ -201,6 +201,40 @@ SELECT (SELECT balance FROM account WHERE id = 1) = (SELECT balance FROM account
 }
 
 #[test]
+fn a_snapshot_is_taken_behind_the_gate() {
+    let text = format!(
+        "{BANK}
+CREATE PROCEDURE two() LANGUAGE plpgsql AS $$
+DECLARE n int;
+BEGIN
+  SELECT balance INTO n FROM account WHERE id = 1;
+  UPDATE account SET balance = balance + 1 WHERE id = 1;
+END $$;
+--@ thread a autocommit isolation repeatable read
+CALL two();
+BEGIN;
+CALL two();
+COMMIT;
+--@ thread b
+UPDATE account SET balance = 7 WHERE id = 1;
+"
+    );
+    let file = read(&text);
+    let mut stage = stage(&file);
+    stage.restart().unwrap();
+    let shown = steps(&mut stage, &[0, 1, 0, 0, 0, 0]);
+    let expected = [
+        "0 Statement [[Some(\"100\")]]",
+        "1 Statement UPDATE 1",
+        "0 Statement UPDATE 1",
+        "0 Statement [[Some(\"8\")]]",
+        "0 Statement UPDATE 1",
+        "0 Statement ",
+    ];
+    assert_eq!(shown, expected);
+}
+
+#[test]
 fn everything_is_put_back() {
     let text = "--@ option serial off
 CREATE TABLE small (id serial PRIMARY KEY, n int, twice int GENERATED ALWAYS AS (n * 2) STORED);

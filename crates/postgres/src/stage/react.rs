@@ -13,6 +13,9 @@ use crate::gate::{self, Told};
 use crate::live::{Ending, Part, Touched};
 use crate::{Blocker, Reply, Trouble};
 
+/// Said inside of a transaction in a thread whose routines commit their statements elsewhere.
+const NO_AUTOCOMMIT: &str = "SET LOCAL isolde.autocommit = 'off'";
+
 impl ScenarioStage {
     /// Begins the next step of a thread.
     pub(super) fn begin(&mut self, thread: usize, done: &mut Vec<Part>) -> Result<(), Trouble> {
@@ -54,6 +57,11 @@ impl ScenarioStage {
             client.wrapped = true;
             client.ledger.statement("BEGIN", &[]);
             return self.send(thread, Doing::Opening, "BEGIN");
+        }
+        if sent.calls && self.scripts[thread].autocommit && client.ledger.is_open() && !self.gates.is_empty() {
+            // Between BEGIN and COMMIT nothing commits by itself.
+            client.ledger.statement(NO_AUTOCOMMIT, &[]);
+            return self.send(thread, Doing::Opening, NO_AUTOCOMMIT);
         }
         client.ledger.statement(&text, &[]);
         self.send(thread, Doing::Statement, &text)
