@@ -325,6 +325,15 @@ fn mistakes_have_a_place() {
 }
 
 #[test]
+fn nothing_outside_of_the_run_is_changed() {
+    for statement in ["CREATE ROLE eve LOGIN", "DROP DATABASE postgres", "ALTER SYSTEM SET work_mem = '1MB'"] {
+        let file = read(&format!("{BANK}{statement};\n--@ thread a\nSELECT 1;\n"));
+        let error = stage_at(&file, &Cluster::shared().settings("postgres")).unwrap_err();
+        assert!(error.contains("changes the server outside of the database"), "{error}");
+    }
+}
+
+#[test]
 fn a_role_without_rights_works_too_or_is_told_what_it_needs() {
     let cluster = Cluster::shared();
     let mut control = cluster.connect("postgres", "").unwrap();

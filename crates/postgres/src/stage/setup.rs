@@ -78,6 +78,7 @@ pub fn settings(file: &ScenarioFile, given: FileOptions) -> FileOptions {
 impl ScenarioStage {
     /// Puts a scenario on a server: in a database of its own, which is gone with the stage.
     pub fn new(file: &ScenarioFile, server: &Settings) -> Result<ScenarioStage, StageError> {
+        stay_inside(file)?;
         let mut home = Home::create(server)?;
         let mut control = home.connect(SESSION_OPTIONS)?;
         let mut types = BTreeMap::new();
@@ -172,6 +173,27 @@ impl Open {
         control.execute(&format!("SELECT pg_advisory_lock({GATES}, k) FROM generate_series(0, {keys}) AS k"))?;
         Sessions::new(control, connections)
     }
+}
+
+/// Refuses what would change the server outside of the database that is made for the run.
+fn stay_inside(file: &ScenarioFile) -> Result<(), StageError> {
+    const OUTSIDE: &[&str] = &["role", "user", "group", "database", "tablespace", "system"];
+    let threads = file.threads.iter().flat_map(|thread| &thread.body);
+    for statement in file.setup.iter().chain(threads) {
+        let span = statement.ast.span;
+        let line = bind::one_line(span.of(file.sources.text())).to_lowercase();
+        let mut words = line.split(' ');
+        let (first, second, third) = (words.next(), words.next(), words.next());
+        let changes = matches!(first, Some("create" | "alter" | "drop"));
+        if changes && second.is_some_and(|word| OUTSIDE.contains(&word)) && third != Some("mapping") {
+            let what = format!("{} {}", first.unwrap_or_default(), second.unwrap_or_default()).to_uppercase();
+            let message = format!("{what} changes the server outside of the database that is made for the run");
+            let mistake = Diagnostic::new(span, SqlState::FEATURE_NOT_SUPPORTED, message)
+                .hint("do that by hand before, and leave it out here");
+            return Err(StageError::File(file.sources.error(mistake)));
+        }
+    }
+    Ok(())
 }
 
 /// Runs the set-up. A mistake in it is one in the file.
@@ -342,10 +364,11 @@ fn script(thread: &ThreadSection, file: &ScenarioFile, gates: &mut Gates) -> Scr
 fn texts(file: &ScenarioFile) -> Vec<String> {
     let text = |statement: &ClientStatement| statement.ast.span.of(file.sources.text()).to_string();
     let threads = file.threads.iter().flat_map(|thread| &thread.body).map(text);
-    let routines = file
-        .setup
-        .iter()
-        .filter(|statement| matches!(statement.ast.kind, StatementKind::CreateRoutine(_) | StatementKind::Ignored(_)));
+    let routines = file.setup.iter().filter(|statement| match statement.ast.kind {
+        StatementKind::CreateRoutine(_) => true,
+        StatementKind::Ignored(_) => mentions(&[text(statement)], &["function", "procedure"]),
+        _ => false,
+    });
     // The first word of a routine is CREATE.
     threads.chain(routines.map(text).map(|t| t.get(6..).unwrap_or_default().to_string())).collect()
 }
