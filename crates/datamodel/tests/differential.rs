@@ -114,13 +114,8 @@ fn declare(dice: &mut Dice, model: &mut DataModel, id: ReferenceId) {
     }
 }
 
-const DJANGO: [DeleteRule; 5] = [
-    DeleteRule::Destroy,
-    DeleteRule::Nullify,
-    DeleteRule::Restrict,
-    DeleteRule::RestrictOthers,
-    DeleteRule::Nothing,
-];
+const DJANGO: [DeleteRule; 5] =
+    [DeleteRule::Destroy, DeleteRule::Nullify, DeleteRule::Restrict, DeleteRule::RestrictOthers, DeleteRule::Nothing];
 
 fn push(
     model: &mut DataModel,
@@ -266,7 +261,8 @@ fn solver_and_brute_force_agree() {
     for case in first..first + cases {
         let mut dice = Dice(case.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5eed);
         dice.roll(2);
-        let framework = dice.pick(&[Framework::Rails, Framework::Rails, Framework::Rails, Framework::Django, Framework::Sql]);
+        let framework =
+            dice.pick(&[Framework::Rails, Framework::Rails, Framework::Rails, Framework::Django, Framework::Sql]);
         let model = random_model(&mut dice, framework);
         let paper = framework == Framework::Rails && dice.once_in(4);
         let semantics = if paper { Semantics::Paper } else { Semantics::of(framework) };
@@ -280,7 +276,12 @@ fn solver_and_brute_force_agree() {
         let question = Question { schema: &schema, property, assumptions: &[] };
         let verdict = logic::decide(question, &solver, limits).unwrap();
         let found = example(&schema, property, &data);
-        let told = || format!("case {case}: {text} under {semantics:?}\n{model:#?}\n{verdict:#?}\n{}", found.map_or(String::new(), |d| d.to_text(&schema)));
+        let told = || {
+            format!(
+                "case {case}: {text} under {semantics:?}\n{model:#?}\n{verdict:#?}\n{}",
+                found.map_or(String::new(), |d| d.to_text(&schema))
+            )
+        };
         match (&verdict, property.mode) {
             (Verdict::Unknown(reason), _) => {
                 eprintln!("case {case}: {text} under {semantics:?}: {reason} (brute force: {})", found.is_some());

@@ -37,7 +37,7 @@ fn is_prepared() -> bool {
 }
 
 /// Whatever the driver says and in how many messages: two that read and write lose an update, and two that write in one statement
-/// do not.
+/// do not (asked of those who say it most strangely: a check is many processes).
 #[test]
 fn every_driver_loses_an_update() {
     if !is_prepared() {
@@ -57,6 +57,9 @@ fn every_driver_loses_an_update() {
         let lost = checked("");
         let anomaly = lost.counterexample.as_ref().and_then(|counterexample| counterexample.anomaly.as_deref());
         assert_eq!(anomaly, Some("lost update"), "{command}\n{}", lost.to_text(isolde_report::Style::plain(120)));
+        if !["pipeline", "pg8000"].iter().any(|driver| command.ends_with(driver)) {
+            continue;
+        }
         let kept = checked("atomic");
         assert_eq!(kept.verdict, Verdict::Holds, "{command}\n{}", kept.to_text(isolde_report::Style::plain(120)));
     }

@@ -75,7 +75,12 @@ impl Inquiry<'_> {
     fn check_at(&self, level: Option<Isolation>, progress: OnProgress<'_>) -> Result<Report, Trouble> {
         let mut stage = self.stage(level)?;
         let replay = |schedule: &str| format!("isolde replay {} '{schedule}'", self.file);
-        live::check(&mut stage, &self.question(&replay), progress)
+        let mut report = live::check(&mut stage, &self.question(&replay), progress)?;
+        report.warnings.extend(stage.warnings());
+        if let Some(details) = &mut report.stats.details {
+            details.back_end = Some(stage.describe());
+        }
+        Ok(report)
     }
 
     fn stage(&self, level: Option<Isolation>) -> Result<AppStage, Trouble> {

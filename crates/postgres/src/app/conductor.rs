@@ -62,7 +62,7 @@ pub(super) struct Conductor {
     /// Everything is let through at once.
     pub(super) free: bool,
     /// What servers say by themselves, as it is recognised: it was said while nobody ran.
-    background: BTreeSet<String>,
+    pub(super) background: BTreeSet<String>,
     /// Nobody runs, so whatever is said is that.
     pub(super) learning: bool,
     /// What threads had open when they left without a word.

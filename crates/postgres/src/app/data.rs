@@ -60,6 +60,12 @@ impl Data {
         self.home.settings()
     }
 
+    /// The server, and how its data is put back.
+    pub(super) fn describe(&self) -> String {
+        let restore = self.restore.as_ref().map(Restore::describe).unwrap_or_default();
+        format!("PostgreSQL {} through the proxy; {restore}", self.home.version().text)
+    }
+
     /// What is known of its tables.
     pub(super) fn known(&self) -> &Known {
         &self.known

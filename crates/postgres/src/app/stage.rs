@@ -75,6 +75,17 @@ impl AppStage {
         Ok(stage)
     }
 
+    /// What the reader of an answer should know: statements that were never scheduled, because servers say them by themselves.
+    pub fn warnings(&self) -> Vec<String> {
+        let texts = self.conductor.background.iter();
+        texts.map(|text| format!("a server says `{text}` by itself; it is passed on whenever it comes")).collect()
+    }
+
+    /// The server and how its data is put back, for `--stats`.
+    pub fn describe(&self) -> String {
+        self.conductor.data.describe()
+    }
+
     /// A scenario made of what the threads send when they run alone; `file` says where it comes from.
     pub fn scenario(&mut self, file: &str) -> Result<String, Trouble> {
         let mut threads = Vec::new();
