@@ -101,6 +101,43 @@ fn deep_files() {
     }
 }
 
+/// Macros and loops that multiply are not followed for ever.
+#[test]
+fn explosions_end() {
+    let mut text = String::from("class A < ApplicationRecord\n  m\n");
+    text.push_str(&"  [1, 2, 3, 4, 5, 6, 7, 8, 9].each { |x| ".repeat(12));
+    text.push_str("has_many :x");
+    text.push_str(&" }".repeat(12));
+    text.push_str("\nend\nmodule M; def m; m; m; m; has_many :z; end; end");
+    let model = read::read(Framework::Rails, &[File::new("app/models/a.rb", text)]);
+    assert!(model.remarks.iter().any(|remark| remark.message.contains("too far")), "{model}");
+}
+
+/// As large as large applications get: it is read at once.
+#[test]
+fn large_applications() {
+    let class = |n: usize| {
+        let mut text = format!("class Thing{n} < ApplicationRecord\n  include Shared\n");
+        for k in 1..4 {
+            let other = (n * 7 + k * 31) % 400;
+            text += &format!("  belongs_to :thing{other}\n  validates :thing{other}, uniqueness: {{ scope: :name }}\n");
+            text +=
+                &format!("  has_many :others{k}, class_name: \"Thing{}\", dependent: :destroy\n", (other + k) % 400);
+            text += &format!("  has_many :further{k}, through: :others{k}, source: :others{k}\n");
+        }
+        File::new(format!("app/models/thing{n}.rb"), text + "end\n")
+    };
+    let mut files: Vec<File> = (0..400).map(class).collect();
+    let shared = "module Shared\n extend ActiveSupport::Concern\n included { has_many :notes, as: :subject }\nend\nclass Note < ApplicationRecord; belongs_to :subject, polymorphic: true; end";
+    files.push(File::new("app/models/concerns/shared.rb", shared));
+    let started = std::time::Instant::now();
+    let model = read::read(Framework::Rails, &files);
+    assert_eq!(model.classes.len(), 401);
+    assert!(model.associations.len() > 3_000, "{}", model.associations.len());
+    assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
+    eprintln!("{} associations in {:?}", model.associations.len(), started.elapsed());
+}
+
 /// A model that refers to itself in every way ends.
 #[test]
 fn circles_end() {

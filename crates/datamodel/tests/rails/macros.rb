@@ -41,3 +41,30 @@ class Memo < ApplicationRecord; belongs_to :lead; end
 class Email < ApplicationRecord; belongs_to :lead; end
 class Phone < ApplicationRecord; belongs_to :lead; end
 class Address < ApplicationRecord; end
+# file: app/models/concerns/attachable.rb
+module Attachable
+  extend ActiveSupport::Concern
+  class_methods do
+    def has_attachment(name)
+      has_one name, class_name: "Upload", dependent: :destroy
+    end
+  end
+end
+# file: app/models/application_record.rb
+class ApplicationRecord < ActiveRecord::Base
+  self.abstract_class = true
+  class << self
+    def tracked_by(name)
+      belongs_to name, class_name: "Lead", optional: true
+    end
+  end
+end
+# file: app/models/upload.rb
+class Upload < ApplicationRecord
+  tracked_by :boss
+  self.table_name = "#{Rails.env}_uploads"
+end
+class Letter < ApplicationRecord
+  include Attachable
+  has_attachment :cover
+end

@@ -5,6 +5,9 @@ use std::collections::BTreeSet;
 use crate::model::{Place, Remark};
 use crate::read::File;
 
+/// A field does not go over more lines than this.
+const LINES_MAX: u32 = 100;
+
 /// What schemas say, put together.
 #[derive(Debug, Default)]
 pub(crate) struct Parsed {
@@ -125,7 +128,7 @@ pub(crate) fn parse(file: &File, parsed: &mut Parsed) {
         }
         pending.push_str(line.trim());
         pending.push(' ');
-        if open_parentheses(&pending) > 0 && pending.len() < 1 << 16 {
+        if open_parentheses(&pending) > 0 && number - pending_line < LINES_MAX && pending.len() < 1 << 16 {
             continue;
         }
         let text = std::mem::take(&mut pending);

@@ -11,6 +11,8 @@ pub(crate) struct Config {
     pub inflections: Inflections,
     /// `config.active_record.belongs_to_required_by_default`, or what `config.load_defaults` makes of it.
     pub required_by_default: bool,
+    /// Whether anything was said about it at all.
+    pub is_there: bool,
     /// `config.active_record.table_name_prefix`
     pub table_name_prefix: String,
     /// What was not understood.
@@ -22,6 +24,7 @@ pub(crate) fn read(files: &[File]) -> Config {
     let mut config = Config::default();
     let mut defaults = None;
     let mut explicit = None;
+    config.is_there = files.iter().any(|file| file.path.ends_with("config/application.rb"));
     for file in files.iter().filter(|file| is_config(&file.path)) {
         for node in ruby::parse(&file.text).body {
             let place = file.at(node.line);
@@ -61,6 +64,7 @@ pub(crate) fn read(files: &[File]) -> Config {
             });
         }
     }
+    config.is_there |= explicit.is_some();
     config.required_by_default = explicit.unwrap_or(defaults.is_some_and(|version| version >= 5.0));
     config
 }

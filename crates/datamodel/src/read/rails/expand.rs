@@ -16,6 +16,9 @@ use crate::model::{Place, Remark};
 /// How deep macros and modules may bring each other.
 const DEPTH_MAX: usize = 24;
 
+/// How many calls of one class are followed: macros may call each other, and loops may stand in loops.
+const CALLS_MAX: usize = 20_000;
+
 /// A class of Active Record with everything it declares.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Model {
@@ -85,12 +88,13 @@ pub(crate) struct Expander<'p> {
     /// Macros that nobody knows, with where they were first seen.
     pub unknown: BTreeMap<String, Place>,
     included: BTreeSet<String>,
+    calls: usize,
 }
 
 impl<'p> Expander<'p> {
     pub(crate) fn new(program: &'p Program, model: Model) -> Self {
         let (remarks, unknown, included) = Default::default();
-        Expander { program, model, remarks, unknown, included }
+        Expander { program, model, remarks, unknown, included, calls: 0 }
     }
 
     /// Follows one opening of the class.
@@ -102,6 +106,9 @@ impl<'p> Expander<'p> {
     fn body(&mut self, nodes: &[Node], scope: &Scope<'_>) {
         let mut scope = scope.clone();
         for node in nodes {
+            if self.calls > CALLS_MAX {
+                return;
+            }
             match &node.kind {
                 Kind::Call(call) => self.call(call, node.line, &scope),
                 Kind::Branches(inner) => {
@@ -130,8 +137,9 @@ impl<'p> Expander<'p> {
     }
 
     fn call(&mut self, call: &Call, line: u32, scope: &Scope<'_>) {
-        if scope.depth > DEPTH_MAX {
-            return self.remark("modules and macros are nested too deeply to be followed", line, scope);
+        self.calls += 1;
+        if scope.depth > DEPTH_MAX || self.calls == CALLS_MAX {
+            return self.remark("modules and macros go too far to be followed", line, scope);
         }
         let options = match &call.receiver {
             None => scope.bare.clone(),
@@ -158,7 +166,12 @@ impl<'p> Expander<'p> {
                 }
             }
             _ if name.starts_with("validate") => self.validation(call, options, line, scope),
-            "table_name=" | "set_table_name" => self.model.table = self.text(call.args.first(), scope),
+            "table_name=" | "set_table_name" => {
+                self.model.table = self.text(call.args.first(), scope);
+                if self.model.table.is_none() {
+                    self.remark("the name of the table is computed; Rails' own is taken", line, scope);
+                }
+            }
             "soft_delete=" => self.model.soft_delete = true,
             "abstract_class=" => self.model.is_abstract = call.args.first().is_some_and(|a| a.kind == Kind::True),
             "primary_abstract_class" => self.model.is_abstract = true,

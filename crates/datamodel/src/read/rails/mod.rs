@@ -37,6 +37,12 @@ pub(crate) fn read(files: &[File]) -> DataModel {
     let (models, mut remarks) = models(&program);
     remarks.extend(std::mem::take(&mut program.remarks));
     remarks.extend(config.remarks.iter().cloned());
+    let is_new = program.definitions.contains_key("ApplicationRecord");
+    if is_new && !config.is_there {
+        let message =
+            "config/application.rb is not among the files; a `belongs_to` is taken not to be required".to_owned();
+        remarks.push(Remark { message, place: Place { file: "config/application.rb".into(), line: 0 } });
+    }
     let mut model = resolve::resolve(models, &config, &schema);
     model.remarks.extend(remarks);
     model.remarks.extend(schema.remarks);

@@ -94,6 +94,9 @@ impl Program {
                 Kind::Call(call) if nesting.is_empty() => self.top_level(*call, file, line),
                 Kind::Call(call) => {
                     self.note_calls(&call);
+                    for (line, def) in call.block.iter().flat_map(|block| &block.body).filter_map(as_def) {
+                        self.note_macro(def, nesting, file, line);
+                    }
                     let call = self.reopening(*call, nesting, file, line);
                     rest.extend(call.map(|call| Node { kind: Kind::Call(Box::new(call)), line }));
                 }
@@ -195,6 +198,13 @@ impl Program {
         let place = file.at(line);
         let (body, params) = (def.body.clone(), def.params.clone());
         self.macros.insert(def.name.clone(), Macro { body, params, nesting: nesting.to_vec(), place });
+    }
+}
+
+fn as_def(node: &Node) -> Option<(u32, &Def)> {
+    match &node.kind {
+        Kind::Def(def) => Some((node.line, def)),
+        _ => None,
     }
 }
 

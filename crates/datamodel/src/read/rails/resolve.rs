@@ -42,6 +42,10 @@ struct Resolver<'a> {
     ids: BTreeMap<&'a str, ClassId>,
     /// The classes that share their table with no class above them, by table.
     by_table: BTreeMap<Arc<str>, ClassId>,
+    /// Associations by their class and name.
+    named: BTreeMap<(ClassId, Arc<str>), AssociationId>,
+    /// References by their column.
+    by_column: BTreeMap<Arc<str>, Vec<ReferenceId>>,
 }
 
 /// A declaration and the association that it becomes.
@@ -128,7 +132,8 @@ impl<'a> Resolver<'a> {
             });
         }
         let model = DataModel { framework: Framework::Rails, classes, ..DataModel::default() };
-        Resolver { models, config, schema, model, ids, by_table }
+        let (named, by_column) = Default::default();
+        Resolver { models, config, schema, model, ids, by_table, named, by_column }
     }
 
     fn remark(&mut self, message: impl Into<String>, place: &Place) {
@@ -176,6 +181,7 @@ impl<'a> Resolver<'a> {
                 let id = AssociationId(self.model.associations.len());
                 let item = Item { id, owner, declaration, macro_name };
                 let association = self.association(&item);
+                self.named.insert((owner, association.name.clone()), id);
                 self.model.associations.push(association);
                 items.push(item);
             }
@@ -380,23 +386,38 @@ impl<'a> Resolver<'a> {
             }
         }
         self.model.references.push(reference);
-        ReferenceId(self.model.references.len() - 1)
+        let id = ReferenceId(self.model.references.len() - 1);
+        self.by_column.entry(column.into()).or_default().push(id);
+        id
     }
 
     /// The reference in this column of a class, be it declared there, above, or only in a class below: then all of the
     /// class have the column, since they share a table.
     fn find_reference(&mut self, child: ClassId, column: &str) -> Option<ReferenceId> {
-        let model = &self.model;
-        let has = |r: &&(usize, &Reference)| r.1.column.as_deref() == Some(column);
-        let with_column: Vec<(usize, &Reference)> = model.references.iter().enumerate().filter(|r| has(&r)).collect();
-        if let Some((index, _)) = with_column.iter().find(|(_, r)| model.is_a(child, r.child)) {
-            return Some(ReferenceId(*index));
+        let with_column = self.by_column.get(column)?;
+        let child_of = |id: &&ReferenceId| self.model.reference(**id).child;
+        if let Some(id) = with_column.iter().find(|id| self.model.is_a(child, child_of(id))) {
+            return Some(*id);
         }
-        let below = with_column.iter().find(|(_, r)| model.is_a(r.child, child)).map(|(index, _)| *index)?;
-        if let Some(reference) = self.model.references.get_mut(below) {
+        let below = with_column.iter().find(|id| self.model.is_a(child_of(id), child)).copied()?;
+        if let Some(reference) = self.model.references.get_mut(below.0) {
             reference.child = child;
         }
-        Some(ReferenceId(below))
+        Some(below)
+    }
+
+    /// The association of this name that a class declares or inherits.
+    fn association_named(&self, class: ClassId, name: &str) -> Option<AssociationId> {
+        let name: Arc<str> = name.into();
+        let mut at = Some(class);
+        for _ in 0..64 {
+            let class = at?;
+            if let Some(id) = self.named.get(&(class, name.clone())) {
+                return Some(*id);
+            }
+            at = self.model.class(class).parent;
+        }
+        None
     }
 
     /// A reference names objects of one more class.
@@ -463,7 +484,7 @@ impl<'a> Resolver<'a> {
 
     /// The column of the `belongs_to` that `inverse_of` names.
     fn inverse_column(&self, target: ClassId, name: &str) -> Option<String> {
-        let association = self.model.association(self.model.association_named(target, name)?);
+        let association = self.model.association(self.association_named(target, name)?);
         match association.path {
             Path::Own(id) => self.model.reference(id).column.as_deref().map(str::to_owned),
             _ => None,
@@ -531,7 +552,7 @@ impl<'a> Resolver<'a> {
     }
 
     fn try_through(&mut self, item: &Item<'_>) -> bool {
-        let Some(first) = item.text("through").and_then(|via| self.model.association_named(item.owner, via)) else {
+        let Some(first) = item.text("through").and_then(|via| self.association_named(item.owner, via)) else {
             return false;
         };
         let Some(middle) = self.model.association(first).target.filter(|_| first != item.id) else { return false };
@@ -541,7 +562,7 @@ impl<'a> Resolver<'a> {
             Some(source) => vec![source],
             None => vec![singular.as_str(), name],
         };
-        let Some(second) = sources.iter().find_map(|source| self.model.association_named(middle, source)) else {
+        let Some(second) = sources.iter().find_map(|source| self.association_named(middle, source)) else {
             return false;
         };
         let owner = self.name(item.owner);
@@ -613,7 +634,7 @@ impl<'a> Resolver<'a> {
 
     /// The columns behind an attribute: an association's, or the one of this name.
     fn columns_of(&self, class: ClassId, attribute: &str) -> Vec<Arc<str>> {
-        let association = self.model.association_named(class, attribute).map(|id| self.model.association(id));
+        let association = self.association_named(class, attribute).map(|id| self.model.association(id));
         let Some(Path::Own(id)) = association.map(|association| &association.path) else {
             return vec![attribute.into()];
         };

@@ -8,6 +8,9 @@ use ruby_prism as prism;
 /// Deeper nesting than this is not looked into.
 const DEPTH_MAX: usize = 120;
 
+/// Of a scope, this much is kept as written.
+const TEXT_BYTES_MAX: usize = 400;
+
 /// A piece of Ruby.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Node {
@@ -262,6 +265,11 @@ fn control(node: &prism::Node<'_>, depth: usize) -> Option<Kind> {
             params: def.parameters().map(|p| parameters(&p)).unwrap_or_default(),
             body: body(def.body(), depth),
         }))
+    } else if let Some(class) = node.as_singleton_class_node() {
+        // `class << self` says what `class_methods do` does.
+        let block = Block { params: Vec::new(), body: body(class.body(), depth), text: String::new() };
+        let (name, args) = ("class_methods".to_owned(), Vec::new());
+        Kind::Call(Box::new(Call { receiver: None, name, args, block: Some(block) }))
     } else if let Some(lambda) = node.as_lambda_node() {
         Kind::Lambda(Box::new(block(lambda.parameters(), lambda.body(), depth)))
     } else if let Some(branch) = node.as_if_node() {
@@ -317,9 +325,14 @@ fn block(params: Option<prism::Node<'_>>, inner: Option<prism::Node<'_>>, depth:
         .and_then(|node| node.as_block_parameters_node().and_then(|list| list.parameters()))
         .map(|list| parameters(&list))
         .unwrap_or_default();
-    let text = inner.as_ref().map(|node| string(node.location().as_slice())).unwrap_or_default();
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = inner.as_ref().map(|node| one_line(node.location().as_slice())).unwrap_or_default();
     Block { params, body: body(inner, depth), text }
+}
+
+/// A text on one line, cut where it gets long.
+fn one_line(text: &[u8]) -> String {
+    let text = string(text.get(..TEXT_BYTES_MAX).unwrap_or(text));
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn parameters(list: &prism::ParametersNode<'_>) -> Vec<String> {
