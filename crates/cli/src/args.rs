@@ -213,7 +213,7 @@ pub(crate) struct Spec {
 /// `isolde explore`
 #[derive(Debug, Args)]
 pub(crate) struct Explore {
-    /// Scenario files; - is standard input
+    /// Scenarios (.sql), isolation specs (.spec), applications (.toml); - is standard input
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
 
