@@ -27,9 +27,9 @@ use crate::Trouble;
 /// A table with at most so many rows is filled again rather than undone.
 const SMALL_ROWS: usize = 200;
 /// So many versions may pile up in a small table before it is truncated.
-const VERSIONS_MAX: usize = 300;
+const VERSIONS_MAX: usize = 4000;
 /// Tables are truncated after so many runs, whatever their size.
-const RUNS_PER_SWEEP: RangeInclusive<usize> = 10..=100;
+const RUNS_PER_SWEEP: RangeInclusive<usize> = 40..=80;
 
 /// What is kept to come back to. `{all}` says whether large tables are copied, too.
 const KEEP: &str = r#"
