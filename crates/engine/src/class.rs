@@ -19,6 +19,7 @@ impl Footprint {
         let Footprint {
             snapshot,
             later,
+            kept,
             reads,
             writes,
             undone,
@@ -35,7 +36,7 @@ impl Footprint {
             everything,
             quiet,
         } = self;
-        (snapshot.map(|taken| taken as u8), later, serializable, ended, everything, quiet).hash(h);
+        (snapshot.map(|taken| taken as u8), later, kept, serializable, ended, everything, quiet).hash(h);
         (added, looked, defined).hash(h);
         reads.len().hash(h);
         reads.iter().for_each(|read| hash_read(read, h));

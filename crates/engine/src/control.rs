@@ -13,10 +13,7 @@ use crate::footprint::{ColumnSet, Write};
 use crate::lock::RowRef;
 use crate::machine::{Machine, Ran, in_failed_transaction};
 use crate::session::{Frame, Notice, Outcome, Part, Session};
-use crate::transaction::{Change, Transaction, heavy_released, released};
-
-/// Tags keep hashes of different things apart.
-const PUBLISHED: u64 = 0x50;
+use crate::transaction::{Change, Published, Snapshot, Transaction, heavy_released, released};
 
 impl Machine<'_> {
     /// Opens the transaction that a statement outside of any runs in.
@@ -253,9 +250,10 @@ impl Machine<'_> {
         let Some(t) = self.session.transaction.take() else { return };
         let watched = self.others().any(|(_, session)| holds_snapshot(session));
         // What open snapshots must know of, if there are any.
-        let mut published: Vec<(TableId, u128)> = Vec::new();
+        let mut published: Vec<Published> = Vec::new();
+        let mut redefined: Vec<(TableId, u128)> = Vec::new();
         if !t.definitions.is_empty() {
-            published = self.publish_definitions(&t);
+            redefined = self.publish_definitions(&t);
         }
         let schema = self.db.schema.clone();
         // If nobody has committed since the view was made, the view is what is committed now.
@@ -265,11 +263,11 @@ impl Machine<'_> {
             let values = after.map(|tuple| &tuple.values);
             self.db.count_row(row.0, before, values);
             if watched {
-                published.push((row.0, isolde_digest::tagged(PUBLISHED, (row.0, before, values, change.first))));
-            }
-            if watched && change.after.is_none() {
-                let deleted = self.db.committed.version(*row).map(|tuple| tuple.position);
-                self.tell_of_deletion(*row, change, deleted);
+                let before = self.db.committed.version(*row).cloned();
+                if after.is_none() {
+                    self.tell_of_deletion(*row, change, before.as_ref().map(|tuple| tuple.position));
+                }
+                published.push(Published { row: *row, before, after: after.cloned() });
             }
             if successor.is_none() {
                 let table = schema.catalog.table(row.0);
@@ -289,7 +287,7 @@ impl Machine<'_> {
         if !t.writes.is_empty() || !t.definitions.is_empty() {
             self.db.epoch += 1;
             if watched {
-                self.tell_snapshots(&published);
+                self.tell_snapshots(&published, &redefined);
             }
         }
         self.forget(&t, true);
@@ -381,18 +379,20 @@ impl Machine<'_> {
     }
 
     /// Open snapshots of other sessions are out of date in what was just published.
-    fn tell_snapshots(&mut self, published: &[(TableId, u128)]) {
+    fn tell_snapshots(&mut self, published: &[Published], redefined: &[(TableId, u128)]) {
+        let tell = |snapshot: &mut Snapshot| {
+            published.iter().for_each(|row| snapshot.outdate(row));
+            redefined.iter().for_each(|(table, digest)| snapshot.redefine(*table, *digest));
+        };
         for (id, slot) in self.db.sessions.iter_mut().enumerate() {
             if id == self.me.0 || !holds_snapshot(slot) {
                 continue;
             }
             let session = Arc::make_mut(slot);
             if let Some(snapshot) = session.transaction.as_mut().and_then(|t| t.snapshot.as_mut()) {
-                snapshot.outdate(published);
+                tell(snapshot);
             }
-            for run in session.running_mut() {
-                run.view.outdate(published);
-            }
+            session.running_mut().for_each(|run| tell(&mut run.view));
         }
     }
 }

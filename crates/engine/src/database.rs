@@ -15,6 +15,7 @@ use crate::kept::Notification;
 use crate::lock::{self, Queues, Target, Wants, advisory, deadlock};
 use crate::machine::{Machine, is_step};
 use crate::prepare::Prepared;
+use crate::reach::Reach;
 use crate::routine::Code;
 use crate::session::{
     Activity, Blocked, Frame, Notice, Outcome, Part, Pending, PendingKind, Reply, Session, SessionId, SessionOptions,
@@ -164,10 +165,13 @@ impl Database {
         SessionId(self.sessions.len() - 1)
     }
 
-    /// Promises that a session will read no other tables than these, by whatever it is going to be sent: then what others
-    /// do to other tables is nothing to a snapshot that it keeps.
-    pub fn set_reach(&mut self, session: SessionId, tables: TableSet) {
-        Arc::make_mut(&mut self.sessions[session.0]).reach = Some(tables);
+    /// Promises that a session's next transaction will read, lock and change no other rows than these, by whatever it is
+    /// going to be sent: then what others do to other rows is nothing to a snapshot that it keeps. `None` takes it back.
+    pub fn set_reach(&mut self, session: SessionId, reach: Option<&Arc<Reach>>) {
+        let same = |own: &Arc<Reach>| reach.is_some_and(|other| Arc::ptr_eq(own, other));
+        if self.sessions[session.0].reach.as_ref().map_or(reach.is_some(), |own| !same(own)) {
+            Arc::make_mut(&mut self.sessions[session.0]).reach = reach.cloned();
+        }
     }
 
     /// The tables that a session may go on reading as they are now: a statement has begun, and is not through.
@@ -405,10 +409,11 @@ impl Database {
         footprint.quiet = (was_quiet, self.sessions[session.0].is_quiet());
         // Who gets which number is noted by those who watch.
         footprint.serializable |= self.sessions[session.0].transaction.as_ref().is_some_and(|t| t.serial.is_some());
-        footprint.later = match footprint.snapshot {
-            Some(SnapshotTaken::Transaction) => self.sessions[session.0].reach(),
-            _ => self.reads_on(session),
-        };
+        match (footprint.snapshot, &self.sessions[session.0].reach) {
+            (Some(SnapshotTaken::Transaction), Some(reach)) => footprint.kept = Some(reach.clone()),
+            (Some(SnapshotTaken::Transaction), None) => footprint.later = TableSet::ALL,
+            _ => footprint.later = self.reads_on(session),
+        }
         let outcome = outcome.unwrap_or_else(|| match self.activity(session) {
             Activity::Blocked(blocked) => Outcome::Blocked(blocked),
             _ => Outcome::Done,

@@ -16,6 +16,7 @@ use crate::machine::{Machine, Ran, read_only};
 use crate::prepare::{Plan, Prepared};
 use crate::routine::Instruction;
 use crate::session::{Frame, Session};
+use crate::transaction::Transaction;
 
 /// What LOCK TABLE says where its lock would be gone at once.
 pub(crate) const LOCK_OUTSIDE: &str = "LOCK TABLE can only be used in transaction blocks";
@@ -156,14 +157,10 @@ impl Machine<'_> {
 
     /// Takes the snapshot of a transaction that keeps one and has none yet.
     pub(crate) fn take_snapshot_if_kept(&mut self) {
-        let (db, schema, reach) = (&*self.db, self.schema().clone(), self.session.reach());
-        if let Some(t) = self
-            .session
-            .transaction
-            .as_mut()
-            .filter(|t| t.isolation == Isolation::RepeatableRead && t.snapshot.is_none() && !t.failed)
-        {
-            t.begin_statement(&schema.catalog, &db.committed, reach, db.epoch);
+        let (db, schema, session) = (&*self.db, self.schema().clone(), &mut self.session);
+        let new = |t: &&mut Transaction| t.isolation == Isolation::RepeatableRead && t.snapshot.is_none() && !t.failed;
+        if let Some(t) = session.transaction.as_mut().filter(new) {
+            t.begin_statement(&schema.catalog, &db.committed, &session.reach, db.epoch);
             self.footprint.snapshot = Some(SnapshotTaken::Transaction);
         }
     }

@@ -13,6 +13,7 @@ use isolde_sql::typed::{Expr, ExprKind};
 use isolde_sql::{Row, Value};
 
 use crate::lock::LockKey;
+use crate::reach::Reach;
 use crate::storage::RowId;
 use crate::{eval, plan};
 
@@ -24,6 +25,8 @@ pub struct Footprint {
     /// The tables that later steps may read from that snapshot, because the transaction keeps it or the statement is not
     /// through.
     pub later: TableSet,
+    /// The same by rows, where the transaction has promised to keep to these.
+    pub kept: Option<Arc<Reach>>,
     /// What it looked for.
     pub reads: Vec<Read>,
     /// Rows it changed; not visible to others until published.

@@ -51,6 +51,7 @@ mod machine;
 mod plan;
 mod prepare;
 mod query;
+mod reach;
 mod routine;
 mod session;
 mod settings;
@@ -68,6 +69,7 @@ pub use footprint::Footprint;
 pub use kept::Notification;
 pub use lock::heavy::LockKey;
 pub use prepare::Prepared;
+pub use reach::{Key, Reach};
 pub use routine::is_endless;
 pub use session::{
     Activity, Blocked, Notice, Outcome, Part, Pending, PendingKind, Reply, SessionId, SessionOptions, StatementResult,

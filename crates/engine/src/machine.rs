@@ -449,7 +449,7 @@ impl<'a> Machine<'a> {
         if let Some(run) = self.begin_in_stable_function(prepared, changes)? {
             return Ok(run);
         }
-        let reach = self.session.reach();
+        let reach = &self.session.reach;
         let transaction = self.session.transaction.as_mut().expect("a transaction was just begun");
         let schema = transaction.definitions.schema.as_ref().unwrap_or(&self.db.schema).clone();
         let view = transaction.begin_statement(&schema.catalog, &self.db.committed, reach, self.db.epoch).clone();

@@ -21,6 +21,7 @@ use crate::kept::Kept;
 use crate::lock::advisory::Counts;
 use crate::lock::{Held, LockKey, Modes, RowRef, Scope, Wait};
 use crate::prepare::Prepared;
+use crate::reach::Reach;
 use crate::routine::RoutineFrame;
 use crate::transaction::Transaction;
 
@@ -226,8 +227,8 @@ pub(crate) struct Session {
     pub(crate) granted: Option<Granted>,
     /// When its client sent what it is doing.
     pub(crate) statement_began: i64,
-    /// The tables that it may ever read, if that is known.
-    pub(crate) reach: Option<TableSet>,
+    /// What its transaction may read from a snapshot that it keeps, if that is known.
+    pub(crate) reach: Option<Arc<Reach>>,
     /// How many pseudo-random values it has drawn.
     pub(crate) randoms: u64,
 }
@@ -345,11 +346,6 @@ impl Session {
     pub(crate) fn reads_on(&self, epoch: u64) -> TableSet {
         let fresh = self.running().filter(|run| run.view.is_of(epoch));
         fresh.fold(TableSet::NONE, |sum, run| sum.union(run.view.reads))
-    }
-
-    /// The tables that it may ever read.
-    pub(crate) fn reach(&self) -> TableSet {
-        self.reach.unwrap_or(TableSet::ALL)
     }
 
     /// Whether its client may send a statement.

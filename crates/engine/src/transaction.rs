@@ -15,6 +15,7 @@ use crate::define::frame::{Definitions, Rebuilt, older};
 use crate::exec::Deferred;
 use crate::footprint::{self, TableSet};
 use crate::lock::{Held, LockKey, Modes, RowRef};
+use crate::reach::Reach;
 use crate::ssi::XactId;
 use crate::storage::{RowId, Tables, Tuple};
 
@@ -89,6 +90,16 @@ impl Change {
     }
 }
 
+/// A row that a commit has changed for all: the version that was committed before, and the one that is now.
+pub(crate) struct Published {
+    pub(crate) row: RowRef,
+    pub(crate) before: Option<Tuple>,
+    pub(crate) after: Option<Tuple>,
+}
+
+/// Tells hashes of published rows from others.
+const PUBLISHED: u64 = 0x50;
+
 /// A snapshot that is held open, with what canonical comparison needs to know about it.
 #[derive(Clone, Debug)]
 pub(crate) struct Snapshot {
@@ -97,8 +108,10 @@ pub(crate) struct Snapshot {
     epoch: u64,
     /// The tables that may be read from it.
     pub(crate) reads: TableSet,
-    /// Sum over the rows published in these tables since: which of its rows are out of date is part of the state. With what
-    /// is committed now, it also tells what the snapshot shows.
+    /// Which of their rows, if that is known.
+    rows: Option<Arc<Reach>>,
+    /// Sum over those of these rows that are not committed as it shows them: which are out of date is part of the state. With
+    /// what is committed now, it also tells what the snapshot shows.
     pub(crate) published_since: u128,
     /// Rows deleted since, but not in the version that it shows: that one was updated first.
     pub(crate) updated_first: OrdSet<RowRef>,
@@ -128,7 +141,13 @@ impl Savepoint {
 
 impl Snapshot {
     pub(crate) fn new(tables: Tables, reads: TableSet, epoch: u64) -> Self {
-        Snapshot { tables, epoch, reads, published_since: 0, updated_first: OrdSet::new() }
+        Snapshot { tables, epoch, reads, rows: None, published_since: 0, updated_first: OrdSet::new() }
+    }
+
+    /// A snapshot that a transaction keeps, to read these rows from.
+    fn kept(tables: Tables, reach: Option<Arc<Reach>>, epoch: u64) -> Self {
+        let reads = reach.as_ref().map_or(TableSet::ALL, |reach| reach.tables());
+        Snapshot { rows: reach, ..Snapshot::new(tables, reads, epoch) }
     }
 
     /// Whether it was taken in this epoch.
@@ -136,10 +155,40 @@ impl Snapshot {
         self.epoch == epoch
     }
 
-    /// Something that it may show has been published.
-    pub(crate) fn outdate(&mut self, published: &[(TableId, u128)]) {
-        let read = published.iter().filter(|(table, _)| self.reads.contains(table.0 as usize));
-        self.published_since = read.fold(self.published_since, |sum, (_, digest)| sum.wrapping_add(*digest));
+    /// A row that it may show has been published.
+    pub(crate) fn outdate(&mut self, published: &Published) {
+        let Published { row, before, after } = published;
+        if !self.reads.contains(row.0.0 as usize) {
+            return;
+        }
+        // Nothing more happens to a row that is deleted.
+        let old = self.difference(*row, before.as_ref(), false);
+        let new = self.difference(*row, after.as_ref(), self.updated_first.contains(row));
+        self.published_since = self.published_since.wrapping_sub(old).wrapping_add(new);
+    }
+
+    /// A table has been redefined.
+    pub(crate) fn redefine(&mut self, table: TableId, digest: u128) {
+        if self.reads.contains(table.0 as usize) {
+            self.published_since = self.published_since.wrapping_add(digest);
+        }
+    }
+
+    /// What there is to say about a row that it shows, or not, and that is now this: nothing if it is the same version, or
+    /// nobody will ask.
+    fn difference(&self, row: RowRef, now: Option<&Tuple>, updated_first: bool) -> u128 {
+        let shown = self.tables.version(row);
+        if shown.map(|tuple| tuple.position) == now.map(|tuple| tuple.position) {
+            return 0;
+        }
+        let wanted = |tuple: &&Tuple| self.rows.as_ref().is_none_or(|reach| reach.wants(row.0, &tuple.values));
+        let shown = shown.filter(wanted);
+        if shown.is_none() && !now.as_ref().is_some_and(wanted) {
+            return 0;
+        }
+        let same_key = shown.zip(now).is_some_and(|(shown, now)| now.key_position <= shown.position);
+        let (shown, now) = (shown.map(|tuple| &tuple.values), now.map(|tuple| &tuple.values));
+        isolde_digest::tagged(PUBLISHED, (row.0, shown, now, same_key, updated_first))
     }
 
     /// Of a database without tables, for statements that read none.
@@ -220,16 +269,16 @@ impl Transaction {
     }
 
     /// What a statement that begins now reads. At REPEATABLE READ the first call decides for all; of what it keeps, nothing
-    /// but the tables in `reach` will ever be read.
+    /// but what is in `reach` will ever be read.
     pub(crate) fn begin_statement(
         &mut self,
         catalog: &Catalog,
         committed: &Tables,
-        reach: TableSet,
+        reach: &Option<Arc<Reach>>,
         epoch: u64,
     ) -> &Tables {
         if self.keeps_snapshot() {
-            let snapshot = self.snapshot.get_or_insert_with(|| Snapshot::new(committed.clone(), reach, epoch));
+            let snapshot = self.snapshot.get_or_insert_with(|| Snapshot::kept(committed.clone(), reach.clone(), epoch));
             let (base, made) = (snapshot.tables.clone(), snapshot.epoch);
             if self.view_epoch.is_none() {
                 self.rebase(catalog, &base);

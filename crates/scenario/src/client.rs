@@ -12,7 +12,7 @@
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use isolde_engine::{Database, Notice, Outcome, Reply, Step};
+use isolde_engine::{Database, Notice, Outcome, Reach, Reply, Step};
 use isolde_sql::ast::plpgsql::RaiseLevel;
 use isolde_sql::typed::OutputColumn;
 use isolde_sql::{Row, Span, SqlError, Value};
@@ -155,6 +155,8 @@ pub(crate) struct AtWork<'a> {
     pub(crate) thread: &'a Thread,
     pub(crate) database: &'a mut Database,
     pub(crate) client: &'a mut Client,
+    /// What its transactions reach, by the statement they begin with.
+    pub(crate) reach: Option<&'a [Arc<Reach>]>,
     /// Steps of the engine that it took, with what it had to roll back.
     pub(crate) steps: Vec<Step>,
     pub(crate) reactions: Vec<Reaction>,
@@ -196,6 +198,8 @@ impl AtWork<'_> {
         while self.client.status == Status::Running {
             if !self.database.in_transaction(self.thread.session) {
                 self.client.checkpoint = self.client.progress.clone();
+                let reach = self.reach.and_then(|reach| reach.get(self.client.progress.next));
+                self.database.set_reach(self.thread.session, reach);
             }
             let Some(submission) = self.thread.statements.get(self.client.progress.next) else {
                 return self.finish();

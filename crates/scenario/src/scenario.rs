@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use isolde_engine::footprint::ColumnSet;
-use isolde_engine::{Activity, Database, Prepared, Reply, SessionId, StatementResult};
+use isolde_engine::{Activity, Database, Prepared, Reach, Reply, SessionId, StatementResult};
 use isolde_sql::ast::{self, StatementKind as Ast};
 use isolde_sql::catalog::{ReturnsDef, TableId};
 use isolde_sql::typed::{self, StatementKind};
 use isolde_sql::{Diagnostic, Span, SqlError, SqlState, Type, Value, bind, parse};
 
 use crate::ScenarioError;
-use crate::dependence::constant;
+use crate::dependence::{constant, reach};
 use crate::file::{self, ClientStatement, FileOptions, Loader, QuerySection, ScenarioFile, Sources, ThreadSection};
 
 /// A scenario ready to run.
@@ -28,6 +28,8 @@ pub struct Scenario {
     pub(crate) rollback: Arc<Prepared>,
     /// The columns of each table whose value no row ever changes.
     pub(crate) constant: Arc<[ColumnSet]>,
+    /// For each thread, what a transaction reaches that begins with its n-th statement, if that is known.
+    pub(crate) reach: Option<Vec<Vec<Arc<Reach>>>>,
 }
 
 /// A thread: one session, and what its client sends.
@@ -103,7 +105,8 @@ impl Scenario {
             let sources = sources.clone();
             let statements = threads.iter().flat_map(|t: &Thread| &t.statements).map(|s| &*s.prepared.statement);
             let constant = constant::columns(database.catalog(), statements).into();
-            Ok(Scenario { sources, database, threads, invariants, finals, options, rollback, constant })
+            let reach = reach::of_threads(&mut database, &threads);
+            Ok(Scenario { sources, database, threads, invariants, finals, options, rollback, constant, reach })
         })();
         built.map_err(|diagnostic| sources.error(diagnostic))
     }
@@ -119,6 +122,7 @@ impl Scenario {
         for thread in &self.threads {
             self.database.options_mut(thread.session).isolation = level;
         }
+        self.reach = reach::of_threads(&mut self.database, &self.threads);
     }
 
     /// The file's name.

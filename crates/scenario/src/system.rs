@@ -116,6 +116,7 @@ impl<'a> ScenarioSystem<'a> {
             thread: &self.scenario.threads[thread],
             database: &mut state.database,
             client: Arc::make_mut(&mut state.clients[thread]),
+            reach: self.scenario.reach.as_ref().map(|reach| reach[thread].as_slice()),
             steps: Vec::new(),
             reactions: Vec::new(),
         }

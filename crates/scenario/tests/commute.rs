@@ -78,6 +78,25 @@ const STORIES: &[(&str, &str)] = &[
          --@ thread one\nUPDATE t SET a = a + 3 WHERE id <= 1;\n\
          --@ thread two\nBEGIN; UPDATE t SET a = 2 WHERE id = 1; SAVEPOINT s; INSERT INTO t VALUES (3, 5);",
     ),
+    (
+        "two columns of a row change while somebody keeps an older snapshot",
+        "CREATE TABLE t (id int PRIMARY KEY, a int, b int); INSERT INTO t VALUES (1, 10, 10), (2, 20, 20);
+         --@ thread a isolation repeatable read
+         BEGIN; SELECT a FROM t WHERE id = 2; SELECT b FROM t WHERE id = 1; COMMIT;
+         --@ thread b
+         UPDATE t SET a = 1 WHERE id = 1;
+         --@ thread c
+         UPDATE t SET b = 2 WHERE id = 1;",
+    ),
+    (
+        "a snapshot shows what the last statement of the transaction asks for, also in a routine",
+        "CREATE TABLE t (id int PRIMARY KEY, a int); INSERT INTO t VALUES (1, 10), (2, 20);
+         CREATE PROCEDURE shift(x int) LANGUAGE plpgsql AS $$ BEGIN x := x + 1; UPDATE t SET a = 0 WHERE id = x; END $$;
+         --@ thread a isolation repeatable read
+         BEGIN; SELECT 1 FROM t WHERE id = 3; CALL shift(1); COMMIT;
+         --@ thread b
+         UPDATE t SET a = 1 WHERE id = 2;",
+    ),
 ];
 
 #[test]

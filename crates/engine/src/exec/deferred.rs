@@ -94,8 +94,8 @@ impl Machine<'_> {
         let (now, later): (Vec<After>, Vec<After>) = all.into_iter().partition(|check| due(self, check));
         self.transaction_mut().deferred.checks = later;
         let schema = self.schema().clone();
-        let (committed, reach, epoch) = (self.db.committed.clone(), self.session.reach(), self.db.epoch);
-        let view = self.transaction_mut().begin_statement(&schema.catalog, &committed, reach, epoch).clone();
+        let (committed, reach, epoch) = (self.db.committed.clone(), self.session.reach.clone(), self.db.epoch);
+        let view = self.transaction_mut().begin_statement(&schema.catalog, &committed, &reach, epoch).clone();
         let mut run = Running::new(Snapshot::new(view, TableSet::NONE, epoch), self.db.next_position);
         run.after = now;
         while run.after_next < run.after.len() {

@@ -93,9 +93,9 @@ impl Machine<'_> {
         let watched = self.db.with_ssi(|ssi| ssi.begin(begin));
         self.transaction_mut().serial = watched.then_some(id);
         self.footprint.snapshot = Some(SnapshotTaken::Transaction);
-        let (db, schema, reach) = (&*self.db, self.schema().clone(), self.session.reach());
-        if let Some(t) = &mut self.session.transaction {
-            t.begin_statement(&schema.catalog, &db.committed, reach, db.epoch);
+        let (db, schema, session) = (&*self.db, self.schema().clone(), &mut self.session);
+        if let Some(t) = &mut session.transaction {
+            t.begin_statement(&schema.catalog, &db.committed, &session.reach, db.epoch);
         }
     }
 

@@ -8,6 +8,7 @@ pub(crate) mod constant;
 mod dpf;
 mod epor;
 mod operation;
+pub(crate) mod reach;
 mod sound;
 mod touch;
 

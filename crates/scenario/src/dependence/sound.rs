@@ -5,7 +5,7 @@
 //! | one event | the other | the order matters if |
 //! |---|---|---|
 //! | reads what is committed | publishes | a published row is, or was, among those looked for, and a column that matters has changed |
-//! | takes a snapshot to keep | publishes | always; for a statement that waits, if it names the table |
+//! | takes a snapshot to keep | publishes | a published row is, or was, among those that [the transaction can still come to](super::reach); for a statement that waits, if it names the table |
 //! | locks a row | locks it | the locks exclude each other, and somebody else could meet one of them |
 //! | looks at a newest version | writes, publishes or takes back | same row |
 //! | writes | writes | same row and column |
@@ -61,7 +61,10 @@ pub(super) struct Precision {
 /// Whether the order matters, where tables are all that is looked at, or more.
 pub(super) fn dependent(first: &Event, second: &Event, precision: Precision) -> bool {
     let (a, b) = (first.touch(), second.touch());
-    if beside_rows(first, second) {
+    if beside_rows(first, second)
+        || snapshot_meets(first, second, precision)
+        || snapshot_meets(second, first, precision)
+    {
         return true;
     }
     if !a.changed.meets(b.touched) && !b.changed.meets(a.touched) {
@@ -123,6 +126,15 @@ fn common<K: Ord, V>(a: &[(K, V)], b: &[(K, V)], holds: impl Fn(&V, &V) -> bool)
         }
     }
     false
+}
+
+/// Whether one event takes a snapshot to keep, and the other publishes what may be read from it.
+fn snapshot_meets(taker: &Event, publisher: &Event, precision: Precision) -> bool {
+    let touch = publisher.touch();
+    let reaches = || footprints(taker).filter_map(|f| f.kept.as_ref());
+    let writes = || footprints(publisher).flat_map(|f| &f.published);
+    taker.touch().kept.meets(touch.published)
+        && (!precision.rows || reaches().any(|reach| writes().any(|w| reach.concerns(w, stable(touch, w, precision)))))
 }
 
 /// Whether what one event publishes could matter to what another reads.

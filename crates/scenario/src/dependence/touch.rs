@@ -33,6 +33,8 @@ pub(crate) struct Touch {
     pub(super) published: TableSet,
     /// Tables that later events may read from a snapshot that it took.
     pub(super) later: TableSet,
+    /// Tables of which later events may read some rows from it.
+    pub(super) kept: TableSet,
     /// Its locks were met by nobody.
     pub(super) fleeting: bool,
     /// No event of another thread commutes with it.
@@ -161,7 +163,7 @@ impl Touch {
 
     /// Whether it has anything to do with the database.
     pub(super) fn is_touching(&self) -> bool {
-        self.is_noticed() || !self.touched.is_empty() || self.serializable || !self.later.is_empty()
+        self.is_noticed() || !self.touched.is_empty() || self.serializable || !self.later.union(self.kept).is_empty()
     }
 
     /// What it did with a row.
@@ -172,6 +174,7 @@ impl Touch {
     fn add(&mut self, footprint: &Footprint, rows: &mut BTreeMap<RowRef, RowTouch>) {
         let fresh = footprint.snapshot.is_some();
         self.later = self.later.union(footprint.later);
+        self.kept = footprint.kept.as_ref().map_or(self.kept, |reach| self.kept.union(reach.tables()));
         self.everything |= footprint.everything || !footprint.defined.is_empty();
         self.serializable |= footprint.serializable;
         self.acts |= footprint.ended.is_some() || !footprint.writes.is_empty() || !footprint.locks.is_empty();
