@@ -11,6 +11,7 @@ use clap::builder::styling::{AnsiColor, Styles};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use isolde_report::shell_word;
 use isolde_scenario::Restore;
 use isolde_scenario::dependence::Dependence;
 use isolde_scenario::file::{Choice, Granularity, Hashing, SearchKind};
@@ -463,15 +464,6 @@ pub(crate) fn replay_command(file: &str, schedule: &str, atomic: bool) -> String
     words.join(" ")
 }
 
-/// A word that a shell reads as it is.
-fn shell_word(word: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "_-./=+:,@%".contains(c);
-    match !word.is_empty() && word.chars().all(plain) {
-        true => word.to_string(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
-    }
-}
-
 /// The names that scenario files know too.
 fn choices<T: Choice>() -> impl TypedValueParser<Value = T> {
     let known = T::all().iter().map(|choice| PossibleValue::new(choice.word()).help(choice.about()));
@@ -540,14 +532,6 @@ mod tests {
         for wrong in ["", "s", "-1s", "3 weeks", "1e999s", "..s"] {
             assert!(duration(wrong).is_err(), "{wrong}");
         }
-    }
-
-    #[test]
-    fn words_for_a_shell() {
-        assert_eq!(shell_word("a/b-c.sql"), "a/b-c.sql");
-        assert_eq!(shell_word("alice bob"), "'alice bob'");
-        assert_eq!(shell_word("it's"), r"'it'\''s'");
-        assert_eq!(shell_word(""), "''");
     }
 
     /// `-h` stays a page of lines: nothing in it teaches, nothing is left without a word.

@@ -31,12 +31,12 @@ impl Footprint {
             sequences,
             defined,
             published,
-            serializable,
+            watched,
             ended,
             everything,
             quiet,
         } = self;
-        (snapshot.map(|taken| taken as u8), later, kept, serializable, ended, everything, quiet).hash(h);
+        (snapshot.map(|taken| taken as u8), later, kept, watched, ended, everything, quiet).hash(h);
         (added, looked, defined).hash(h);
         reads.len().hash(h);
         reads.iter().for_each(|read| hash_read(read, h));

@@ -407,8 +407,6 @@ impl Database {
         self.untangle(session);
         self.renew_waits();
         footprint.quiet = (was_quiet, self.sessions[session.0].is_quiet());
-        // Who gets which number is noted by those who watch.
-        footprint.serializable |= self.sessions[session.0].transaction.as_ref().is_some_and(|t| t.serial.is_some());
         match (footprint.snapshot, &self.sessions[session.0].reach) {
             (Some(SnapshotTaken::Transaction), Some(reach)) => footprint.kept = Some(reach.clone()),
             (Some(SnapshotTaken::Transaction), None) => footprint.later = TableSet::ALL,

@@ -14,6 +14,7 @@ use isolde_sql::{Row, Value};
 
 use crate::lock::LockKey;
 use crate::reach::Reach;
+pub use crate::ssi::{Conflicts, Mark, SessionBits, Watched};
 use crate::storage::RowId;
 use crate::{eval, plan};
 
@@ -50,8 +51,8 @@ pub struct Footprint {
     pub defined: Vec<TableId>,
     /// Rows its commit made visible to all.
     pub published: Vec<Write>,
-    /// It read or changed what all serializable transactions share: no two such steps of different sessions commute.
-    pub serializable: bool,
+    /// What it had to do with what serializable transactions share.
+    pub watched: Option<Box<Watched>>,
     /// It ended its transaction: committed (true) or rolled back.
     pub ended: Option<bool>,
     /// It read or changed what has no entry of its own here (definitions, prepared transactions, channels): no step of
@@ -184,6 +185,17 @@ pub enum ProbeKind {
     Arbiter,
     /// For a row that enters the index: among everybody's rows, and from now on it is there for others to meet.
     Entry,
+}
+
+impl Footprint {
+    /// Adds to what the step had to do with what serializable transactions share.
+    pub(crate) fn note_watched(&mut self, watched: Option<Box<Watched>>) {
+        match (&mut self.watched, watched) {
+            (Some(all), Some(new)) => all.absorb(&new),
+            (all @ None, new) => *all = new,
+            (Some(_), None) => {}
+        }
+    }
 }
 
 impl LockEvent {

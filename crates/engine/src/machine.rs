@@ -55,8 +55,12 @@ impl<'a> Machine<'a> {
     }
 
     /// Puts the session back; what it did stays with the caller.
-    pub(crate) fn put_back(self) -> (Footprint, Vec<Notice>, Option<Outcome>) {
+    pub(crate) fn put_back(mut self) -> (Footprint, Vec<Notice>, Option<Outcome>) {
         self.db.sessions[self.me.0] = Arc::new(self.session);
+        if self.db.ssi.is_some() {
+            let watched = self.db.take_watched(self.me);
+            self.footprint.note_watched(watched);
+        }
         (self.footprint, self.notices, self.outcome)
     }
 
@@ -651,12 +655,9 @@ impl<'a> Machine<'a> {
             catalog: &schema.catalog,
             statistics,
             planner,
-            noted: &mut self.footprint.serializable,
         });
         let result = act(&mut Context { view, params, host: &mut host, calls, reads, reader });
-        if let Some(ssi) = ssi.filter(|ssi| !ssi.is_idle()) {
-            self.db.ssi = Some(ssi);
-        }
+        self.return_ssi(ssi);
         result
     }
 

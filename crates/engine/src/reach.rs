@@ -12,12 +12,14 @@ use isolde_sql::Value;
 use isolde_sql::catalog::TableId;
 
 use crate::footprint::{ColumnSet, TableSet, Write};
+use crate::ssi::Conflicts;
 
 /// A superset of the rows that a transaction will read, lock or change, as its snapshot shows them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Reach {
     tables: TableSet,
     rows: BTreeMap<TableId, Vec<Key>>,
+    conflicts: Conflicts,
 }
 
 /// Columns and the values that a row must have there; none is any row.
@@ -36,11 +38,19 @@ impl Reach {
         keys.push(key);
     }
 
-    /// With what is in another one.
-    pub fn extend(&mut self, other: &Reach) {
-        for (table, keys) in &other.rows {
-            keys.iter().for_each(|key| self.insert(*table, key.clone()));
-        }
+    /// The keys of a table's rows, if it has any.
+    pub fn rows(&self, table: TableId) -> Option<&[Key]> {
+        self.rows.get(&table).map(Vec::as_slice)
+    }
+
+    /// If the transaction is serializable, it has edges with these others at most.
+    pub fn promise(&mut self, conflicts: Conflicts) {
+        self.conflicts = conflicts;
+    }
+
+    /// Those others.
+    pub fn conflicts(&self) -> Conflicts {
+        self.conflicts
     }
 
     /// The tables it has rows of.

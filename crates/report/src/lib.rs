@@ -24,6 +24,7 @@ mod columns;
 mod fix;
 mod graph;
 mod paint;
+mod shell;
 pub mod text;
 mod wrap;
 
@@ -32,6 +33,7 @@ use serde::{Deserialize, Serialize};
 pub use fix::{Fix, FixCost, FixVerdict};
 pub use graph::{EdgeEnd, EdgeKind, Graph, GraphEdge, Node};
 pub use paint::Style;
+pub use shell::shell_word;
 
 /// The version of the JSON format.
 pub const FORMAT: u32 = 1;

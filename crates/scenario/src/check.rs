@@ -6,7 +6,9 @@ use std::sync::{Mutex, PoisonError};
 
 use isolde_engine::{Outcome, is_endless};
 use isolde_explore::{Done, Limit, Progress, Schedule, Summary, System, Visit, Visitor, replay};
-use isolde_report::{Counterexample, NotNeeded, Place, PropertyResult, PropertyStatus, Report, Stats, Verdict};
+use isolde_report::{
+    Counterexample, NotNeeded, Place, PropertyResult, PropertyStatus, Report, Stats, Verdict, shell_word,
+};
 
 use crate::checkpoint::Checkpoint;
 use crate::client::{Reaction, Status};
@@ -541,10 +543,4 @@ impl<'a> Visitor<ScenarioSystem<'a>> for Recorder<'_, 'a> {
 fn replay_command(system: ScenarioSystem<'_>, schedule: &str, options: &Options) -> String {
     let atomic = if options.settings.atomic == Some(true) { " --atomic" } else { "" };
     format!("isolde replay{atomic} {} '{schedule}'", shell_word(system.scenario.name()))
-}
-
-/// A word that a shell reads as it is.
-fn shell_word(word: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "_-./=+:,@%".contains(c);
-    if !word.is_empty() && word.chars().all(plain) { word.into() } else { format!("'{}'", word.replace('\'', "'\\''")) }
 }

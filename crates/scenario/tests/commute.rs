@@ -14,11 +14,12 @@ mod common;
 use std::collections::BTreeSet;
 
 use isolde_engine::Outcome;
+use isolde_engine::footprint::Watched;
 use isolde_explore::System;
 use isolde_scenario::dependence::Dependence;
 use isolde_scenario::{Choice, Event, ScenarioSystem, State};
 
-use common::{Program, check_all, first_failure, scenario, seeds, system};
+use common::{Program, SERIALIZABLE, check_all, first_failure, scenario, seeds, serializable_seeds, system};
 
 /// States looked at of one scenario.
 const STATES_MAX: usize = 40;
@@ -29,6 +30,11 @@ type Spoil = fn(&mut Event);
 #[test]
 fn independent_steps_commute() {
     check_all(seeds("COMMUTE_PROGRAMS", 1500), |program| commutes(program, |_| {}));
+}
+
+#[test]
+fn independent_serializable_steps_commute() {
+    check_all(serializable_seeds("COMMUTE_PROGRAMS", 1500), |program| commutes(program, |_| {}));
 }
 
 /// Dependences that were once overlooked.
@@ -79,6 +85,50 @@ const STORIES: &[(&str, &str)] = &[
          --@ thread two\nBEGIN; UPDATE t SET a = 2 WHERE id = 1; SAVEPOINT s; INSERT INTO t VALUES (3, 5);",
     ),
     (
+        "a write that is taken back is in the way of a search no longer",
+        "CREATE TABLE t (id int PRIMARY KEY, a int, b int); INSERT INTO t VALUES (1, 10, 11), (2, 20, 21);
+         --@ thread a
+         BEGIN; SAVEPOINT s; UPDATE t SET a = 4 WHERE id <= 1; ROLLBACK TO s;
+         --@ thread b isolation serializable
+         BEGIN; SELECT sum(b) FROM t WHERE a > 10; COMMIT;",
+    ),
+    (
+        "a row that waits for its key is not in the index yet",
+        "CREATE TABLE t (id int PRIMARY KEY, a int); INSERT INTO t VALUES (1, 10), (3, 30);
+         --@ thread a isolation serializable
+         INSERT INTO t VALUES (3, 1);
+         --@ thread b isolation serializable
+         BEGIN; UPDATE t SET a = a + 3 WHERE id > 1; SELECT id FROM t WHERE id = 3; COMMIT;",
+    ),
+    (
+        "a foreign key looks at the newest state",
+        "CREATE TABLE t (id int PRIMARY KEY, a int); INSERT INTO t VALUES (1, 10), (2, 20), (3, 30);
+         CREATE TABLE c (id int PRIMARY KEY, p int REFERENCES t);
+         --@ thread a isolation serializable
+         BEGIN; INSERT INTO c VALUES (3, 1); COMMIT;
+         --@ thread b isolation serializable
+         BEGIN; UPDATE t SET a = a + 2 WHERE id = 3; DELETE FROM t WHERE id = 2; COMMIT;",
+    ),
+    (
+        "who will be refused waits all the same for those who share a lock on the version that it saw",
+        "CREATE TABLE t (id int PRIMARY KEY, a int); INSERT INTO t VALUES (1, 10), (2, 20);
+         CREATE TABLE c (id int PRIMARY KEY, p int REFERENCES t);
+         --@ thread a
+         UPDATE t SET a = 4 WHERE id = 1;
+         --@ thread b isolation repeatable read
+         BEGIN; DELETE FROM c WHERE id = 2; DELETE FROM t WHERE id = 1;
+         --@ thread c
+         BEGIN; INSERT INTO c VALUES (3, 1); COMMIT;",
+    ),
+    (
+        "a page that was read before shows a version that is taken back now",
+        "CREATE TABLE t (id int PRIMARY KEY, a int);
+         --@ thread a isolation serializable
+         BEGIN; SELECT a FROM t WHERE id = 1; UPDATE t SET a = a + 2 WHERE id > 3; COMMIT;
+         --@ thread b isolation serializable
+         BEGIN; SAVEPOINT s; INSERT INTO t VALUES (5, 1); ROLLBACK TO s; COMMIT;",
+    ),
+    (
         "two columns of a row change while somebody keeps an older snapshot",
         "CREATE TABLE t (id int PRIMARY KEY, a int, b int); INSERT INTO t VALUES (1, 10, 10), (2, 20, 20);
          --@ thread a isolation repeatable read
@@ -108,6 +158,25 @@ fn what_was_overlooked_is_seen() {
 }
 
 #[test]
+fn forgotten_serializable_reads_are_noticed() {
+    noticed_in(SERIALIZABLE, |event| forget(event, |watched| watched.held.clear()));
+}
+
+#[test]
+fn forgotten_edges_are_noticed() {
+    noticed_in(SERIALIZABLE, |event| forget(event, |watched| watched.edges = Default::default()));
+}
+
+#[test]
+fn forgotten_ends_are_noticed() {
+    noticed_in(SERIALIZABLE, |event| forget(event, |watched| watched.ends = false));
+}
+
+fn forget(event: &mut Event, what: fn(&mut Watched)) {
+    event.steps.iter_mut().filter_map(|step| step.footprint.watched.as_deref_mut()).for_each(what);
+}
+
+#[test]
 fn forgotten_probes_are_noticed() {
     noticed(|event| event.steps.iter_mut().for_each(|step| step.footprint.probes.clear()));
 }
@@ -128,7 +197,11 @@ fn forgotten_rollbacks_are_noticed() {
 }
 
 fn noticed(spoil: Spoil) {
-    let found = first_failure(0..3000, &|program| commutes(program, spoil));
+    noticed_in(0, spoil);
+}
+
+fn noticed_in(first: u64, spoil: Spoil) {
+    let found = first_failure(first..first + 3000, &|program| commutes(program, spoil));
     assert!(found.is_some(), "footprints that leave something out pass for complete");
 }
 

@@ -17,7 +17,7 @@ use isolde_explore::{Limits, Matching, Reduction, Search, Strategy, System, Visi
 use isolde_scenario::dependence::Dependence;
 use isolde_scenario::{Event, ScenarioSystem, describe_end, describe_invariants};
 
-use common::{Program, check_all, first_failure, scenario, seeds, system};
+use common::{Program, check_all, first_failure, scenario, seeds, serializable_seeds, system};
 
 /// Scenarios with more states than this are left out.
 const STATES_MAX: u64 = 80;
@@ -34,6 +34,11 @@ const SEARCHES: [(&str, Strategy, Matching); 3] = [
 #[test]
 fn reductions_keep_all_outcomes() {
     check_all(seeds("REDUCTION_PROGRAMS", 300), |program| keeps_outcomes(program, &sound()));
+}
+
+#[test]
+fn reductions_keep_all_outcomes_of_serializable_programs() {
+    check_all(serializable_seeds("REDUCTION_PROGRAMS", 300), |program| keeps_outcomes(program, &sound()));
 }
 
 /// What the papers' relations overlook is noticed by the same test.

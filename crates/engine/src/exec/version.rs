@@ -127,13 +127,13 @@ impl Machine<'_> {
 
     /// A transaction that will be refused waits all the same for those who share a lock on the version that it saw.
     fn await_old_holders(&mut self, row: RowRef, seen: u64, lock: Lock) -> Result<(), Stop> {
-        let held =
-            lock.wait == LockWait::Block && !lock::old_holders(self.others(), self.me, row, seen, lock.seen).is_empty();
-        if held {
-            self.note_conflict(row, lock.seen, true);
-            return Err(Stop::Wait(Target::row(row, Wants::Lock(lock.seen), Some(seen))));
+        if lock.wait != LockWait::Block {
+            return Ok(());
         }
-        Ok(())
+        let held = !lock::old_holders(self.others(), self.me, row, seen, lock.seen).is_empty();
+        // It has asked in any case.
+        self.note_conflict(row, lock.seen, held);
+        if held { Err(Stop::Wait(Target::row(row, Wants::Lock(lock.seen), Some(seen)))) } else { Ok(()) }
     }
 
     /// How a version that was seen relates to the newest one. Other sessions' uncommitted versions do not count.

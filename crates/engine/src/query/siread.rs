@@ -68,7 +68,7 @@ impl Run<'_> {
             }
         }
         for version in &unseen {
-            let Some((at, values)) = version.behind_entry(view) else { continue };
+            let Some((at, values)) = version.behind_entry(view, search.index) else { continue };
             self.slots[step.rel] = RelRow::new(values.clone());
             if self.holds(ctx, &search.conditions)? {
                 met.push((at, Met::Unseen(version)));
@@ -158,7 +158,7 @@ impl Run<'_> {
                 && inside(&values[first], &range)
                 && last.as_ref().is_none_or(|last| order(values, last).is_le())
         };
-        let behind = unseen.iter().filter_map(|u| Some((u.behind_entry(view)?, u)));
+        let behind = unseen.iter().filter_map(|u| Some((u.behind_entry(view, along.index)?, u)));
         let behind = behind.filter(|((_, values), _)| passed(values));
         let mut met: Vec<(Row, Met<'_>)> = behind.map(|((_, values), u)| (values.clone(), Met::Unseen(u))).collect();
         let seen = visited.into_iter().filter(|(_, _, values)| nulls || !values[first].is_null());

@@ -7,7 +7,7 @@
 
 use isolde_sql::{SqlError, SqlState};
 
-use super::{Ssi, Status, Xact, XactId};
+use super::{Edges, Ssi, Status, Xact, XactId};
 
 /// What every failure says; `reason` is where it was noticed.
 pub(super) fn failure(reason: &str) -> SqlError {
@@ -21,19 +21,15 @@ impl Ssi {
     /// `me` has read what `writer` replaced, or would have read what it wrote.
     pub(super) fn missed(&mut self, me: XactId, writer: XactId) -> Result<(), SqlError> {
         let (Some(reader), Some(w)) = (self.get(me), self.get(writer)) else { return Ok(()) };
+        if me == writer || self.sees(me, writer) || reader.out.contains(&writer) || !reader.may_link(w) {
+            return Ok(());
+        }
         let appears_first = reader.read_only
             && w.is_committed()
             && w.earliest_out.is_none_or(|earliest| reader.snapshot_seq < earliest);
-        if me == writer
-            || w.doomed
-            || !w.known
-            || appears_first
-            || self.sees(me, writer)
-            || reader.out.contains(&writer)
-        {
-            return Ok(());
-        }
-        self.link(me, writer, me)
+        let harmless = w.doomed || !w.known || appears_first;
+        self.trace_edges([me, writer]);
+        if harmless { Ok(()) } else { self.link(me, writer, me) }
     }
 
     /// Whether the writer had committed before the reader's snapshot.
@@ -45,16 +41,21 @@ impl Ssi {
     /// `me` writes what `reader` has read.
     pub(super) fn overwrote(&mut self, reader: XactId, me: XactId) -> Result<(), SqlError> {
         let (Some(r), Some(mine)) = (self.get(reader), self.get(me)) else { return Ok(()) };
-        // Not quite "it had ended when I began": an old transaction that still runs makes everything look recent.
-        let overlaps = !r.is_committed() || mine.xmin < r.finished_before;
-        if r.doomed || !overlaps || r.out.contains(&me) {
+        let overlaps = r.committed_at().is_none_or(|at| mine.snapshot_seq < at);
+        if !overlaps || r.out.contains(&me) || !r.may_link(mine) {
             return Ok(());
         }
-        self.link(reader, me, me)
+        let doomed = r.doomed;
+        self.trace_edges([reader, me]);
+        if doomed { Ok(()) } else { self.link(reader, me, me) }
     }
 
     /// Adds an edge that `me`, one of the two, has found.
     pub(super) fn link(&mut self, reader: XactId, writer: XactId, me: XactId) -> Result<(), SqlError> {
+        let asked = self.get(reader).into_iter().flat_map(|r| &r.into);
+        let asked = asked.chain(self.get(writer).into_iter().flat_map(|w| &w.out));
+        let asked: Edges = asked.copied().chain([reader, writer]).collect();
+        self.trace_edges(asked);
         if self.is_dangerous(reader, writer) {
             if me == writer {
                 return Err(failure("identification as a pivot, during write"));
@@ -86,6 +87,8 @@ impl Ssi {
     fn doom(&mut self, id: XactId) {
         if let Some(x) = self.get_mut(id) {
             x.doomed = true;
+            let owner = x.owner.0;
+            self.trace().dooms.insert(owner);
         }
     }
 
@@ -123,7 +126,10 @@ impl Ssi {
         if mine.doomed {
             return Err(failure("identification as a pivot, during commit attempt"));
         }
-        for near in mine.into.clone() {
+        let near = mine.into.clone();
+        let far: Edges = near.iter().filter_map(|id| self.get(*id)).flat_map(|x| &x.into).copied().collect();
+        self.trace_edges(near.iter().copied().chain(far).chain([me]));
+        for near in near {
             let Some(pivot) = self.get(near).filter(|x| !x.is_committed() && !x.doomed) else { continue };
             let open = |x: &Xact| !x.is_committed() && !x.read_only && !x.doomed;
             let dangerous = pivot.into.iter().any(|far| *far == me || self.get(*far).is_some_and(open));

@@ -14,18 +14,23 @@
 //! - A transaction is an [`Xact`]: its edges, what it has read ([`target`]: SIREAD locks on tuples, pages, relations), the
 //!   versions it has written, and when it took its snapshot and committed, counted in commits.
 //! - [`edge`]: an edge is found, and may cost somebody's transaction: at once, or *doomed*, when it next does something.
-//! - [`read`] and [`write`]: who looks for edges, and where. [`page`]: what lies on one page.
-//! - [`digest`]: two of these states are equal if their futures are.
+//! - [`read`] and [`write`]: who looks for edges, and where. [`page`]: what lies on one page. [`remains`]: what nobody sees.
+//! - [`digest`]: two of these states are equal if their futures are. [`trace`]: what a step had to do with all this.
 //!
-//! A transaction that has committed is kept as long as one that overlapped it is active. The rules are those of
-//! `predicate.c`, including where they see a conflict too many: which transaction fails is what a client can tell. There is no
-//! summarizing of old transactions: nothing is ever forgotten for lack of memory.
+//! A transaction that has committed is kept as long as one that overlapped it, and may have an edge with it, is active. The
+//! rules are those of `predicate.c`, including where they see a conflict too many: which transaction fails is what a client
+//! can tell. There is no summarizing of old transactions: nothing is ever forgotten for lack of memory. What is different has no
+//! consequence: PostgreSQL takes transactions to have overlapped if their *numbers* say so, and thus finds edges from one that had
+//! committed when the other began. But then whatever committed before the first is in the snapshot of the second, so that no
+//! third transaction can make such an edge dangerous.
 
 mod digest;
 mod edge;
 mod page;
 mod read;
+mod remains;
 mod target;
+mod trace;
 mod write;
 
 use std::sync::Arc;
@@ -34,11 +39,14 @@ use imbl::{OrdMap, Vector};
 use isolde_sql::Row;
 use smallvec::SmallVec;
 
+use crate::footprint::TableSet;
 use crate::lock::RowRef;
 use crate::session::SessionId;
 
 pub(crate) use read::{Met, Planner, Reader, Statistics};
+use remains::{OpenVersion, Remains};
 use target::{Held, Target};
+pub use trace::{Conflicts, Mark, SessionBits, Watched};
 
 /// A serializable transaction, in order of snapshots. Never used again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -53,10 +61,10 @@ pub(crate) struct Ssi {
     seq: u64,
     /// Counts what was remembered as read.
     held: u64,
-    /// Everything committed up to here has overlapped only such that could not write.
-    cleared_through: u64,
-    /// Every version that anybody has written meanwhile, also those that were taken back: they are all still there.
+    /// Versions that somebody may come to although nobody sees them.
     remains: Vector<Remains>,
+    /// What the step that is being made has to do with it; nothing between steps.
+    trace: Option<Box<Watched>>,
 }
 
 /// A serializable transaction.
@@ -65,6 +73,12 @@ pub(crate) struct Xact {
     id: XactId,
     /// Whose it is; nobody's once it is prepared for two-phase commit.
     session: Option<SessionId>,
+    /// Whose it was when it began.
+    owner: SessionId,
+    /// Whom it may have edges with.
+    conflicts: Conflicts,
+    /// The tables that it may come to read.
+    tables: TableSet,
     status: Status,
     /// It must fail, and does so when it next visits a tuple, writes or commits.
     doomed: bool,
@@ -82,10 +96,6 @@ pub(crate) struct Xact {
     earliest_out: Option<u64>,
     /// `seq` when it took its snapshot.
     snapshot_seq: u64,
-    /// The oldest transaction number that was running then.
-    xmin: u64,
-    /// The first transaction number not given out when it ended.
-    finished_before: u64,
     /// Those who wrote what it read, unseen.
     out: Edges,
     /// Those who read what it wrote, unseen.
@@ -120,16 +130,6 @@ pub(crate) struct Written {
     new: Option<NewVersion>,
 }
 
-/// A version that was written, whatever became of it.
-#[derive(Clone, Debug)]
-struct Remains {
-    row: RowRef,
-    position: u64,
-    values: Row,
-    /// It has got as far as this many of the table's indexes.
-    entered: usize,
-}
-
 /// A version that was written.
 #[derive(Clone, Debug)]
 struct NewVersion {
@@ -137,6 +137,8 @@ struct NewVersion {
     /// Where the chain of versions begins that share one entry in each index.
     root: u64,
     values: Row,
+    /// It has got as far as this many of the table's indexes, or needs no entries of its own.
+    entered: usize,
 }
 
 impl Written {
@@ -159,8 +161,10 @@ pub(crate) struct Begin {
     pub(crate) id: XactId,
     pub(crate) session: SessionId,
     pub(crate) read_only: bool,
-    /// The oldest transaction number that is running.
-    pub(crate) xmin: u64,
+    /// Whom it may have edges with.
+    pub(crate) conflicts: Conflicts,
+    /// The tables that it may come to read.
+    pub(crate) tables: TableSet,
     /// It has no number yet.
     pub(crate) known: bool,
 }
@@ -168,6 +172,11 @@ pub(crate) struct Begin {
 impl Xact {
     fn is_committed(&self) -> bool {
         matches!(self.status, Status::Committed { .. })
+    }
+
+    /// Whether an edge between the two may ever matter.
+    fn may_link(&self, other: &Xact) -> bool {
+        self.conflicts.meets(&other.conflicts)
     }
 
     /// When it was prepared, which every committed one was.
@@ -201,9 +210,16 @@ impl Ssi {
         self.xacts.iter().map(|x| &**x).filter(|x| !x.is_committed())
     }
 
-    /// A transaction takes its snapshot. False: it is READ ONLY and nobody can hurt it, so it need not be watched.
+    /// A transaction takes its snapshot. False: nobody can hurt it, so it need not be watched.
     pub(crate) fn begin(&mut self, begin: Begin) -> bool {
-        let Begin { id, session, read_only, xmin, known } = begin;
+        let Begin { id, session, read_only, conflicts, tables, known } = begin;
+        if conflicts.is_none() {
+            return false;
+        }
+        let trace = self.trace();
+        trace.belong(session, conflicts);
+        (trace.begins, trace.tables) = (true, tables);
+        trace.wholly |= read_only;
         let writers = self.active().filter(|x| read_only && !x.doomed && !x.read_only);
         let unsettled: SmallVec<[XactId; 2]> = writers.map(|x| x.id).collect();
         if read_only && unsettled.is_empty() {
@@ -212,6 +228,9 @@ impl Ssi {
         self.xacts.push(Arc::new(Xact {
             id,
             session: Some(session),
+            owner: session,
+            conflicts,
+            tables,
             status: Status::Active,
             doomed: false,
             known,
@@ -221,8 +240,6 @@ impl Ssi {
             unsettled,
             earliest_out: None,
             snapshot_seq: self.seq,
-            xmin,
-            finished_before: 0,
             out: Edges::new(),
             into: Edges::new(),
             targets: OrdMap::new(),
@@ -232,7 +249,7 @@ impl Ssi {
     }
 
     /// A transaction has committed: its edges to others that have are done with, it stays for those that overlap it.
-    pub(crate) fn commit(&mut self, me: XactId, next_xid: u64) {
+    pub(crate) fn commit(&mut self, me: XactId) {
         self.seq += 1;
         let at = self.seq;
         let Some(mine) = self.get_mut(me) else { return };
@@ -240,10 +257,10 @@ impl Ssi {
         let prepared = mine.prepared_at().expect("nobody commits unprepared");
         mine.status = Status::Committed { prepared, at };
         mine.session = None;
-        mine.finished_before = next_xid;
         mine.read_only |= !mine.wrote;
         mine.unsettled.clear();
         let (read_only, outs, ins) = (mine.read_only, mine.out.clone(), mine.into.clone());
+        self.trace_end(me);
         for writer in outs {
             let Some(other) = self.get(writer) else { continue };
             let (before, seen) = (other.is_committed(), other.snapshot_seq >= at);
@@ -263,21 +280,37 @@ impl Ssi {
         if !declared {
             self.settle(me);
         }
-        self.clear_old(me, declared);
+        self.clear_old();
     }
 
     /// A transaction is rolled back, or need not be watched any more: it is forgotten with all it did.
     pub(crate) fn forget(&mut self, me: XactId) {
-        let Some(mine) = self.get_mut(me) else { return };
-        let declared = mine.read_only;
-        mine.doomed = true;
-        mine.earliest_out = None;
-        self.release(me, false);
+        self.trace_end(me);
+        let Some(mine) = self.get(me) else { return };
+        let (declared, doomed, tables) = (mine.read_only, mine.doomed, mine.written.iter().map(|w| w.row.0.0 as usize));
+        let (unwrote, targets): (TableSet, _) = (tables.collect(), mine.targets.clone());
+        let trace = self.trace();
+        trace.wholly |= declared || doomed;
+        trace.unwrote = trace.unwrote.union(unwrote);
+        targets.iter().for_each(|(target, held)| trace.hold(*target, held));
+        if let Some(mine) = self.get_mut(me) {
+            mine.doomed = true;
+            mine.earliest_out = None;
+        }
+        self.release(me);
         if !declared {
             self.settle(me);
         }
-        self.clear_old(me, declared);
         self.xacts.retain(|x| x.id != me);
+        self.clear_old();
+    }
+
+    /// Notes that a transaction ends, and so its edges do.
+    fn trace_end(&mut self, me: XactId) {
+        let Some(mine) = self.xacts.iter().find(|x| x.id == me).cloned() else { return };
+        let wrote = self.tables_of(mine.owner);
+        self.trace().end(&mine, wrote);
+        self.trace_edges(mine.out.iter().chain(&mine.into).copied());
     }
 
     /// Whether nothing is left to watch.
@@ -292,6 +325,7 @@ impl Ssi {
             if !slot.unsettled.contains(&writer) {
                 continue;
             }
+            self.trace.get_or_insert_default().wholly = true;
             let reader = Arc::make_mut(slot);
             if earliest.is_some_and(|earliest| earliest <= reader.snapshot_seq) {
                 reader.safe = Some(false);
@@ -305,44 +339,22 @@ impl Ssi {
         }
     }
 
-    /// A transaction has ended. If it was the last with the oldest snapshot, those that only it overlapped are forgotten.
-    fn clear_old(&mut self, ended: XactId, declared_read_only: bool) {
-        let others = self.active().filter(|x| x.id != ended);
-        let (oldest, writers) = others.fold((None, false), |(oldest, writers), x| {
-            (Some(oldest.map_or(x.xmin, |o: u64| o.min(x.xmin))), writers || !x.read_only)
-        });
-        if !declared_read_only && !writers {
-            self.cleared_through = self.seq;
-        }
-        let Some(xmin) = self.get(ended).map(|x| x.xmin) else { return };
-        if oldest.is_some_and(|oldest| oldest <= xmin) {
-            return;
-        }
-        let mut finished: Vec<(u64, XactId)> =
-            self.xacts.iter().filter_map(|x| Some((x.committed_at()?, x.id))).collect();
-        finished.sort();
-        for (at, id) in finished {
-            let Some(x) = self.get(id) else { continue };
-            let gone = oldest.is_none_or(|oldest| x.finished_before <= oldest);
-            if gone || (at <= self.cleared_through && x.read_only) {
-                self.release(id, false);
-                self.xacts.retain(|x| x.id != id);
-            } else if at <= self.cleared_through {
-                self.release(id, true);
-            } else {
-                break;
-            }
-        }
+    /// A transaction has ended. Those that only it overlapped, of all that may have edges with them, are forgotten.
+    fn clear_old(&mut self) {
+        let active: SmallVec<[(u64, Conflicts); 4]> = self.active().map(|x| (x.snapshot_seq, x.conflicts)).collect();
+        let overlapped = |x: &Xact, at| active.iter().any(|(since, other)| *since < at && x.conflicts.meets(other));
+        let old = |x: &Xact| x.committed_at().is_some_and(|at| !overlapped(x, at));
+        let gone: SmallVec<[XactId; 4]> = self.xacts.iter().filter(|x| old(x)).map(|x| x.id).collect();
+        gone.iter().for_each(|id| self.release(*id));
+        self.xacts.retain(|x| !gone.contains(&x.id));
     }
 
-    /// Drops what a transaction has read and its edges; `partly`: the edges to those who wrote what it read stay.
-    fn release(&mut self, id: XactId, partly: bool) {
+    /// Drops what a transaction has read and its edges.
+    fn release(&mut self, id: XactId) {
         let Some(x) = self.get_mut(id) else { return };
         x.targets = OrdMap::new();
         let (outs, ins) = (x.out.clone(), x.into.clone());
         ins.into_iter().for_each(|reader| self.unlink(reader, id));
-        if !partly {
-            outs.into_iter().for_each(|writer| self.unlink(id, writer));
-        }
+        outs.into_iter().for_each(|writer| self.unlink(id, writer));
     }
 }

@@ -9,7 +9,7 @@ use isolde_sql::catalog::{Catalog, Table, TableId};
 use isolde_sql::{Row, SqlError, Value};
 
 use super::target::{Held, Relation, Target};
-use super::{NewVersion, Remains, Ssi, Written, XactId, page};
+use super::{NewVersion, Ssi, Written, XactId, page};
 use crate::database::row_digest;
 use crate::lock::RowRef;
 use crate::settings::Settings;
@@ -22,8 +22,6 @@ pub(crate) struct Reader<'a> {
     pub(crate) catalog: &'a Catalog,
     pub(crate) statistics: &'a Statistics,
     pub(crate) planner: Planner,
-    /// It reads or has read something that others may notice.
-    pub(crate) noted: &'a mut bool,
 }
 
 /// What the planner knows of tables, which decides between index and sequential scans.
@@ -81,11 +79,11 @@ pub(crate) struct Unseen {
 }
 
 impl Unseen {
-    /// The new version, if a search in an index may come to it: not if the view has another behind the same entry. With where
-    /// its entry points to.
-    pub(crate) fn behind_entry(&self, view: &Tables) -> Option<(u64, &Row)> {
+    /// The new version, if a search in an index may come to it: not if the view has another behind the same entry, nor if it
+    /// has none yet. With where its entry points to.
+    pub(crate) fn behind_entry(&self, view: &Tables, index: usize) -> Option<(u64, &Row)> {
         let seen = view.version(self.row).map(|tuple| tuple.position);
-        let new = self.new.as_ref().filter(|new| seen.is_none_or(|seen| new.root > seen))?;
+        let new = self.new.as_ref().filter(|new| index < new.entered && seen.is_none_or(|seen| new.root > seen))?;
         Some((new.root, &new.values))
     }
 
@@ -112,12 +110,9 @@ impl Reader<'_> {
     pub(crate) fn watches(&mut self) -> bool {
         let safe = self.ssi.get(self.me).is_some_and(|x| x.safe == Some(true));
         if safe {
-            *self.noted = true;
             self.ssi.forget(self.me);
         }
-        let watches = self.ssi.watches(self.me);
-        *self.noted |= watches;
-        watches
+        self.ssi.watches(self.me)
     }
 
     /// Whether an index is searched where it serves: not if the table is known to be small, or the session forbids it.
@@ -136,8 +131,7 @@ impl Reader<'_> {
         self.ssi.hold(self.me, Target::Relation(Relation::heap(table)), Held::page(0));
         let unseen = self.unseen(view, table);
         let data = view.table(table);
-        let is_there = |r: &Remains| r.row.0 == table && data.may_hold(r.position);
-        let is_empty = data.is_unused() && !self.ssi.remains.iter().any(is_there);
+        let is_empty = data.is_unused() && !self.ssi.has_remains(table, data);
         if !is_empty {
             self.ssi.visit(self.me)?;
         }
@@ -206,10 +200,7 @@ impl Reader<'_> {
         let here = |w: &&Written| w.row.0 == table && data.may_hold(w.position());
         let replaced = self.ssi.xacts.iter().flat_map(|x| &x.written).filter(here);
         let replaced = replaced.filter_map(|w| w.old.as_ref()).map(|(_, values)| values.clone());
-        let entered = |r: &&Remains| r.row.0 == table && index < r.entered && data.may_hold(r.position);
-        let remains = self.ssi.remains.iter().filter(entered);
-        let remains = remains.map(|r| r.values.clone());
-        replaced.chain(remains).collect()
+        replaced.chain(self.ssi.remains_in(table, data, index).cloned()).collect()
     }
 
     /// A search came to such a version.
@@ -220,7 +211,7 @@ impl Reader<'_> {
     /// What others have written in a table that the snapshot does not have.
     pub(crate) fn unseen(&self, view: &Tables, table: TableId) -> Vec<Unseen> {
         let data = view.table(table);
-        let others = self.ssi.xacts.iter().filter(|x| x.id != self.me && !x.doomed && !self.ssi.sees(self.me, x.id));
+        let others = self.ssi.xacts.iter().filter(|x| x.id != self.me && !self.ssi.sees(self.me, x.id));
         let versions = others.flat_map(|x| x.written.iter().map(move |w| (x.id, w)));
         versions
             .filter(|(_, w)| w.row.0 == table && data.may_hold(w.position()))
@@ -236,6 +227,11 @@ impl Reader<'_> {
         index: Option<usize>,
         key: &[(usize, Value)],
     ) -> Result<(), SqlError> {
+        // It may look at the newest state, and so not miss what it would have missed before that was committed.
+        let writers: Vec<XactId> = self.unseen(view, table).iter().map(|version| version.writer).collect();
+        if !writers.is_empty() {
+            self.ssi.trace_edges(writers.into_iter().chain([self.me]));
+        }
         let Some(index) = index.filter(|_| self.searches(table, view)) else { return self.scan(view, table) };
         let first = self.catalog.table(table).indexes[index].columns.first();
         let leading = key.iter().find(|(column, _)| Some(column) == first).map(|(_, value)| value);
@@ -249,7 +245,7 @@ impl Reader<'_> {
             Some(leading) => data.lookup(index, std::slice::from_ref(leading)).filter(matching).map(seen).collect(),
             None => data.iter().filter(matching).map(seen).collect(),
         };
-        let behind = unseen.iter().filter_map(|u| Some((u.behind_entry(view)?, u)));
+        let behind = unseen.iter().filter_map(|u| Some((u.behind_entry(view, index)?, u)));
         met.extend(behind.filter(|((_, values), _)| meets(values)).map(|((at, _), u)| (at, Met::Unseen(u))));
         met.sort_by_key(|(at, _)| *at);
         if self.dead(view, table, index).iter().any(meets) {

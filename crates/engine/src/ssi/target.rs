@@ -86,8 +86,11 @@ impl Ssi {
     pub(super) fn hold(&mut self, me: XactId, target: Target, held: Held) {
         self.held += 1;
         let since = self.held;
+        self.trace().read.insert(target.relation().table.0 as usize);
         if let Some(mine) = self.get_mut(me) {
-            mine.hold(target, Held { since, ..held });
+            let mut new = Vec::new();
+            mine.hold(target, Held { since, ..held }, &mut new);
+            new.iter().for_each(|(target, held)| self.trace().hold(*target, held));
         }
     }
 
@@ -112,6 +115,7 @@ impl Ssi {
 
     /// `me` empties a table: everybody who has read anything in it gets an edge.
     pub(super) fn check_table(&mut self, me: XactId, table: TableId) -> Result<(), SqlError> {
+        self.trace().wholly = true;
         let heap = Relation::heap(table);
         let reads = |x: &Xact| x.id != me && x.targets.keys().any(|t| t.relation() == heap);
         let holders: Vec<XactId> = self.xacts.iter().filter(|x| reads(x)).map(|x| x.id).collect();
@@ -126,7 +130,8 @@ impl Ssi {
 }
 
 impl Xact {
-    fn hold(&mut self, target: Target, held: Held) {
+    /// Remembers that something was read; `new` gets what was not remembered before.
+    fn hold(&mut self, target: Target, held: Held, new: &mut Vec<(Target, Held)>) {
         let relation = target.relation();
         let covered = |t: &Target| self.targets.contains_key(t);
         let page = Target::Page(relation, held.page);
@@ -135,11 +140,12 @@ impl Xact {
             return;
         }
         self.targets.insert(target, held);
+        new.push((target, held));
         let below = |t: &Target| self.targets.iter().filter(|(other, h)| other.is_below(h.page, t)).count();
         if !matches!(target, Target::Relation(_)) && below(&Target::Relation(relation)) > TARGETS_MAX {
-            self.hold(Target::Relation(relation), Held { tuple: None, page: 0, ..held });
+            self.hold(Target::Relation(relation), Held { tuple: None, page: 0, ..held }, new);
         } else if is_tuple && below(&page) > TUPLES_MAX {
-            self.hold(page, Held { tuple: None, ..held });
+            self.hold(page, Held { tuple: None, ..held }, new);
         } else if !is_tuple {
             let finer: Vec<Target> =
                 self.targets.iter().filter(|(t, h)| t.is_below(h.page, &target)).map(|(t, _)| *t).collect();
@@ -153,13 +159,20 @@ impl Xact {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::footprint::TableSet;
     use crate::session::SessionId;
-    use crate::ssi::Begin;
+    use crate::ssi::{Begin, Conflicts};
 
     fn read(tuples: impl IntoIterator<Item = (u64, u64)>) -> Vec<Target> {
         let mut ssi = Ssi::default();
         let me = XactId(1);
-        assert!(ssi.begin(Begin { id: me, session: SessionId(0), read_only: false, xmin: 1, known: true }));
+        assert!(ssi.begin(Begin {
+            id: me,
+            session: SessionId(0),
+            read_only: false,
+            conflicts: Conflicts::default(),
+            tables: TableSet::ALL
+        }));
         for (page, position) in tuples {
             let target = Target::Tuple(Relation::heap(TableId(0)), position);
             ssi.hold(me, target, Held::page(page));

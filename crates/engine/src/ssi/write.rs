@@ -8,13 +8,14 @@ use isolde_sql::{Row, SqlError, Value};
 
 use super::read::{Planner, Reader};
 use super::target::{Relation, Target};
-use super::{Begin, NewVersion, Remains, Ssi, Written, XactId, page};
+use super::{Begin, Conflicts, NewVersion, OpenVersion, Ssi, Watched, Written, XactId, page};
 use crate::database::Database;
-use crate::footprint::SnapshotTaken;
+use crate::footprint::{SnapshotTaken, TableSet};
 use crate::lock::{self, RowRef, SessionSet};
 use crate::machine::Machine;
+use crate::session::SessionId;
 use crate::storage::{Tables, Tuple, same_entries};
-use crate::transaction::Transaction;
+use crate::transaction::{Change, Transaction};
 
 impl Database {
     /// Lets the planner believe that it knows all tables (ANALYZE has run), or none: see [`super::read::Statistics`].
@@ -22,10 +23,9 @@ impl Database {
         Arc::make_mut(&mut self.statistics).analyzed = analyzed;
     }
 
-    /// The oldest transaction number that is running, or the next to be given out.
-    fn xmin(&self, own: Option<u64>) -> u64 {
-        let running = self.sessions.iter().filter_map(|s| s.transaction.as_ref()?.xid);
-        running.chain(own).min().unwrap_or(self.next_xid)
+    /// Whether the planner knows how large a table is: then it may read all of it although an index would serve.
+    pub fn is_analyzed(&self, table: TableId) -> bool {
+        self.statistics.analyzed || self.statistics.known.contains(&table)
     }
 
     /// The sessions that a READ ONLY transaction waits for until its snapshot is known to be safe or not.
@@ -40,16 +40,41 @@ impl Database {
         self.ssi.as_ref().and_then(|ssi| ssi.get(id)).is_none_or(|x| x.safe.is_some())
     }
 
-    /// Changes the watch, and forgets it if nothing is left to watch.
-    fn with_ssi<R>(&mut self, act: impl FnOnce(&mut Ssi) -> R) -> R {
-        let mut ssi = self.ssi.take().unwrap_or_default();
-        let result = act(Arc::make_mut(&mut ssi));
-        self.ssi = (!ssi.is_idle()).then_some(ssi);
-        result
+    /// What a step that is over had to do with the watch.
+    pub(crate) fn take_watched(&mut self, session: SessionId) -> Option<Box<Watched>> {
+        let ssi = self.ssi.as_mut()?;
+        let serial = self.sessions[session.0].transaction.as_ref().and_then(|t| t.serial);
+        let look = serial.and_then(|id| ssi.look(id, session));
+        let trace = if ssi.has_trace() { Arc::make_mut(ssi).take_trace() } else { None };
+        match (look, trace) {
+            (Some(look), Some(mut trace)) => {
+                trace.absorb(&look);
+                Some(trace)
+            }
+            (Some(look), None) => Some(Box::new(look)),
+            (None, trace) => trace,
+        }
     }
 }
 
 impl Machine<'_> {
+    /// Changes the watch.
+    fn with_ssi<R>(&mut self, act: impl FnOnce(&mut Ssi) -> R) -> R {
+        let mut ssi = self.db.ssi.take().unwrap_or_default();
+        let result = act(Arc::make_mut(&mut ssi));
+        self.return_ssi(Some(ssi));
+        result
+    }
+
+    /// Puts the watch back, unless nothing is left to watch.
+    pub(crate) fn return_ssi(&mut self, ssi: Option<Arc<Ssi>>) {
+        let Some(mut ssi) = ssi else { return };
+        match ssi.is_idle() {
+            true => self.footprint.note_watched(Arc::make_mut(&mut ssi).take_trace()),
+            false => self.db.ssi = Some(ssi),
+        }
+    }
+
     /// A serializable transaction takes its snapshot. One that is READ ONLY and DEFERRABLE waits until it is known that nobody
     /// can hurt it, and takes another if somebody did.
     pub(crate) fn take_serial_snapshot(&mut self) -> Result<(), lock::Target> {
@@ -62,7 +87,6 @@ impl Machine<'_> {
                 return Ok(());
             }
             let deferred = t.deferrable && t.read_only;
-            self.footprint.serializable |= deferred || t.snapshot.is_none();
             if t.snapshot.is_none() {
                 self.begin_serial();
             }
@@ -70,7 +94,7 @@ impl Machine<'_> {
             let Some(safe) = self.db.ssi.as_ref().and_then(|ssi| ssi.get(me)).and_then(|x| x.safe) else {
                 return Err(lock::Target::SafeSnapshot(me));
             };
-            self.db.with_ssi(|ssi| ssi.forget(me));
+            self.with_ssi(|ssi| ssi.forget(me));
             let t = self.transaction_mut();
             t.serial = None;
             if safe {
@@ -85,12 +109,18 @@ impl Machine<'_> {
         let id = XactId(self.db.next_ticket);
         self.db.next_ticket += 1;
         let t = self.transaction();
-        let (read_only, known) = (t.read_only, t.xid.is_none());
-        let begin = Begin { id, session: self.me, read_only, xmin: self.db.xmin(t.xid), known };
-        if self.db.ssi.is_none() {
-            self.note_open_versions();
-        }
-        let watched = self.db.with_ssi(|ssi| ssi.begin(begin));
+        let conflicts = self.session.reach.as_ref().map_or_else(Conflicts::default, |reach| reach.conflicts());
+        let tables = self.session.reach.as_ref().map_or(TableSet::ALL, |reach| reach.tables());
+        let known = t.xid.is_none();
+        let begin = Begin { id, session: self.me, read_only: t.read_only, conflicts, tables, known };
+        let (me, open) = (self.me, self.open_versions());
+        let watched = self.with_ssi(|ssi| {
+            let watched = ssi.begin(begin);
+            if watched {
+                ssi.meet_open(me, tables, open);
+            }
+            watched
+        });
         self.transaction_mut().serial = watched.then_some(id);
         self.footprint.snapshot = Some(SnapshotTaken::Transaction);
         let (db, schema, session) = (&*self.db, self.schema().clone(), &mut self.session);
@@ -99,19 +129,16 @@ impl Machine<'_> {
         }
     }
 
-    /// The watch begins: versions that others have written and not committed are in the way of searches already.
-    fn note_open_versions(&mut self) {
-        let schema = self.schema().clone();
-        let open = self.db.sessions.iter().filter_map(|s| s.transaction.as_ref()).flat_map(|t| &t.writes);
-        let versions = open.filter_map(|(row, change)| Some((*row, change.after.as_ref()?)));
-        let remains = |(row, tuple): (RowRef, &Tuple)| {
-            let entered = schema.catalog.table(row.0).indexes.len();
-            Remains { row, position: tuple.position, values: tuple.values.clone(), entered }
+    /// What others have written and not committed.
+    fn open_versions(&self) -> Vec<OpenVersion> {
+        let catalog = self.catalog();
+        let open = self.others().filter_map(|(id, session)| Some((id, &session.transaction.as_ref()?.writes)));
+        let versions = open.flat_map(|(writer, writes)| writes.iter().map(move |(row, change)| (writer, row, change)));
+        let version = |(writer, row, change): (SessionId, &RowRef, &Change)| {
+            let (row, version) = (*row, change.after.clone()?);
+            Some(OpenVersion { writer, row, version, indexes: catalog.table(row.0).indexes.len() })
         };
-        let remains: imbl::Vector<Remains> = versions.map(remains).collect();
-        if !remains.is_empty() {
-            self.db.ssi = Some(Arc::new(Ssi { remains, ..Ssi::default() }));
-        }
+        versions.filter_map(version).collect()
     }
 
     /// The transaction as one that is watched.
@@ -121,7 +148,6 @@ impl Machine<'_> {
     }
 
     fn ssi_mut(&mut self) -> Option<&mut Ssi> {
-        self.footprint.serializable = true;
         self.db.ssi.as_mut().map(Arc::make_mut)
     }
 
@@ -141,19 +167,21 @@ impl Machine<'_> {
             targets.extend((page != 0).then_some(Target::Page(heap, 0)));
         }
         targets.push(Target::Relation(heap));
-        self.check_targets(me, &targets, keeps)
+        self.check_targets(me, row, &targets, keeps)
     }
 
-    fn check_targets(&mut self, me: XactId, targets: &[Target], keeps: bool) -> Result<(), SqlError> {
+    fn check_targets(&mut self, me: XactId, row: RowRef, targets: &[Target], keeps: bool) -> Result<(), SqlError> {
         let Some(ssi) = self.ssi_mut() else { return Ok(()) };
         ssi.begin_write(me)?;
+        targets.iter().for_each(|target| ssi.trace_check(row, *target));
         targets.iter().try_for_each(|target| ssi.check_target(me, *target, keeps))
     }
 
     /// A version was written, by whomever, while serializable transactions are watched; `old` is the one it replaces.
     pub(crate) fn note_version(&mut self, row: RowRef, old: Option<Tuple>, new: Option<(u64, Row)>) {
+        let writer = self.me;
         if let (Some((position, values)), Some(ssi)) = (&new, self.ssi_mut()) {
-            ssi.remains.push_back(Remains { row, position: *position, values: values.clone(), entered: 0 });
+            ssi.leave(writer, row, *position, values);
         }
         let Some(me) = self.serial() else { return };
         let shares_entries = old
@@ -167,7 +195,7 @@ impl Machine<'_> {
         };
         let new = new.map(|(position, values)| {
             let root = old.as_ref().filter(|_| shares_entries).map_or(position, |old| root_of(old.position));
-            NewVersion { position, root, values }
+            NewVersion { position, root, values, entered: if root == position { 0 } else { usize::MAX } }
         });
         let old = old.map(|tuple| (tuple.position, tuple.values));
         if let Some(mine) = ssi.get_mut(me) {
@@ -177,10 +205,14 @@ impl Machine<'_> {
 
     /// The row just written is in the first `count` indexes of its table.
     pub(crate) fn note_entries(&mut self, row: RowRef, count: usize) {
-        if let Some(ssi) = self.ssi_mut()
-            && let Some(place) = ssi.remains.iter().rposition(|r| r.row == row)
+        let me = self.serial();
+        let Some(ssi) = self.ssi_mut() else { return };
+        ssi.enter(row, count);
+        if let Some(mine) = me.and_then(|me| ssi.get_mut(me))
+            && let Some(place) = mine.written.iter().rposition(|w| w.row == row)
+            && let Some(new) = mine.written[place].new.as_mut().filter(|new| new.is_root())
         {
-            ssi.remains[place].entered = count;
+            new.entered = count;
         }
     }
 
@@ -202,7 +234,7 @@ impl Machine<'_> {
         let mut targets: Vec<Target> = leaf.map(|leaf| Target::Page(relation, leaf)).into_iter().collect();
         targets.extend((leaf != Some(0)).then_some(Target::Page(relation, 0)));
         targets.push(Target::Relation(relation));
-        self.check_targets(me, &targets, true)
+        self.check_targets(me, row, &targets, true)
     }
 
     /// A table is about to be emptied.
@@ -225,9 +257,8 @@ impl Machine<'_> {
         let schema = self.schema().clone();
         let statistics = self.db.statistics.clone();
         let planner = Planner::of(&self.session.kept.settings);
-        let noted = &mut self.footprint.serializable;
         let Some(ssi) = self.db.ssi.as_mut().map(Arc::make_mut) else { return Ok(()) };
-        let mut reader = Reader { ssi, me, catalog: &schema.catalog, statistics: &statistics, planner, noted };
+        let mut reader = Reader { ssi, me, catalog: &schema.catalog, statistics: &statistics, planner };
         if reader.watches() { reader.look_up(view, table, index, key) } else { Ok(()) }
     }
 
@@ -235,8 +266,8 @@ impl Machine<'_> {
     pub(crate) fn unwrite(&mut self) {
         let Some(me) = self.serial() else { return };
         let count = self.transaction().written;
-        if let Some(mine) = self.ssi_mut().and_then(|ssi| ssi.get_mut(me)) {
-            mine.written.truncate(count.min(mine.written.len()));
+        if let Some(ssi) = self.ssi_mut() {
+            ssi.unwrite(me, count);
         }
     }
 
@@ -248,12 +279,28 @@ impl Machine<'_> {
 
     /// The transaction has ended.
     pub(crate) fn end_serial(&mut self, t: &Transaction, committed: bool) {
-        let Some(me) = t.serial else { return };
-        if self.db.ssi.as_ref().is_none_or(|ssi| !ssi.watches(me)) {
+        if self.db.ssi.is_none() {
             return;
         }
-        self.footprint.serializable = true;
-        let next_xid = self.db.next_xid;
-        self.db.with_ssi(|ssi| if committed { ssi.commit(me, next_xid) } else { ssi.forget(me) });
+        let session = self.me;
+        self.with_ssi(|ssi| {
+            match t.serial.filter(|id| ssi.watches(*id)) {
+                Some(me) if committed => ssi.commit(me),
+                Some(me) => ssi.forget(me),
+                None => {}
+            }
+            ssi.end_writer(session);
+        });
+    }
+}
+
+impl Ssi {
+    /// All but the first `count` writes are taken back.
+    fn unwrite(&mut self, me: XactId, count: usize) {
+        let Some(mine) = self.get_mut(me).filter(|x| x.written.len() > count) else { return };
+        let lost = mine.written.split_off(count);
+        let tables: TableSet = lost.iter().map(|w| w.row.0.0 as usize).collect();
+        let trace = self.trace();
+        trace.unwrote = trace.unwrote.union(tables);
     }
 }

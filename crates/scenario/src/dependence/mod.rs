@@ -4,11 +4,13 @@
 //! them does nor the state after both. What a step depends on and what it changes is in its footprints; a level looks at
 //! them more or less closely.
 
+mod conflict;
 pub(crate) mod constant;
 mod dpf;
 mod epor;
 mod operation;
 pub(crate) mod reach;
+mod serial;
 mod sound;
 mod touch;
 

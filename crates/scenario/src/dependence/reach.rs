@@ -14,6 +14,7 @@
 //! Where something cannot be foreseen (dynamic SQL, definitions), nothing is promised for any thread. A serializable transaction
 //! is taken to reach whole tables: what it is remembered to have read depends on their sizes.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use isolde_engine::{Database, Key, Reach};
@@ -22,31 +23,51 @@ use isolde_sql::bind;
 use isolde_sql::catalog::{Catalog, RoutineId, TableId};
 use isolde_sql::typed::{
     CursorCommand, Expansion, Expr, ExprKind, From, MergeAction, Open, OpenSource, Place, Query, QueryBody,
-    RaiseMessage, RelSource, Routine, Select, Statement, StatementKind, Stmt, StmtKind, Transaction, With, WithBody,
+    RaiseMessage, RelSource, Routine, Select, Statement, StatementKind, Stmt, StmtKind, Transaction, Update, With,
+    WithBody,
 };
 use isolde_sql::{Type, Value};
 
+use super::conflict::{self, Outlook, Written};
 use crate::scenario::Thread;
 
 /// For each thread, what a transaction reaches that begins with its n-th statement; nothing if that is not known.
 pub(crate) fn of_threads(database: &mut Database, threads: &[Thread]) -> Option<Vec<Vec<Arc<Reach>>>> {
-    let isolation: Vec<Isolation> =
-        threads.iter().map(|thread| database.options_mut(thread.session).isolation).collect();
+    let levels: Vec<Isolation> = threads.iter().map(|thread| database.options_mut(thread.session).isolation).collect();
     let catalog = database.catalog();
-    threads.iter().zip(isolation).map(|(thread, level)| of_thread(catalog, thread, level)).collect()
+    let outlooks = threads.iter().zip(levels).enumerate().map(|(number, (thread, level))| {
+        let statements: Vec<&Statement> = thread.statements.iter().map(|s| &*s.prepared.statement).collect();
+        let of = |first| of_transaction(catalog, number, &statements[first..], level);
+        (0..statements.len()).map(of).collect::<Option<Vec<Outlook>>>()
+    });
+    let outlooks: Vec<Outlook> = outlooks.collect::<Option<Vec<_>>>()?.into_iter().flatten().collect();
+    let mut reaches: Vec<Vec<Arc<Reach>>> = vec![Vec::new(); threads.len()];
+    for (outlook, conflicts) in outlooks.iter().zip(conflict::of_all(database, &outlooks)) {
+        let mut reach = settle(database.catalog(), outlook);
+        reach.promise(conflicts);
+        reaches[outlook.thread].push(Arc::new(reach));
+    }
+    Some(reaches)
 }
 
-fn of_thread(catalog: &Catalog, thread: &Thread, level: Isolation) -> Option<Vec<Arc<Reach>>> {
-    let statements: Vec<&Statement> = thread.statements.iter().map(|s| &*s.prepared.statement).collect();
-    (0..statements.len())
-        .map(|first| {
-            let mut finder = Finder { catalog, found: Reach::default(), active: Vec::new(), whole: false };
-            finder.whole = level == Isolation::Serializable;
-            let transaction = &statements[first..];
-            transaction[..length(transaction)].iter().try_for_each(|statement| finder.statement(statement, &[]))?;
-            Some(Arc::new(finder.settle()))
-        })
-        .collect()
+fn of_transaction(catalog: &Catalog, thread: usize, statements: &[&Statement], level: Isolation) -> Option<Outlook> {
+    let (reads, writes, serial) = (Reach::default(), Vec::new(), level == Isolation::Serializable);
+    let found = Outlook { thread, serial, reads, writes, catches: false, plans: false, ordered: BTreeSet::new() };
+    let mut finder = Finder { catalog, found, active: Vec::new() };
+    statements[..length(statements)].iter().try_for_each(|statement| finder.statement(statement, &[]))?;
+    Some(finder.found)
+}
+
+/// What a transaction may read from its snapshot: if it is serializable, whole tables.
+fn settle(catalog: &Catalog, outlook: &Outlook) -> Reach {
+    if !outlook.serial {
+        return outlook.reads.clone();
+    }
+    let written = outlook.writes.iter().map(|(table, _)| *table);
+    let read = catalog.tables().map(|table| table.id).filter(|table| outlook.reads.rows(*table).is_some());
+    let mut whole = Reach::default();
+    written.chain(read).for_each(|table| whole.insert(table, Vec::new()));
+    whole
 }
 
 /// How many statements belong to the transaction that begins with the first.
@@ -63,27 +84,15 @@ fn length(statements: &[&Statement]) -> usize {
 /// Gathers what statements reach; `None` from its methods: there may be more.
 struct Finder<'c> {
     catalog: &'c Catalog,
-    found: Reach,
+    found: Outlook,
     /// Routines that are being looked at.
     active: Vec<RoutineId>,
-    /// All rows of a table, if any.
-    whole: bool,
 }
 
 /// What is known of the variables.
 type Known<'k> = &'k [Option<Value>];
 
 impl Finder<'_> {
-    fn settle(self) -> Reach {
-        if !self.whole {
-            return self.found;
-        }
-        let mut whole = Reach::default();
-        let tables = self.catalog.tables().map(|table| table.id);
-        tables.filter(|table| self.found.tables().contains(table.0 as usize)).for_each(|t| whole.insert(t, Vec::new()));
-        whole
-    }
-
     fn statement(&mut self, statement: &Statement, known: Known<'_>) -> Option<()> {
         match &statement.kind {
             StatementKind::Query(query) => self.query(query, known),
@@ -95,14 +104,11 @@ impl Finder<'_> {
                 self.exprs(insert.returning.iter().flat_map(|r| &r.exprs), known)?;
                 if let Some(conflict) = &insert.on_conflict {
                     // The row in the way must be one that the snapshot shows.
-                    self.found.insert(insert.table, Vec::new());
+                    self.read(insert.table, Vec::new());
                     let update = conflict.update.iter();
                     self.exprs(update.flat_map(|u| u.set.iter().map(|(_, e)| e).chain(&u.filter)), known)?;
                 }
-                if self.whole {
-                    self.found.insert(insert.table, Vec::new());
-                }
-                self.written(insert.table, &mut Vec::new())
+                self.written(insert.table, Written::Enters, &mut Vec::new())
             }
             StatementKind::Update(update) => {
                 self.withs(&update.with, known)?;
@@ -110,18 +116,23 @@ impl Finder<'_> {
                 self.exprs(update.set.iter().map(|(_, e)| e), known)?;
                 self.exprs(update.view_checks.iter().map(|check| &check.condition), known)?;
                 self.exprs(update.returning.iter().flat_map(|r| &r.exprs), known)?;
-                self.written(update.table, &mut Vec::new())
+                let written = match self.is_in_place(update) {
+                    true => Written::InPlace(target_key(&update.select, known)),
+                    false => Written::Enters,
+                };
+                self.written(update.table, written, &mut Vec::new())
             }
             StatementKind::Delete(delete) => {
                 self.withs(&delete.with, known)?;
                 self.select(&delete.select, known)?;
                 self.exprs(delete.returning.iter().flat_map(|r| &r.exprs), known)?;
-                self.written(delete.table, &mut Vec::new())
+                let written = Written::InPlace(target_key(&delete.select, known));
+                self.written(delete.table, written, &mut Vec::new())
             }
             StatementKind::Merge(merge) => {
                 self.withs(&merge.with, known)?;
                 self.select(&merge.select, known)?;
-                self.found.insert(merge.table, Vec::new());
+                self.read(merge.table, Vec::new());
                 for when in &merge.whens {
                     self.exprs(&when.condition, known)?;
                     match &when.action {
@@ -130,7 +141,7 @@ impl Finder<'_> {
                         MergeAction::Delete | MergeAction::Nothing => {}
                     }
                 }
-                self.written(merge.table, &mut Vec::new())
+                self.written(merge.table, Written::Enters, &mut Vec::new())
             }
             StatementKind::Call(id, args) => {
                 self.exprs(args, known)?;
@@ -145,7 +156,8 @@ impl Finder<'_> {
             // What is bound late stands as a SET of nothing.
             StatementKind::Set { name, .. } if name.is_empty() => None,
             StatementKind::Set { name, .. } => {
-                self.whole |= name.contains("isolation");
+                self.found.serial |= name.contains("isolation");
+                self.found.plans |= name.starts_with("enable_");
                 Some(())
             }
             StatementKind::Define(_) | StatementKind::Session(_) | StatementKind::Truncate(_) => None,
@@ -156,16 +168,34 @@ impl Finder<'_> {
         use Transaction as T;
         match transaction {
             T::Begin(modes) | T::Set(modes) | T::SetSession(modes) => {
-                self.whole |= matches!(modes, TransactionModes { isolation: Some(Isolation::Serializable), .. });
+                self.found.serial |= matches!(modes, TransactionModes { isolation: Some(Isolation::Serializable), .. });
                 Some(())
             }
-            T::Commit { .. } | T::Rollback { .. } | T::Savepoint(_) | T::RollbackTo(_) | T::Release(_) => Some(()),
+            T::RollbackTo(_) => {
+                self.found.catches = true;
+                Some(())
+            }
+            T::Commit { .. } | T::Rollback { .. } | T::Savepoint(_) | T::Release(_) => Some(()),
             T::Prepare(_) | T::CommitPrepared(_) | T::RollbackPrepared(_) => None,
         }
     }
 
+    fn read(&mut self, table: TableId, key: Key) {
+        self.found.reads.insert(table, key);
+    }
+
+    /// Whether an UPDATE leaves all index entries as they are.
+    fn is_in_place(&self, update: &Update) -> bool {
+        let table = self.catalog.table(update.table);
+        let mut indexed = table.indexes.iter().flat_map(|index| index.mentions());
+        let set =
+            |column: usize| update.set.iter().any(|(c, _)| *c == column) || table.columns[column].generated.is_some();
+        table.triggers.is_empty() && !indexed.any(|column| set(*column))
+    }
+
     /// Rows of a table come, go or change: what triggers, constraints and foreign keys look at.
-    fn written(&mut self, table: TableId, seen: &mut Vec<TableId>) -> Option<()> {
+    fn written(&mut self, table: TableId, written: Written, seen: &mut Vec<TableId>) -> Option<()> {
+        self.found.writes.push((table, written));
         if seen.contains(&table) {
             return Some(());
         }
@@ -184,12 +214,12 @@ impl Finder<'_> {
             })?;
         }
         for key in &definition.foreign_keys {
-            self.found.insert(key.parent, Vec::new());
+            self.read(key.parent, Vec::new());
         }
         let children = catalog.tables().filter(|child| child.foreign_keys.iter().any(|key| key.parent == table));
         for child in children {
-            self.found.insert(child.id, Vec::new());
-            self.written(child.id, seen)?;
+            self.read(child.id, Vec::new());
+            self.written(child.id, Written::Enters, seen)?;
         }
         Some(())
     }
@@ -208,7 +238,12 @@ impl Finder<'_> {
     fn query(&mut self, query: &Query, known: Known<'_>) -> Option<()> {
         self.withs(&query.with, known)?;
         match &query.body {
-            QueryBody::Select(select) => self.select(select, known)?,
+            QueryBody::Select(select) => {
+                if !query.order_by.is_empty() || select.grouping.is_some() {
+                    self.found.ordered.extend(query.tables());
+                }
+                self.select(select, known)?
+            }
             QueryBody::Values(rows) => self.exprs(rows.iter().flatten(), known)?,
             QueryBody::SetOperation { left, right, .. } => {
                 self.query(left, known)?;
@@ -223,8 +258,8 @@ impl Finder<'_> {
         let by_key = is_plain(select);
         for (number, rel) in select.rels.iter().enumerate() {
             match &rel.source {
-                RelSource::Table(table) if by_key => self.found.insert(*table, key(select, number, known)),
-                RelSource::Table(table) => self.found.insert(*table, Vec::new()),
+                RelSource::Table(table) if by_key => self.read(*table, key(select, number, known)),
+                RelSource::Table(table) => self.read(*table, Vec::new()),
                 source => self.source(source)?,
             }
         }
@@ -245,7 +280,7 @@ impl Finder<'_> {
             RelSource::Routine(id, _) => self.call(*id, &[]),
             RelSource::RowsFrom { parts, .. } => parts.iter().try_for_each(|part| self.source(&part.source)),
             RelSource::Table(table) => {
-                self.found.insert(*table, Vec::new());
+                self.read(*table, Vec::new());
                 Some(())
             }
             RelSource::Query { .. } | RelSource::Function(..) | RelSource::With { .. } | RelSource::Working { .. } => {
@@ -316,6 +351,7 @@ impl Finder<'_> {
         use StmtKind as S;
         match &statement.kind {
             S::Try { body, handlers, .. } => {
+                self.found.catches = true;
                 self.block(body, known)?;
                 handlers.iter().try_for_each(|handler| self.block(&handler.body, known))
             }
@@ -443,6 +479,11 @@ fn is_plain(select: &Select) -> bool {
         }
     }
     select.from.as_ref().is_none_or(joins) && select.filter.as_ref().is_none_or(never_fails)
+}
+
+/// The values of the rows that an UPDATE or DELETE changes.
+fn target_key(select: &Select, known: Known<'_>) -> Key {
+    if is_plain(select) { key(select, 0, known) } else { Key::new() }
 }
 
 /// Comparisons of columns, variables and constants, and what is made of them by AND, OR and NOT.

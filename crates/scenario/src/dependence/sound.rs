@@ -15,7 +15,7 @@
 //! | waits, or waits no longer | locks | as for locks; two in one queue always |
 //! | is a victim | anything of a thread that waits | always |
 //! | draws from a sequence | draws | same sequence |
-//! | is watched as serializable | is watched, writes or locks | always |
+//! | is watched as serializable | is watched, or writes | see [`super::serial`] |
 //! | publishes | publishes | an invariant looks at both |
 //!
 //! # Rows that change while they are written
@@ -44,6 +44,7 @@
 
 use isolde_engine::footprint::{ColumnSet, Footprint, Probe, ProbeKind, Read, Write};
 
+use super::serial;
 use super::touch::{RowTouch, Touch};
 use crate::system::Event;
 
@@ -93,12 +94,12 @@ fn beside_rows(first: &Event, second: &Event) -> bool {
     let one_way = |x: &Event, a: &Touch, y: &Event, b: &Touch| {
         a.everything
             || x.cycle.contains(&y.thread)
-            || (a.serializable && (b.serializable || b.acts))
             || a.later.meets(b.published)
             || (a.waits && b.waits && a.locks.iter().any(|lock| lock.queues()))
     };
     one_way(first, a, second, b)
         || one_way(second, b, first, a)
+        || serial::dependent(a, b)
         || first.watched.meets(second.watched)
         || a.locks.iter().any(|lock| b.locks.iter().any(|other| lock.conflicts(other)))
         || a.sequences.iter().any(|name| b.sequences.binary_search(name).is_ok())

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use isolde_engine::footprint::{
-    ColumnSet, Footprint, HeavyEvent, LockEvent, LockEventKind, ProbeKind, TableSet, Write,
+    ColumnSet, Footprint, HeavyEvent, LockEvent, LockEventKind, ProbeKind, TableSet, Watched, Write,
 };
 use isolde_engine::{LockKey, Outcome, RowId};
 use isolde_sql::ast::{LockStrength, TableLockMode};
@@ -39,9 +39,9 @@ pub(crate) struct Touch {
     pub(super) fleeting: bool,
     /// No event of another thread commutes with it.
     pub(super) everything: bool,
-    /// It read or changed what serializable transactions share.
-    pub(super) serializable: bool,
-    /// It wrote, locked or ended a transaction, which those who watch serializable transactions notice.
+    /// What it had to do with what serializable transactions share.
+    pub(super) watched: Option<Box<Watched>>,
+    /// It wrote, took writes back or ended a transaction, which those who watch serializable transactions notice.
     pub(super) acts: bool,
     /// It began to wait.
     pub(super) waits: bool,
@@ -163,7 +163,10 @@ impl Touch {
 
     /// Whether it has anything to do with the database.
     pub(super) fn is_touching(&self) -> bool {
-        self.is_noticed() || !self.touched.is_empty() || self.serializable || !self.later.union(self.kept).is_empty()
+        self.is_noticed()
+            || !self.touched.is_empty()
+            || self.watched.is_some()
+            || !self.later.union(self.kept).is_empty()
     }
 
     /// What it did with a row.
@@ -176,8 +179,11 @@ impl Touch {
         self.later = self.later.union(footprint.later);
         self.kept = footprint.kept.as_ref().map_or(self.kept, |reach| self.kept.union(reach.tables()));
         self.everything |= footprint.everything || !footprint.defined.is_empty();
-        self.serializable |= footprint.serializable;
-        self.acts |= footprint.ended.is_some() || !footprint.writes.is_empty() || !footprint.locks.is_empty();
+        match (&mut self.watched, &footprint.watched) {
+            (Some(all), Some(new)) => all.absorb(new),
+            (all, new) => *all = all.take().or(new.clone()),
+        }
+        self.acts |= footprint.ended.is_some() || !footprint.writes.is_empty() || !footprint.undone.is_empty();
         for read in footprint.reads.iter().filter(|_| fresh) {
             self.touched.insert(bit(read.table));
         }
@@ -247,6 +253,10 @@ impl Touch {
             }
         }
         self.sequences.sort_unstable();
+        if let Some(watched) = &mut self.watched {
+            watched.held.sort_unstable();
+            watched.checked.sort_unstable();
+        }
         let mut tables: BTreeMap<TableId, RowTouch> = BTreeMap::new();
         for ((table, _), row) in &rows {
             tables.entry(*table).or_default().merge(row);

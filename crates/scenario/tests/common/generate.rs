@@ -8,9 +8,13 @@ use isolde_testkit::generate::Dice;
 
 use super::program::{Program, Thread};
 
+/// From this seed on, all threads are serializable.
+pub const SERIALIZABLE: u64 = 1 << 40;
+
 /// The program of a seed.
 pub fn generate(seed: u64) -> Program {
     let mut dice = Dice::new(seed);
+    let all_serializable = seed >= SERIALIZABLE;
     let theme = *dice.pick(THEMES);
     let mut setup = setup(&mut dice, theme);
     if theme == Theme::Triggers {
@@ -22,7 +26,11 @@ pub fn generate(seed: u64) -> Program {
     let threads = *dice.pick(&[2, 2, 2, 3, 3, 4]);
     let statements_max = [4, 4, 4, 3, 2][threads];
     let serializable = dice.one_in(5);
-    let threads = (0..threads).map(|_| thread(&mut dice, theme, statements_max, serializable)).collect();
+    let mut threads: Vec<Thread> =
+        (0..threads).map(|_| thread(&mut dice, theme, statements_max, serializable)).collect();
+    if all_serializable {
+        threads.iter_mut().for_each(|thread| make_serializable(&mut dice, thread));
+    }
     let invariants = if dice.one_in(4) { vec![invariant(&mut dice)] } else { Vec::new() };
     Program { setup, threads, invariants }
 }
@@ -145,6 +153,23 @@ fn thread(dice: &mut Dice, theme: Theme, statements_max: usize, serializable: bo
         statements.push(statement(dice, theme));
     }
     Thread { options: format!("{level}{autocommit}{retry}").trim().to_string(), statements }
+}
+
+/// Raises a thread's level. Some of them read only, or have two transactions where there was one.
+fn make_serializable(dice: &mut Dice, thread: &mut Thread) {
+    let rest = thread.options.replace("isolation repeatable read", "").replace("isolation serializable", "");
+    thread.options = format!("isolation serializable {}", rest.trim()).trim().to_string();
+    if thread.statements[0] != "BEGIN;" {
+        return;
+    }
+    if dice.one_in(12) {
+        thread.statements[0] = "BEGIN READ ONLY;".into();
+    }
+    let plain = !thread.statements.iter().any(|s| s.starts_with("SAVEPOINT"));
+    if plain && thread.statements.len() > 3 && dice.one_in(3) {
+        let middle = 2 + dice.below(thread.statements.len() - 3);
+        thread.statements.splice(middle..middle, ["COMMIT;".to_string(), "BEGIN;".to_string()]);
+    }
 }
 
 fn statement(dice: &mut Dice, theme: Theme) -> String {

@@ -13,7 +13,7 @@ use isolde_scenario::dependence::Dependence;
 use isolde_scenario::file::no_includes;
 use isolde_scenario::{Scenario, ScenarioSystem};
 
-pub use generate::generate;
+pub use generate::{SERIALIZABLE, generate};
 pub use program::Program;
 
 /// A scenario of a text that is known to be right.
@@ -34,6 +34,12 @@ pub fn seeds(variable: &str, usual: u64) -> Range<u64> {
         Some(seed) => seed..seed + 1,
         None => 0..number(variable).unwrap_or(usual),
     }
+}
+
+/// The same, for programs whose threads are all serializable.
+pub fn serializable_seeds(variable: &str, usual: u64) -> Range<u64> {
+    let Range { start, end } = seeds(variable, usual);
+    start % SERIALIZABLE + SERIALIZABLE..(end - 1) % SERIALIZABLE + 1 + SERIALIZABLE
 }
 
 /// Complains about a program that fails a check, as small as it can be made.
