@@ -129,6 +129,24 @@ const STORIES: &[(&str, &str)] = &[
          BEGIN; SAVEPOINT s; INSERT INTO t VALUES (5, 1); ROLLBACK TO s; COMMIT;",
     ),
     (
+        "an index leads to what becomes of a version that was not seen",
+        "CREATE TABLE t (id int PRIMARY KEY, a int);
+         --@ thread a
+         INSERT INTO t VALUES (4, 3);
+         --@ thread b isolation serializable
+         UPDATE t SET a = a + 1 WHERE id > 3;
+         --@ thread c isolation serializable
+         BEGIN; SELECT a FROM t WHERE id = 2; UPDATE t SET a = a + 4 WHERE id > 3; ROLLBACK;",
+    ),
+    (
+        "what a wait waits for depends on who is writing",
+        "CREATE TABLE t (id int PRIMARY KEY, a int); INSERT INTO t VALUES (3, 30);
+         --@ thread a isolation repeatable read
+         SELECT a FROM t WHERE id = 3 FOR KEY SHARE;
+         --@ thread b
+         BEGIN; SELECT a FROM t WHERE id = 3 FOR UPDATE; UPDATE t SET a = a + 1 WHERE id = 3; ROLLBACK;",
+    ),
+    (
         "two columns of a row change while somebody keeps an older snapshot",
         "CREATE TABLE t (id int PRIMARY KEY, a int, b int); INSERT INTO t VALUES (1, 10, 10), (2, 20, 20);
          --@ thread a isolation repeatable read

@@ -37,6 +37,8 @@ pub struct Watched {
     pub held: Vec<Mark>,
     /// What it has changed, or would have.
     pub checked: Vec<Mark>,
+    /// Tables in which it has changed versions that somebody else does not see, and comes to all the same.
+    pub rewrote: TableSet,
     /// Whose edges it has asked about or changed.
     pub edges: SessionBits,
     /// Whose transactions it has doomed.
@@ -118,6 +120,7 @@ impl Watched {
         self.read = self.read.union(other.read);
         self.held.extend_from_slice(&other.held);
         self.checked.extend_from_slice(&other.checked);
+        self.rewrote = self.rewrote.union(other.rewrote);
         self.edges = self.edges.union(other.edges);
         self.dooms = self.dooms.union(other.dooms);
         self.tables = self.tables.union(other.tables);

@@ -167,7 +167,21 @@ impl Machine<'_> {
             targets.extend((page != 0).then_some(Target::Page(heap, 0)));
         }
         targets.push(Target::Relation(heap));
+        if old.is_some_and(|old| self.is_unseen(row, old.position))
+            && let Some(ssi) = self.ssi_mut()
+        {
+            ssi.trace().rewrote.insert(row.0.0 as usize);
+        }
         self.check_targets(me, row, &targets, keeps)
+    }
+
+    /// Whether some other serializable transaction does not see this version of a row: it does not remember to have read it, and
+    /// yet an index may lead it to what becomes of it.
+    fn is_unseen(&self, row: RowRef, position: u64) -> bool {
+        let mut snapshots = self.others().filter_map(|(_, session)| {
+            session.transaction.as_ref().filter(|t| t.serial.is_some()).and_then(|t| t.snapshot.as_ref())
+        });
+        snapshots.any(|snapshot| snapshot.tables.version(row).map(|tuple| tuple.position) != Some(position))
     }
 
     fn check_targets(&mut self, me: XactId, row: RowRef, targets: &[Target], keeps: bool) -> Result<(), SqlError> {

@@ -10,7 +10,7 @@
 //! | is remembered to have read something | does, too | a third may write it, and then ask which of the two came first |
 //! | asks for the edges of a transaction, or changes them | does, too | it is the same transaction |
 //! | dooms a transaction | is a step of it, or asks about it | always |
-//! | takes writes back | reads | same table |
+//! | takes writes back, or changes a version that somebody does not see | reads | same table |
 //! | ends a transaction | begins or ends another | they may be two of three in a row; or it has left versions that the other comes to |
 //! | begins a transaction | writes, takes that back, or ends one, and is not watched | always: open versions are in the way of searches |
 //! | is READ ONLY, or doomed, or rare | is watched, or writes | always |
@@ -46,7 +46,7 @@ fn one_way(a: &Watched, b: &Watched) -> bool {
         || (a.ends && (b.begins || b.ends) && a.conflicts.is_near(&b.conflicts))
         || a.wrote.meets(b.tables)
         || share(&a.held, &b.checked)
-        || a.unwrote.meets(b.read)
+        || a.unwrote.union(a.rewrote).meets(b.read)
 }
 
 /// Whether two sorted lists have something in common.

@@ -284,7 +284,8 @@ impl RowTouch {
             LockEventKind::Queued => {
                 self.wants.add(lock.strength);
                 self.holds.add(lock.strength);
-                self.looked |= !fresh;
+                // What it waits for depends on who is writing.
+                self.looked = true;
             }
             LockEventKind::Left => {
                 self.wants.add(lock.strength);
