@@ -12,7 +12,7 @@
 //!   UPDATE 1
 //! ```
 //!
-//! The same goes into `isolde.log`, which is what [restoring](crate::restore) works from: as a table it forgets what was rolled
+//! The same goes into `isolde.log`, which is what [restoring](crate::Restore) works from: as a table it forgets what was rolled
 //! back. The trigger's name sorts behind all others, so it sees what theirs made of a row.
 
 use std::collections::BTreeMap;
