@@ -216,12 +216,15 @@ impl Reader<'_> {
         if !index.unique {
             return;
         }
-        let columns: Vec<Option<Arc<str>>> = index.keys.iter().map(column_name).collect();
+        let columns: Vec<Option<Arc<str>>> = index.keys.iter().map(index_column).collect();
         let of_expressions = columns.iter().any(Option::is_none);
+        // Rows without a value are never twice, so leaving those out leaves nothing out.
+        let leaves_out = |filter: &Expr| not_null_column(filter).is_none_or(|column| !columns.contains(&Some(column)));
+        let partial = of_expressions || index.filter.as_ref().is_some_and(leaves_out);
         let key = UniqueKey {
             name: index.name.map(|name| name.name),
             columns: columns.into_iter().map(|column| column.unwrap_or_else(|| "(expression)".into())).collect(),
-            partial: index.filter.is_some() || of_expressions,
+            partial,
             is_primary: false,
             place: self.place.clone(),
         };
@@ -389,6 +392,18 @@ fn is_definition(text: &str) -> bool {
 fn concerns_tables(text: &str) -> bool {
     let words = first_words(text);
     ["TABLE", "TRIGGER", "UNIQUE"].iter().any(|word| words.iter().any(|w| w == word))
+}
+
+/// The column that an expression is; `lower(column)` is as good, where it is to be unique.
+fn index_column(expr: &Expr) -> Option<Arc<str>> {
+    match &expr.kind {
+        ExprKind::Call(call) if *call.name.name.name == *"lower" => match call.args.as_slice() {
+            [arg] => index_column(arg),
+            _ => None,
+        },
+        ExprKind::Cast(expr, _) => index_column(expr),
+        _ => column_name(expr),
+    }
 }
 
 /// The column that an expression is.

@@ -30,3 +30,4 @@ ALTER TABLE person RENAME TO people;
 CREATE TABLE place (id uuid DEFAULT gen_random_uuid() NOT NULL, spot public.geometry(Point,4326) NOT NULL,
   path public.ltree DEFAULT ''::public.ltree NOT NULL REFERENCES place ON DELETE CASCADE,
   tags public.citext[], CONSTRAINT place_pkey PRIMARY KEY (id)) PARTITION BY RANGE (id);
+CREATE UNIQUE INDEX ON place (lower((path)::text));

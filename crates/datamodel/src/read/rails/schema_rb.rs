@@ -1,5 +1,7 @@
 //! `db/schema.rb`, or migrations one after another: the same language, run on a [`Schema`].
 
+use std::sync::Arc;
+
 use super::ruby::{self, Call, Kind, Node};
 use crate::model::{OnDelete, Place, Remark};
 use crate::read::File;
@@ -187,15 +189,40 @@ fn add_index(table: &mut Table, call: &Call, place: Place) {
     if !is_unique || columns.is_empty() {
         return;
     }
-    // An expression (`lower(name)`) is a text with parentheses: it says nothing about the column alone.
+    let columns: Vec<Arc<str>> = columns.into_iter().flat_map(index_columns).collect();
     let is_expression = columns.iter().any(|column| column.contains('('));
+    let filter = call.option("where").map(|node| node.text().unwrap_or_default());
     table.unique.push(UniqueKey {
         name: call.option("name").and_then(Node::text).map(Into::into),
-        columns: columns.into_iter().map(Into::into).collect(),
-        partial: call.option("where").is_some() || is_expression,
+        partial: is_expression || filter.is_some_and(|filter| leaves_out(filter, &columns)),
+        columns,
         is_primary: false,
         place,
     });
+}
+
+/// The columns of an index given as text: `lower((email)::text), shop_id`. What is unique whatever its case is unique; other
+/// expressions stay as they are, and say nothing about a column.
+fn index_columns(text: &str) -> Vec<Arc<str>> {
+    if !text.contains('(') {
+        return vec![text.into()];
+    }
+    let is_name = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
+    let part = |part: &str| -> Arc<str> {
+        let part = part.trim();
+        let inner = part.strip_prefix("lower(").and_then(|rest| rest.strip_suffix(')')).unwrap_or(part);
+        let name = inner.split("::").next().unwrap_or(inner).trim_matches(['(', ')', '"', ' ']);
+        if is_name(name) { name.into() } else { part.into() }
+    };
+    let is_whole = |part: &str| part.matches('(').count() == part.matches(')').count();
+    if text.split(',').all(is_whole) { text.split(',').map(part).collect() } else { vec![text.into()] }
+}
+
+/// Whether an index of these columns leaves rows out that could be twice: those without a value never are.
+fn leaves_out(filter: &str, columns: &[Arc<str>]) -> bool {
+    let filter = filter.trim_matches(['(', ')', ' ']);
+    let column = filter.strip_suffix(" IS NOT NULL").or_else(|| filter.strip_suffix(" is not null"));
+    !column.is_some_and(|column| columns.iter().any(|own| **own == *column.trim_matches(['(', ')', '"'])))
 }
 
 fn add_reference(table: &mut Table, call: &Call, not_null: bool, inflections: &Inflections, place: &Place) {

@@ -151,13 +151,19 @@ pub(crate) fn add_unique(
         references.push(crate::model::ReferenceId(index));
     }
     plain.sort();
+    // What the database checks of fewer columns, or of all objects of a class above, it checks of these.
+    let implied = model.uniqueness.iter().any(|u| {
+        let is_part =
+            u.references.iter().all(|r| references.contains(r)) && u.columns.iter().all(|c| plain.contains(c));
+        u.enforced && !u.partial && is_part && model.is_a(class, u.class)
+    });
     let same = |u: &&mut Uniqueness| {
         u.references == references && u.columns == plain && u.partial == partial && u.class == class
     };
     let entry = match model.uniqueness.iter_mut().find(same) {
         Some(entry) => entry,
         None => {
-            let (validated, enforced) = (false, false);
+            let (validated, enforced) = (false, implied);
             let place = place.clone();
             model.uniqueness.push(Uniqueness {
                 class,
