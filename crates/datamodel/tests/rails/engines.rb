@@ -19,3 +19,11 @@ ActiveRecord::Schema.define do
   create_table("spree_products") { |t| t.bigint "tax_id", null: false }
   create_table("spree_variants") { |t| t.bigint "product_id" }
 end
+# file: app/serializers/tax_serializer.rb
+class TaxSerializer < ActiveModel::Serializer
+  has_many :products
+end
+# file: lib/api/variant_serializer.rb
+class VariantSerializer < JSONAPI::Serializer
+  belongs_to :product
+end

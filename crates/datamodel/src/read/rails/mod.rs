@@ -54,11 +54,35 @@ pub(crate) fn is_model_file(path: &str) -> bool {
     path.ends_with(".rb") && (path.starts_with("app/models/") || path.contains("/app/models/"))
 }
 
+/// Parts of an application that say nothing about its models. Serializers and the like even use the same macros for
+/// something else.
+const ELSEWHERE: &[&str] = &[
+    "bin",
+    "script",
+    "controllers",
+    "views",
+    "helpers",
+    "mailers",
+    "jobs",
+    "workers",
+    "serializers",
+    "graphql",
+    "resources",
+    "admin",
+    "presenters",
+    "policies",
+    "components",
+    "dashboards",
+    "blueprints",
+    "channels",
+    "forms",
+    "migrate",
+];
+
 /// Whether a file may define classes and modules that concern models.
 fn is_program(path: &str) -> bool {
-    let elsewhere =
-        ["db/", "bin/", "script/", "app/controllers/", "app/views/", "app/helpers/", "app/mailers/", "app/jobs/"];
-    path.ends_with(".rb") && !elsewhere.iter().any(|folder| path.starts_with(folder))
+    let is_elsewhere = |folder: &str| ELSEWHERE.contains(&folder);
+    path.ends_with(".rb") && (is_model_file(path) || (!path.starts_with("db/") && !path.split('/').any(is_elsewhere)))
 }
 
 /// What the database knows: from a dump, or from the migrations if there is none.
@@ -191,7 +215,9 @@ impl Families<'_> {
         if ["ActiveRecord::Base", "ApplicationRecord"].contains(&base) || base.ends_with("::ApplicationRecord") {
             return Family::Model(None);
         }
-        if !self.declares(name) {
+        let is_lookalike =
+            ["Serializer", "Resource", "Blueprint", "Blueprinter::Base"].iter().any(|end| base.ends_with(end));
+        if is_lookalike || !self.declares(name) {
             return Family::Other;
         }
         let message = format!("{name} inherits from {full}, which is not known to be a model; it is taken for one");
