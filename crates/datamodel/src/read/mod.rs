@@ -143,11 +143,14 @@ pub fn read(framework: Framework, files: &[File]) -> DataModel {
     model
 }
 
-/// Runs a reader where nesting does not hurt; only as much of the stack is used as is needed.
-fn with_stack(reader: impl FnOnce() -> DataModel + Send) -> DataModel {
+/// Runs a reader where nesting does not hurt; only as much of the stack is used as is needed. Where that much may not even
+/// be asked for, it runs where it is.
+fn with_stack(reader: impl Fn() -> DataModel + Sync) -> DataModel {
     std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, reader);
-        let thread = thread.expect("a process that reads files can start a thread");
-        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        let thread = std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, &reader);
+        match thread {
+            Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            Err(_) => reader(),
+        }
     })
 }

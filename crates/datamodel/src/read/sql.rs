@@ -31,6 +31,8 @@ pub(crate) fn schema(files: &[&File]) -> Schema {
     for file in files {
         let lines = Lines::of(&file.text);
         let text = without_data(&file.text);
+        // MySQL quotes names in its own way, and PostgreSQL has no use for that sign.
+        let text = text.replace('`', "\"");
         for span in parse::split(&text) {
             let mut reader = Reader { schema: &mut schema, place: file.at(lines.line(span.start as usize)) };
             reader.statement(Fragment { text: span.of(&text), offset: span.start });
@@ -99,8 +101,8 @@ impl Reader<'_> {
             self.define(statement.kind);
         }
         let table = head.split_whitespace().last().unwrap_or_default();
-        for element in elements {
-            let tries = [element.to_owned(), with_known_type(element)];
+        for element in elements.into_iter().filter(|element| !is_plain_index(element)) {
+            let tries = [element.to_owned(), in_plain_words(element)];
             let parsed = tries
                 .iter()
                 .find_map(|element| parse::statement(whole(&format!("CREATE TABLE {table} ({element})"))).ok());
@@ -451,15 +453,23 @@ fn elements(text: &str) -> Option<(&str, Vec<&str>)> {
     Some((head, parts))
 }
 
-/// A column with `text` for its type and without its default: all that matters here is what it must be.
-fn with_known_type(column: &str) -> String {
-    let words: Vec<&str> = column.split_whitespace().collect();
-    let starts = |word: &&str| {
-        let word = word.to_uppercase();
-        ["NOT", "NULL", "CONSTRAINT", "PRIMARY", "UNIQUE", "REFERENCES", "CHECK"]
-            .iter()
-            .any(|key| word.starts_with(key))
-    };
-    let rest = words.iter().skip(1).position(starts).and_then(|at| words.get(at + 1..)).unwrap_or_default();
-    format!("{} text {}", words.first().unwrap_or(&"_"), rest.join(" "))
+/// A part of a table in words that every dialect shares: a column is what it must be, whatever its type and default; a key is
+/// what is unique.
+fn in_plain_words(element: &str) -> String {
+    // Without what is quoted: a comment may say anything.
+    let element: String = element.split('\'').step_by(2).collect();
+    let upper = element.to_ascii_uppercase();
+    if let Some(open) = upper.strip_prefix("UNIQUE KEY").and_then(|_| element.find('(')) {
+        return format!("UNIQUE {}", element.get(open..).unwrap_or_default());
+    }
+    let name = element.split_whitespace().next().unwrap_or("_");
+    let word = |text: &'static str| if upper.contains(text) { text } else { "" };
+    let references = upper.find(" REFERENCES ").and_then(|at| element.get(at..)).unwrap_or_default();
+    format!("{name} text {} {} {} {references}", word("NOT NULL"), word("PRIMARY KEY"), word(" UNIQUE"))
+}
+
+/// Whether a part of a table is an index that makes nothing unique.
+fn is_plain_index(element: &str) -> bool {
+    let words = first_words(element);
+    matches!(words.first().map(String::as_str), Some("KEY" | "INDEX" | "FULLTEXT" | "SPATIAL"))
 }
