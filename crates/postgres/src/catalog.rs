@@ -21,7 +21,8 @@ use crate::Trouble;
 pub struct Known {
     /// The definitions.
     pub catalog: Catalog,
-    /// Columns whose values cannot be compared here as the server compares them.
+    /// Columns whose values cannot be compared here as the server compares them; [`WHOLE`] stands for all of a table, whose rows may
+    /// belong to another one.
     pub opaque: BTreeSet<(TableId, usize)>,
     /// The tables by their oids on the server.
     pub oids: BTreeMap<u32, TableId>,
@@ -30,6 +31,12 @@ pub struct Known {
     /// What had to be left out, in a few words each.
     pub missing: Vec<String>,
 }
+
+/// In [`Known::opaque`]: the table itself, because it is a partition or has some.
+pub const WHOLE: usize = usize::MAX;
+
+/// Tables whose rows are others' rows too.
+const KIN: &str = "SELECT inhrelid FROM pg_inherits UNION SELECT inhparent FROM pg_inherits";
 
 /// Schemas that are the server's, or ours.
 const NOT_SYSTEM: &str = "n.nspname NOT LIKE 'pg\\_%' AND n.nspname NOT IN ('information_schema', 'isolde')";
@@ -92,6 +99,12 @@ pub fn read(connection: &mut Connection) -> Result<Known, Trouble> {
     maker.tables(rows(connection, COLUMNS)?);
     for query in LAST {
         maker.run_all(rows(connection, query)?);
+    }
+    for row in rows(connection, KIN)? {
+        let oid = text(&row, 0).and_then(|oid| oid.parse().ok());
+        if let Some(id) = oid.and_then(|oid: u32| maker.oids.get(&oid).copied()) {
+            maker.opaque.insert((id, WHOLE));
+        }
     }
     let Maker { database, opaque, oids, columns, missing, .. } = maker;
     Ok(Known { catalog: database.catalog().clone(), opaque, oids, columns, missing })

@@ -315,6 +315,23 @@ INSERT INTO room SELECT 2, tstzrange('2020-01-15', '2020-03-01');
 }
 
 #[test]
+fn partitions_are_taken_for_one_table() {
+    let text = "
+CREATE TABLE sale (day int, n int) PARTITION BY RANGE (day);
+CREATE TABLE early PARTITION OF sale FOR VALUES FROM (0) TO (10);
+CREATE TABLE late PARTITION OF sale FOR VALUES FROM (10) TO (20);
+INSERT INTO sale VALUES (1, 1), (11, 1);
+--@ thread a
+SELECT sum(n) AS total FROM sale \\gset
+UPDATE sale SET n = :total WHERE day = 1;
+--@ thread b
+SELECT sum(n) AS total FROM sale \\gset
+UPDATE late SET n = :total WHERE day = 11;
+";
+    assert_eq!(on_server(text).verdict.word(), "violated");
+}
+
+#[test]
 fn mistakes_have_a_place() {
     let file = read("CREATE TABLE t (id int);\nINSERT INTO t VALUES ('x');\n--@ thread a\nSELECT 1;\n");
     let error = stage_at(&file, &Cluster::shared().settings("postgres")).unwrap_err();

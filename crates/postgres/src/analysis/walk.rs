@@ -11,6 +11,7 @@ use isolde_sql::typed::*;
 use isolde_sql::{Type, Value, bind};
 
 use super::Analyst;
+use crate::catalog::WHOLE;
 use crate::live::Touched;
 
 /// What has been gathered so far.
@@ -169,6 +170,7 @@ impl<'a> Walk<'a> {
 
     /// Rows of a table are written: its triggers may do anything.
     fn written(&mut self, table: TableId) {
+        self.kin(table);
         self.targets.insert(table);
         let triggers = self.analyst.catalog.table(table).triggers.clone();
         for trigger in triggers.iter().filter(|trigger| trigger.enabled) {
@@ -178,6 +180,13 @@ impl<'a> Walk<'a> {
                     Err(error) => self.all(&format!("trigger {}: {}", trigger.name, error.message)),
                 }
             }
+        }
+    }
+
+    /// What is read from one of several tables that share rows may be written to another.
+    fn kin(&mut self, table: TableId) {
+        if self.analyst.opaque.contains(&(table, WHOLE)) {
+            self.all(&format!("{} shares rows with its partitions or parents", self.name(table)));
         }
     }
 
@@ -246,6 +255,7 @@ impl<'a> Walk<'a> {
 
     /// The rows of one relation that can matter: those that fulfil the conditions that are about it alone.
     fn part(&mut self, select: &Select, rel: usize, table: TableId) -> Read {
+        self.kin(table);
         let mut conjuncts = Vec::new();
         if let Some(from) = &select.from
             && inner(from)
