@@ -2,6 +2,7 @@
 //! is not there, or its packages cannot be had, a line says that it is skipped.
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -17,7 +18,8 @@ const NEEDS: &[(&str, &[&str])] =
 fn races_are_found_and_fixes_hold() {
     for app in apps() {
         if let Err(reason) = prepare(&app) {
-            println!("skipped {}: {reason}", app.display());
+            // Not through println, which tests keep to themselves.
+            let _ = writeln!(std::io::stderr(), "skipped {}: {reason}", app.display());
             continue;
         }
         let readme = fs::read_to_string(app.join("README.md")).unwrap();
