@@ -67,4 +67,8 @@ end
 class Letter < ApplicationRecord
   include Attachable
   has_attachment :cover
+  Registry.register(self)
+  Registry.count
+  class_eval "has_many :hidden"
+  belongs_to :base, class_name: "ApplicationRecord"
 end

@@ -156,8 +156,9 @@ impl<'p> Expander<'p> {
             "include" | "prepend" | "extend" => self.include(call, line, scope),
             "send" | "public_send" | "__send__" => self.send(call, line, scope),
             "class_eval" | "class_exec" | "instance_eval" | "instance_exec" | "silence_warnings" | "reloadable" => {
-                if let Some(block) = &call.block {
-                    self.body(&block.body, scope);
+                match &call.block {
+                    Some(block) => self.body(&block.body, scope),
+                    None => self.remark("Ruby in a text is not followed", line, scope),
                 }
             }
             "concerning" => {
@@ -187,6 +188,10 @@ impl<'p> Expander<'p> {
 
     /// A call on something else than the class: only loops over literals declare anything.
     fn on_something(&mut self, call: &Call, receiver: &Node, line: u32, scope: &Scope<'_>) {
+        if matches!(receiver.kind, Kind::Const(_)) && call.args.iter().any(|arg| arg.kind == Kind::SelfRef) {
+            let message = format!("`{}` is given the class; what it declares there is not modelled", call.name);
+            self.remark(message, line, scope);
+        }
         let Some(block) = call.block.as_ref().filter(|block| declares(&block.body)) else { return };
         let items = match self.value(receiver, scope).map(|node| node.kind) {
             Some(Kind::Array(items)) if call.name == "each" => items,

@@ -269,7 +269,10 @@ impl<'a> Resolver<'a> {
         };
         let found = self.find_class(&class_name, &self.name(item.owner));
         if found.is_none() {
-            let message = format!("{}.{name} leads to {class_name}, which is not defined", self.name(item.owner));
+            let is_abstract =
+                self.models.get(class_name.trim_start_matches("::")).is_some_and(|model| model.is_abstract);
+            let why = if is_abstract { "is abstract and has no table" } else { "is not defined" };
+            let message = format!("{}.{name} leads to {class_name}, which {why}", self.name(item.owner));
             self.remark(message, &item.declaration.place);
         }
         found
