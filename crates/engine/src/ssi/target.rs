@@ -171,7 +171,8 @@ mod tests {
             session: SessionId(0),
             read_only: false,
             conflicts: Conflicts::default(),
-            tables: TableSet::ALL
+            tables: TableSet::ALL,
+            known: true,
         }));
         for (page, position) in tuples {
             let target = Target::Tuple(Relation::heap(TableId(0)), position);
