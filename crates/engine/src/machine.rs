@@ -253,6 +253,7 @@ impl<'a> Machine<'a> {
             }
             Err(Stop::Error(error)) => self.fail(error),
             Err(Stop::Wait(target)) => {
+                run.again = run.probing.is_none();
                 self.mark_entered(*run);
                 self.begin_wait(target)
             }

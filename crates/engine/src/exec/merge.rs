@@ -144,6 +144,7 @@ impl Machine<'_> {
                 (Lock::update(changes_key, sets_key), Some(wanted), before)
             }
         };
+        run.again = false;
         // All of it counts: what is not set is carried along.
         self.footprint.looked.push(row);
         let version = self.lock_version(row, target.position, run.start, lock)?;

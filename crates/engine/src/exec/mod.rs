@@ -59,6 +59,8 @@ pub(crate) struct Running {
     pub(crate) next: usize,
     /// The row that was just written and must be checked against unique keys, and the first index not yet checked.
     pub(crate) probing: Option<(RowRef, usize)>,
+    /// The row at hand is taken up again after a wait: what is evaluated before it is locked has been evaluated before.
+    pub(crate) again: bool,
     /// The row that was just written enters the indexes of its table; known where one of them can be deferred.
     pub(crate) enters: bool,
     /// Foreign keys to see to, those from `after_next` on not yet.
@@ -155,6 +157,7 @@ impl Running {
             input: None,
             next: 0,
             probing: None,
+            again: false,
             enters: true,
             after: Vec::new(),
             after_next: 0,
@@ -187,6 +190,7 @@ impl Running {
         self.next += 1;
         self.calls.clear();
         self.probing = None;
+        self.again = false;
         self.forget_row();
     }
 

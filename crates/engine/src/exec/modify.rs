@@ -64,6 +64,7 @@ impl Machine<'_> {
                 true => Arc::default(),
                 false => self.eval_all(&plan.values, &[RelRow::new(source.clone())], params, run)?.into(),
             };
+            run.again = false;
             let values = match triggers {
                 Some(triggers) => self.insert_triggered(triggers, values, run)?,
                 None => Some(values),
@@ -380,6 +381,7 @@ impl Machine<'_> {
         done: &str,
     ) -> Result<Option<Candidate>, Stop> {
         self.assign_xid();
+        run.again = false;
         let version = self.lock_version(row, seen.rows[0].position, run.start, lock)?;
         self.refuse_changed(row, &version)?;
         match version {
@@ -529,13 +531,20 @@ impl Machine<'_> {
         act: impl FnOnce(&mut Context<'_>, &Env<'_>) -> Result<T, Interrupt>,
     ) -> Result<T, Stop> {
         let env = Env::new(rows);
-        if run.withs.is_empty() {
-            return Ok(self.with_context(&run.view.tables, params, &mut run.calls, |ctx| act(ctx, &env))?);
+        // What was read before the wait need not be remembered twice, nor be refused to one that is doomed since.
+        let serial = if run.again { self.transaction_mut().serial.take() } else { None };
+        let result = if run.withs.is_empty() {
+            self.with_context(&run.view.tables, params, &mut run.calls, |ctx| act(ctx, &env))
+        } else {
+            let withs = run.withs.clone();
+            self.with_context(&run.view.tables, params, &mut run.calls, |ctx| {
+                query::in_scope(&withs, |level| act(ctx, &level.of(rows)))
+            })
+        };
+        if run.again {
+            self.transaction_mut().serial = serial;
         }
-        let withs = run.withs.clone();
-        Ok(self.with_context(&run.view.tables, params, &mut run.calls, |ctx| {
-            query::in_scope(&withs, |level| act(ctx, &level.of(rows)))
-        })?)
+        Ok(result?)
     }
 
     pub(crate) fn eval_all(
