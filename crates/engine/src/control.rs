@@ -167,10 +167,14 @@ impl Machine<'_> {
             }
         };
         let explicit = self.session.transaction.as_ref().is_some_and(|t| t.explicit);
-        if explicit || !self.called_only() {
+        // Of the routines on the stack, the one at work last.
+        let trying = |frame: &Frame| if let Frame::Routine(routine) = frame { Some(routine.is_trying()) } else { None };
+        let trying: Vec<bool> = self.session.frames.iter().filter_map(trying).collect();
+        let called_from_block = trying.iter().rev().skip(1).any(|trying| *trying);
+        if explicit || !self.called_only() || called_from_block {
             return Err(SqlError::new(SqlState::INVALID_TRANSACTION_TERMINATION, "invalid transaction termination"));
         }
-        if self.in_handler_block() {
+        if trying.last() == Some(&true) {
             let verb = if commits { "commit" } else { "roll back" };
             let message = format!("cannot {verb} while a subtransaction is active");
             return Err(SqlError::new(SqlState::INVALID_TRANSACTION_TERMINATION, message));
@@ -197,10 +201,6 @@ impl Machine<'_> {
     /// The same for what is below the top of the stack.
     pub(crate) fn below_called_only(&self) -> bool {
         self.session.frames.iter().rev().skip(1).all(is_called)
-    }
-
-    fn in_handler_block(&self) -> bool {
-        self.session.frames.iter().any(|f| matches!(f, Frame::Routine(r) if r.is_trying()))
     }
 
     fn in_block(&mut self, command: &str) -> Result<&mut Transaction, SqlError> {
