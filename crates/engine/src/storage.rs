@@ -354,8 +354,12 @@ pub(crate) fn same_entries(table: &Table, old: &[Value], new: &[Value]) -> bool 
 
 /// Whether two values are stored alike. Equal ones mostly are, but not `1.5` and `1.50`, or a day and 24 hours.
 pub(crate) fn is_same(old: &Value, new: &Value) -> bool {
-    let one_form = matches!(old, Value::Null | Value::Bool(_) | Value::Int(_) | Value::Text(_) | Value::Date(_));
-    old == new && (one_form || old.to_string() == new.to_string())
+    let several_forms = match old {
+        Value::Numeric(_) | Value::Float(_) | Value::Real(_) | Value::Interval(_) | Value::Timetz(_) => true,
+        Value::Bpchar(_) | Value::Jsonb(_) | Value::Array(_) | Value::Range(_) | Value::Record(_) => true,
+        _ => false,
+    };
+    old == new && (!several_forms || old.to_string() == new.to_string())
 }
 
 /// All tables. Clones in O(1).
