@@ -16,6 +16,7 @@ use isolde_scenario::Restore;
 use isolde_scenario::dependence::Dependence;
 use isolde_scenario::file::{Choice, Granularity, Hashing, SearchKind};
 
+use crate::model;
 use crate::picture::Picture;
 use crate::server::{self, Server};
 
@@ -72,6 +73,10 @@ pub(crate) enum Command {
     /// Run PostgreSQL isolation specs and print what isolationtester prints
     #[command(long_about = SPEC_ABOUT, after_long_help = SPEC_LONG_HELP)]
     Spec(Spec),
+
+    /// Verify the data model of an application: what deletes leave behind
+    #[command(long_about = model::ABOUT, after_long_help = model::LONG_HELP)]
+    Model(model::Model),
 
     /// Print a completion script for a shell
     ///
@@ -472,7 +477,7 @@ fn choices<T: Choice>() -> impl TypedValueParser<Value = T> {
 }
 
 /// `500ms`, `30s`, `5m`, `1h`, `1.5h`; a bare number is seconds.
-fn duration(text: &str) -> Result<Duration, String> {
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
     let number: f64 = number.parse().map_err(|_| "write a number and a unit, such as 30s".to_string())?;

@@ -10,6 +10,19 @@ use isolde_scenario::ScenarioError;
 pub(crate) enum Mistake {
     /// It stands in a scenario file.
     InFile(ScenarioError),
+    /// It stands in another text.
+    InText {
+        /// The file.
+        file: String,
+        /// What it says.
+        text: String,
+        /// Which bytes are wrong.
+        span: std::ops::Range<usize>,
+        /// What is wrong.
+        message: String,
+        /// What to try.
+        hint: Option<String>,
+    },
     /// It stands in no file.
     Elsewhere {
         /// What is wrong.
@@ -35,6 +48,9 @@ impl Mistake {
     pub(crate) fn draw(&self, look: Look) -> String {
         match self {
             Mistake::InFile(error) => draw(error, look),
+            Mistake::InText { file, text, span, message, hint } => {
+                over(file, text, fitting(text, span.start, span.end), (message, hint.as_deref()), look)
+            }
             Mistake::Elsewhere { message, hint } => plain(message, hint.as_deref()),
         }
     }
@@ -56,19 +72,29 @@ fn draw(error: &ScenarioError, look: Look) -> String {
         return plain(&format!("{}: {}", error.file, diagnostic.message), diagnostic.hint.as_deref());
     }
     let span = fitting(&error.text, diagnostic.span.start as usize, diagnostic.span.end as usize);
+    over(&error.file, &error.text, span, (&diagnostic.message, diagnostic.hint.as_deref()), look)
+}
+
+/// What is wrong and what to try, drawn over a text.
+fn over(
+    file: &str,
+    text: &str,
+    span: std::ops::Range<usize>,
+    (message, hint): (&str, Option<&str>),
+    look: Look,
+) -> String {
     let char_set = if look.lines { CharSet::Unicode } else { CharSet::Ascii };
     let config = Config::default().with_color(look.color).with_char_set(char_set).with_index_type(IndexType::Byte);
-    let file = &*error.file;
     // What to try stands right below the place.
     let label = Label::new((file, span.clone())).with_color(ariadne::Color::Red);
     let report = Report::build(ReportKind::Custom("error", ariadne::Color::Red), (file, span))
         .with_config(config)
-        .with_message(&diagnostic.message)
-        .with_label(label.with_message(diagnostic.hint.as_deref().unwrap_or("here")));
+        .with_message(message)
+        .with_label(label.with_message(hint.unwrap_or("here")));
     let mut out = Vec::new();
-    match report.finish().write((file, Source::from(&*error.text)), &mut out) {
+    match report.finish().write((file, Source::from(text)), &mut out) {
         Ok(()) => tidy(&String::from_utf8_lossy(&out), look),
-        Err(_) => format!("error: {error}\n"),
+        Err(_) => plain(&format!("{file}: {message}"), hint),
     }
 }
 

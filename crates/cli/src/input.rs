@@ -33,7 +33,8 @@ pub(crate) fn include(include: Include<'_>) -> Result<Included, String> {
     Ok(Included { name: path.display().to_string(), text: read_text(&path)? })
 }
 
-fn read_text(path: &Path) -> Result<String, String> {
+/// The text of a file.
+pub(crate) fn read_text(path: &Path) -> Result<String, String> {
     let name = path.display();
     let metadata = fs::metadata(path).map_err(|error| cannot_read(path, &error))?;
     if metadata.is_dir() {

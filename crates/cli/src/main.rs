@@ -12,6 +12,7 @@ mod fixes;
 mod input;
 mod kept;
 mod memory;
+mod model;
 mod on;
 mod page;
 mod picture;
@@ -63,6 +64,7 @@ fn run(cli: Cli) -> u8 {
         Command::Explore(explore) => explore::run(&explore, color),
         Command::Replay(replay) => replay::run(&replay, color),
         Command::Spec(spec) => spec::run(&spec, color),
+        Command::Model(model) => model::run(&model, color),
         Command::Completions { shell } => {
             clap_complete::generate(shell, &mut Cli::command(), "isolde", &mut std::io::stdout());
             Ok(0)

@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
 use anstream::{AutoStream, ColorChoice};
-use isolde_report::{Report, Style};
+use isolde_report::{ModelReport, Report, Style};
 
 use crate::args::{self, Color, Format};
 use crate::complain::{Look, Mistake};
@@ -62,6 +62,14 @@ impl Page {
                 self.line(&format!("{verdict}{space}  {file}"))
             }
             Format::Json => self.answer(report),
+        }
+    }
+
+    /// Writes a whole answer about a data model.
+    pub(crate) fn model(&mut self, report: &ModelReport) -> Result<(), Mistake> {
+        match self.format {
+            Format::Text => self.write(&report.to_text(self.style)),
+            Format::Json => self.write(&report.to_json()),
         }
     }
 

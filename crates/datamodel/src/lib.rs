@@ -15,9 +15,11 @@
 //! another class) and what is *declared* about it (an [`Association`]: `has_many :photos, dependent: :destroy`), because what
 //! goes wrong is mostly that the two disagree.
 
+pub mod check;
 mod dump;
 pub mod logic;
 pub mod model;
+pub mod obligation;
 pub mod property;
 pub mod read;
 

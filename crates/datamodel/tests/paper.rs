@@ -128,7 +128,12 @@ fn more_that_the_same_models_decide() {
 
 #[test]
 fn what_fails_in_infinite_data_only_is_no_bug() {
-    let ring = "class Node < ApplicationRecord\n  belongs_to :next, class_name: \"Node\"\n  has_one :prev, class_name: \"Node\", foreign_key: :next_id\n  validates :next, presence: true\nend\n";
+    let ring = "class Node < ApplicationRecord
+  belongs_to :next, class_name: \"Node\"
+  has_one :prev, class_name: \"Node\", foreign_key: :next_id
+  validates :next, presence: true
+end
+";
     let found = one(ring, "always related Node.prev", Semantics::Rails);
     assert!(found != "n", "every finite set of nodes is a union of rings");
 }

@@ -23,6 +23,7 @@
 mod columns;
 mod fix;
 mod graph;
+mod model;
 mod paint;
 mod shell;
 pub mod text;
@@ -32,6 +33,7 @@ use serde::{Deserialize, Serialize};
 
 pub use fix::{Fix, FixCost, FixVerdict};
 pub use graph::{EdgeEnd, EdgeKind, Graph, GraphEdge, Node};
+pub use model::{Change, Decided, Example, Finding, ModelRemark, ModelReport, ModelSize};
 pub use paint::Style;
 pub use shell::shell_word;
 

@@ -45,8 +45,8 @@ pub fn delete(schema: &Schema<'_>, before: &Instance, object: usize, order: Orde
     let mut run = Run { schema, data: before.clone(), order, destroyed: BTreeSet::new(), later: Vec::new() };
     let done = match schema.semantics {
         Semantics::Django => run.refuse_collected(object).and_then(|()| run.destroy(object)),
-        Semantics::Prisma | Semantics::Sql => run.delete_row(object),
-        Semantics::Paper | Semantics::Rails => run.destroy(object),
+        Semantics::Sql => run.delete_row(object),
+        Semantics::Paper | Semantics::Rails | Semantics::Prisma => run.destroy(object),
     };
     match done.and_then(|()| run.work_off()) {
         Ok(()) => Outcome::Done(run.data),

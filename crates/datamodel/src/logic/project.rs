@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use super::schema::{Action, Reach, Schema, Semantics};
+use super::schema::{Action, Reach, Schema};
 use crate::model::{AssociationId, ClassId, JoinId, OnDelete, Path, ReferenceId};
 use crate::property::{Property, Way};
 
@@ -180,9 +180,9 @@ impl Projection {
     fn follow(&mut self, schema: &Schema<'_>, property: &Property) {
         let Some(variable) = property.delete else { return };
         let start = schema.root(property.variables[variable.0].class);
-        match schema.semantics {
-            Semantics::Prisma | Semantics::Sql => self.deleted.insert(start),
-            _ => self.destroyed.insert(start),
+        match schema.semantics.has_orm() {
+            true => self.destroyed.insert(start),
+            false => self.deleted.insert(start),
         };
         loop {
             let size = (self.destroyed.len(), self.deleted.len());

@@ -3,7 +3,7 @@
 //! `paper` is that of Nijjar and Bultan (ASE 2012): every belongs_to names exactly one object, `has_one` is one-to-one, only
 //! `dependent: destroy` and `delete` do anything, validations and the database do not exist. The others are what the
 //! frameworks do: a reference is filled if a validation or NOT NULL says so, nullify and restrict count, and behind the ORM
-//! stands the database with its own rules. With `sql` and `prisma` there is nothing but these.
+//! stands the database with its own rules. With `sql` there is nothing but these; Prisma may emulate them.
 //!
 //! What is assumed of data before a delete, under all semantics: no reference names a row that does not exist. If no delete
 //! breaks that, it stays true; this is what "no dangling" proves step by step.
@@ -50,9 +50,9 @@ impl Semantics {
         }
     }
 
-    /// Whether a delete runs callbacks, or is one statement to the database.
-    fn has_orm(self) -> bool {
-        matches!(self, Semantics::Paper | Semantics::Rails | Semantics::Django)
+    /// Whether a delete follows rules outside the database, or is one statement to it.
+    pub fn has_orm(self) -> bool {
+        self != Semantics::Sql
     }
 }
 

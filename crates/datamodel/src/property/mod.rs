@@ -18,6 +18,7 @@
 //! The names of the literature are [templates](TEMPLATES) for such formulas. Paths are sets: `p.photos` is all of them, and a
 //! reference that names nothing is the empty set. `assume` adds what the model cannot say, such as a validation in code.
 
+pub(crate) mod make;
 mod parse;
 mod scan;
 mod template;

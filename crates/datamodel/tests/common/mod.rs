@@ -1,4 +1,4 @@
-//! Models for tests, as Ruby.
+//! What tests of the logic share: models from Ruby, and verdicts about them.
 
 #![allow(clippy::unwrap_used, dead_code)]
 
@@ -49,7 +49,14 @@ pub(crate) fn verdicts(
     properties.list.iter().map(|property| (property.name.clone(), decide(property))).collect()
 }
 
-/// The model that a file of Ruby makes.
+/// Reads models of a Rails application; what stands behind `--- schema` is its db/schema.rb.
 pub(crate) fn model(ruby: &str) -> DataModel {
-    read::read(Framework::Rails, &[File::new("app/models/models.rb", ruby)])
+    let (models, schema) = ruby.split_once("--- schema\n").unwrap_or((ruby, ""));
+    let config = "module App\n  class Application < Rails::Application\n    config.active_record.belongs_to_required_by_default = false\n  end\nend\n";
+    let mut files = vec![File::new("app/models/all.rb", models), File::new("config/application.rb", config)];
+    if !schema.is_empty() {
+        let schema = format!("ActiveRecord::Schema[7.1].define(version: 1) do\n{schema}end\n");
+        files.push(File::new("db/schema.rb", schema));
+    }
+    read::read(Framework::Rails, &files)
 }

@@ -15,7 +15,8 @@ impl Encoder<'_, '_> {
             let reasons = self.reasons_to_delete(root, class);
             self.define(root, false, reasons);
         }
-        let refusals = self.refusals();
+        self.assert_first_step(class);
+        let refusals = self.refusals(class);
         let errors = self.errors();
         for (name, (must, may)) in [("refused", refusals), ("raises", errors)] {
             match asks_for_refusal {
@@ -68,11 +69,30 @@ impl Encoder<'_, '_> {
         self.script.assert(Term::all([("c", &sort)], this.implies(why)), format!("{name}: what may go"));
     }
 
+    /// If anything in a circle goes besides what is deleted, then something goes for a reason that lies outside the circle or in
+    /// what is deleted: that of lowest rank. True of finite data, and it spares a solver an induction.
+    fn assert_first_step(&mut self, class: ClassId) {
+        let (mut any, mut first) = (Vec::new(), Vec::new());
+        let c = Term::var("c");
+        for root in self.circles.clone() {
+            let sort = self.sort(root);
+            let reasons = self.reasons_to_destroy(root, class).into_iter().chain(self.reasons_to_delete(root, class));
+            let direct = Term::or(reasons.map(|reason| reason.first).collect::<Vec<_>>());
+            let other = match self.schema.root(class) == root {
+                true => c.clone().equal(Term::constant(DELETED)).not(),
+                false => Term::True,
+            };
+            let goes = Term::and([self.gone(root, &c), other]);
+            any.push(Term::some([("c", &sort)], goes.clone()));
+            first.push(Term::some([("c", &sort)], Term::and([goes, direct])));
+        }
+        self.script.assert(Term::or(any).implies(Term::or(first)), "what goes first in a circle");
+    }
+
     fn reasons_to_destroy(&mut self, root: ClassId, class: ClassId) -> Vec<Reason> {
         let c = Term::var("c");
         let mut reasons = Vec::new();
-        let has_orm = !matches!(self.schema.semantics, Semantics::Prisma | Semantics::Sql);
-        if has_orm && self.schema.root(class) == root {
+        if self.schema.semantics.has_orm() && self.schema.root(class) == root {
             reasons.push(Reason::plain(c.equal(Term::constant(DELETED))));
         }
         reasons.extend(self.reasons_by_rules(root, &[Action::Destroy, Action::Later]));
@@ -82,8 +102,7 @@ impl Encoder<'_, '_> {
     fn reasons_to_delete(&mut self, root: ClassId, class: ClassId) -> Vec<Reason> {
         let c = Term::var("c");
         let mut reasons = Vec::new();
-        let has_orm = !matches!(self.schema.semantics, Semantics::Prisma | Semantics::Sql);
-        if !has_orm && self.schema.root(class) == root {
+        if !self.schema.semantics.has_orm() && self.schema.root(class) == root {
             reasons.push(Reason::plain(c.clone().equal(Term::constant(DELETED))));
         }
         reasons.extend(self.reasons_by_rules(root, &[Action::Delete]));
@@ -137,6 +156,7 @@ impl Encoder<'_, '_> {
         Reason {
             applies: Term::some([("k", &sort)], both.applies),
             justifies: Term::some([("k", &sort)], both.justifies),
+            first: Term::some([("k", &sort)], both.first),
         }
     }
 
@@ -147,7 +167,14 @@ impl Encoder<'_, '_> {
             Term::apply(format!("rank{}", self.schema.model.class(root).name), [x.clone()])
         };
         let lower = if ranked { Term::apply("lower", [rank(from), rank(to)]) } else { Term::True };
-        Reason { justifies: Term::and([applies.clone(), lower]), applies }
+        // The deleted object is of one root only; a term of another sort cannot be it.
+        let is_start = self.script.declared(DELETED).is_some_and(|start| start.result == self.sorts[&from.0]);
+        let first = match (ranked, is_start) {
+            (false, _) => applies.clone(),
+            (true, true) => Term::and([applies.clone(), from.1.clone().equal(Term::constant(DELETED))]),
+            (true, false) => Term::False,
+        };
+        Reason { justifies: Term::and([applies.clone(), lower]), first, applies }
     }
 
     /// Whether an object is of the class for which a rule is.
@@ -222,7 +249,7 @@ impl Encoder<'_, '_> {
     }
 
     /// When the ORM must decline, and when it may.
-    fn refusals(&mut self) -> (Vec<Term>, Vec<Term>) {
+    fn refusals(&mut self, class: ClassId) -> (Vec<Term>, Vec<Term>) {
         let (mut must, mut may) = (Vec::new(), Vec::new());
         let c = Term::var("c");
         for index in self.part.rules.clone() {
@@ -238,13 +265,32 @@ impl Encoder<'_, '_> {
                 let any = Term::and([self.applies(index, &c), self.destroyed(target, &p)]);
                 let staying = Term::and([any.clone(), self.gone(root, &c).not()]);
                 let django = self.schema.semantics == Semantics::Django;
-                let at_once = django && rule.action == Action::Refuse;
+                let at_once = (django && rule.action == Action::Refuse) || self.stays_until(index, reference, class);
                 let at_end = django && rule.action == Action::RefuseOthers;
                 must.push(Term::some([("c", &sort)], if at_once { any.clone() } else { staying.clone() }));
                 may.push(Term::some([("c", &sort)], if at_end { staying } else { any }));
             }
         }
         (must, may)
+    }
+
+    /// Whether nothing can take along what a rule is about before it looks: only later rules on the same reference do.
+    fn stays_until(&self, index: usize, reference: ReferenceId, class: ClassId) -> bool {
+        let root = self.schema.root(self.schema.child(reference));
+        let later = |(other, rule): (usize, &Rule)| match rule.reach {
+            _ if matches!(rule.action, Action::Nullify | Action::Refuse | Action::RefuseOthers) => true,
+            Reach::Children(r) if r == reference => other > index || rule.action == Action::Later,
+            Reach::Children(r) => self.schema.root(self.schema.child(r)) != root,
+            Reach::Parent(r) => !self.schema.target_roots(r).contains(&root),
+            Reach::Pairs(..) => true,
+        };
+        let cascades = |r: &ReferenceId| {
+            let here = self.schema.root(self.schema.child(*r)) == root && *r != reference;
+            here && self.schema.references[r.0].database == Some(OnDelete::Cascade)
+        };
+        let rules = self.part.rules.iter().map(|other| (*other, &self.schema.rules[*other]));
+        let all_later = rules.into_iter().all(later);
+        all_later && !self.part.references.iter().any(cascades) && self.schema.root(class) != root
     }
 
     /// When the database must decline, and when it may.
@@ -373,10 +419,12 @@ struct Reason {
     applies: Term,
     /// Then this explains it.
     justifies: Term,
+    /// It does not lie within the circle, unless in the object that is deleted.
+    first: Term,
 }
 
 impl Reason {
     fn plain(term: Term) -> Reason {
-        Reason { applies: term.clone(), justifies: term }
+        Reason { applies: term.clone(), justifies: term, first: Term::False }
     }
 }

@@ -1,0 +1,256 @@
+//! The rules of Rails, one by one: what its documentation says happens, and what we prove.
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use isolde_datamodel::logic::{Limits, Semantics, Verdict};
+
+/// The letters of the verdicts: holds, fails, unknown.
+fn check(ruby: &str, properties: &str, expected: &str) {
+    let Some(solver) = common::solver() else { return };
+    let ruby: String = ruby.lines().map(|line| format!("{}\n", line.trim())).collect();
+    let found = common::verdicts(&ruby, properties, Semantics::Rails, Limits::default(), &solver);
+    let letter = |(_, verdict): &(String, Verdict)| match verdict {
+        Verdict::Holds(_) => 'y',
+        Verdict::Fails(_) => 'n',
+        Verdict::Unknown(_) => '?',
+    };
+    let letters: String = found.iter().map(letter).collect();
+    assert_eq!(letters, expected, "{ruby}\n{found:#?}");
+}
+
+#[test]
+fn restrict_refuses_and_nothing_changes() {
+    let ruby = "
+        class User < ApplicationRecord
+          has_many :posts, dependent: :restrict_with_error
+        end
+        class Post < ApplicationRecord
+          belongs_to :user
+        end";
+    check(ruby, "after delete u: User | not refused", "n");
+    check(ruby, "possible after delete u: User | not refused", "y");
+    check(ruby, "no dangling Post.user after User", "y");
+    check(ruby, "after delete u: User | refused iff some old u.posts", "y");
+}
+
+#[test]
+fn callbacks_run_in_the_order_of_declaration() {
+    // The refusal comes first, and sees what would have gone.
+    let refusing = "
+        class User < ApplicationRecord
+          has_many :kept, class_name: \"Post\", dependent: :restrict_with_error
+          has_many :posts, dependent: :destroy
+        end
+        class Post < ApplicationRecord
+          belongs_to :user
+        end";
+    check(
+        &refusing.replace(":kept, class_name: \"Post\"", ":kept, class_name: \"Post\", foreign_key: :user_id"),
+        "possible after delete u: User | some old u.posts and not refused",
+        "n",
+    );
+    let destroying = "
+        class User < ApplicationRecord
+          has_many :posts, dependent: :destroy
+          has_many :kept, class_name: \"Post\", foreign_key: :user_id, dependent: :restrict_with_error
+        end
+        class Post < ApplicationRecord
+          belongs_to :user
+        end";
+    check(destroying, "after delete u: User | not refused", "y");
+}
+
+#[test]
+fn nullify_cuts_off_unless_the_column_forbids_it() {
+    let ruby = "
+        class User < ApplicationRecord
+          has_many :posts, dependent: :nullify
+        end
+        class Post < ApplicationRecord
+          belongs_to :user
+        end";
+    check(
+        ruby,
+        "no dangling Post.user after User\nno delete propagation User to Post\nafter delete u: User | not raises",
+        "yyy",
+    );
+    let strict = format!(
+        "{ruby}
+        --- schema
+        create_table \"users\" do |t|
+        end
+        create_table \"posts\" do |t|
+          t.bigint \"user_id\", null: false
+        end"
+    );
+    check(&strict, "after delete u: User | not raises", "n");
+}
+
+#[test]
+fn delete_all_passes_over_what_its_rows_would_take_along() {
+    let ruby = "
+        class User < ApplicationRecord
+          has_many :posts, dependent: :delete_all
+        end
+        class Post < ApplicationRecord
+          belongs_to :user
+          has_many :comments, dependent: :destroy
+        end
+        class Comment < ApplicationRecord
+          belongs_to :post
+        end";
+    check(
+        ruby,
+        "no dangling Post.user after User\nno dangling Comment.post after Post\nno dangling Comment.post after User",
+        "yyn",
+    );
+    check(&ruby.replace("delete_all", "destroy"), "no dangling Comment.post after User", "y");
+}
+
+#[test]
+fn a_rule_on_through_removes_the_rows_between() {
+    let ruby = "
+        class User < ApplicationRecord
+          has_many :memberships
+          has_many :groups, through: :memberships, dependent: :destroy
+        end
+        class Membership < ApplicationRecord
+          belongs_to :user
+          belongs_to :group
+          validates :group, presence: true
+        end
+        class Group < ApplicationRecord
+          has_many :memberships
+        end";
+    check(ruby, "no delete propagation User to Group\nno dangling Membership.user after User", "yy");
+}
+
+#[test]
+fn what_belongs_to_can_take_along_what_it_belongs_to() {
+    let ruby = "
+        class Post < ApplicationRecord
+          belongs_to :draft, dependent: :destroy
+        end
+        class Draft < ApplicationRecord
+          has_many :posts
+        end";
+    check(ruby, "after delete p: Post | gone old p.draft\nno dangling Post.draft after Post", "yn");
+}
+
+#[test]
+fn pairs_of_a_join_go_with_either_side() {
+    let ruby = "
+        class User < ApplicationRecord
+          has_and_belongs_to_many :roles
+        end
+        class Role < ApplicationRecord
+          has_and_belongs_to_many :users
+        end";
+    check(ruby, "after delete r: Role | all u: User | r not in u.roles\nno delete propagation Role to User", "yy");
+}
+
+#[test]
+fn circles_end_and_are_proved_by_rank() {
+    let ruby = "
+        class Comment < ApplicationRecord
+          belongs_to :parent, class_name: \"Comment\"
+          has_many :replies, class_name: \"Comment\", foreign_key: :parent_id, dependent: :destroy
+          has_many :votes, dependent: :delete_all
+        end
+        class Vote < ApplicationRecord
+          belongs_to :comment
+        end
+        class Tag < ApplicationRecord
+        end";
+    check(
+        ruby,
+        "no dangling Comment.parent after Comment\nno dangling Vote.comment after Comment\nno delete propagation Comment to Tag",
+        "yyy",
+    );
+    // Nothing justifies itself: without replies nothing else goes.
+    check(
+        ruby,
+        "after delete c: Comment | no old c.replies implies all d: old Comment | d != c implies not gone d",
+        "y",
+    );
+}
+
+#[test]
+fn the_database_acts_behind_the_application() {
+    let ruby = "
+        class User < ApplicationRecord
+          has_many :posts
+        end
+        class Post < ApplicationRecord
+          belongs_to :user
+        end
+        --- schema
+        create_table \"users\" do |t|
+        end
+        create_table \"posts\" do |t|
+          t.bigint \"user_id\"
+        end
+        add_foreign_key \"posts\", \"users\"";
+    check(ruby, "after delete u: User | not raises\nno dangling Post.user after User", "ny");
+    let cascade = ruby.replace("\"posts\", \"users\"", "\"posts\", \"users\", on_delete: :cascade");
+    check(&cascade, "after delete u: User | not raises\ndelete propagates User to Post.user", "yy");
+    let nullify = ruby.replace("\"posts\", \"users\"", "\"posts\", \"users\", on_delete: :nullify");
+    check(
+        &nullify,
+        "after delete u: User | not raises\nno delete propagation User to Post\nno dangling Post.user after User",
+        "yyy",
+    );
+    // Jobs come too late for a foreign key.
+    let later = ruby.replace("has_many :posts\n", "has_many :posts, dependent: :destroy_async\n");
+    check(&later, "after delete u: User | not raises", "n");
+}
+
+#[test]
+fn a_validation_is_no_invariant_under_deletes() {
+    let ruby = "
+        class User < ApplicationRecord
+          has_many :posts, dependent: :nullify
+        end
+        class Post < ApplicationRecord
+          belongs_to :user
+          validates :user, presence: true
+        end";
+    check(ruby, "always related Post.user\nafter delete u: User | all p: Post | some p.user", "yn");
+}
+
+#[test]
+fn kinds_of_a_class_add_rules_of_their_own() {
+    let ruby = "
+        class Item < ApplicationRecord
+          has_many :lines, dependent: :destroy
+        end
+        class Product < Item
+          has_many :images, dependent: :destroy
+        end
+        class Line < ApplicationRecord
+          belongs_to :item
+        end
+        class Image < ApplicationRecord
+          belongs_to :product
+        end";
+    check(
+        ruby,
+        "no dangling Line.item after Product\nno dangling Image.product after Item\nno dangling Line.item after Item",
+        "yyy",
+    );
+}
+
+#[test]
+fn only_what_meets_a_condition_goes() {
+    let ruby = "
+        class User < ApplicationRecord
+          has_many :drafts, -> { where(draft: true) }, class_name: \"Post\", dependent: :destroy
+          has_many :posts
+        end
+        class Post < ApplicationRecord
+          belongs_to :user
+        end";
+    check(ruby, "no dangling Post.user after User\nafter delete u: User | gone old u.drafts", "ny");
+}
