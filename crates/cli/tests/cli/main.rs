@@ -3,6 +3,7 @@
 //! - `examples`: every story of `examples/` is told by the tool as its README and its `expected.txt` say;
 //! - `apps`: so are the applications of `examples/apps`, where the runtime of their language is there;
 //! - `server`: scenarios on a real server;
+//! - `model`: data models, where a solver is there;
 //! - `golden`: transcripts in `tests/golden`, of good, broken and nonsensical commands;
 //! - `abuse`: random bytes, mutilated scenarios, interrupts: an answer or a message, never a crash.
 //!
@@ -14,5 +15,6 @@ mod apps;
 mod checkpoint;
 mod examples;
 mod golden;
+mod model;
 mod server;
 mod transcript;

@@ -1,0 +1,3 @@
+class Tag < ApplicationRecord
+  belongs_to :taggable, polymorphic: true
+end

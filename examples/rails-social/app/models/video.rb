@@ -1,0 +1,4 @@
+class Video < ApplicationRecord
+  belongs_to :profile
+  has_many :tags, as: :taggable
+end
