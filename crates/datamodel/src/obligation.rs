@@ -174,7 +174,7 @@ impl Work<'_, '_> {
             let mut changed = self.schema.model.clone();
             changed.associations[rule.association.0].on_delete = Some(DeleteRule::Destroy);
             let association = self.schema.model.association(rule.association);
-            let code = format!("{} :{}, dependent: :destroy", macro_name(association.kind), association.name);
+            let code = format!("{} :{} with dependent: :destroy", macro_name(association.kind), association.name);
             Remedy { code, place: association.place.clone(), verified: self.holds_with(&changed, property) }
         });
         let between = between.join(" or ");
@@ -471,28 +471,27 @@ impl Work<'_, '_> {
             return Some(Remedy { code, place: declared.place.clone(), verified: self.holds_with(&changed, property) });
         }
         let (rule, word) = if needed { (DeleteRule::Destroy, "destroy") } else { (DeleteRule::Nullify, "nullify") };
-        let association = match self.inverse(reference, target) {
-            Some(id) => {
+        let Some(id) = self.inverse(reference, target) else {
+            let made = self.added(reference, target, rule);
+            let (class, column) = (self.name(declared.child), column_name(self.schema, reference));
+            let code =
+                format!("has_many :{}, class_name: \"{class}\", foreign_key: :{column}, dependent: :{word}", made.name);
+            let place = made.place.clone();
+            changed.associations.push(made);
+            return Some(Remedy { code, place, verified: self.holds_with(&changed, property) });
+        };
+        let association = self.schema.model.association(id);
+        let conditional = association.condition.is_some() && association.on_delete.is_some();
+        changed.associations[id.0].condition = None;
+        let what = match conditional {
+            true => "its rule without the condition".to_string(),
+            false => {
                 changed.associations[id.0].on_delete = Some(rule);
-                changed.associations[id.0].condition = None;
-                self.schema.model.association(id).clone()
-            }
-            None => {
-                let made = self.added(reference, target, rule);
-                changed.associations.push(made.clone());
-                made
+                format!("dependent: :{word}")
             }
         };
-        let mut code = format!("{} :{}", macro_name(association.kind), association.name);
-        if self.inverse(reference, target).is_none() {
-            code.push_str(&format!(
-                ", class_name: \"{}\", foreign_key: :{}",
-                self.name(declared.child),
-                column_name(self.schema, reference)
-            ));
-        }
-        code.push_str(&format!(", dependent: :{word}"));
-        Some(Remedy { code, place: association.place, verified: self.holds_with(&changed, property) })
+        let code = format!("{} :{} with {what}", macro_name(association.kind), association.name);
+        Some(Remedy { code, place: association.place.clone(), verified: self.holds_with(&changed, property) })
     }
 
     fn added(&self, reference: ReferenceId, target: ClassId, rule: DeleteRule) -> Association {

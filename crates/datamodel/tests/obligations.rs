@@ -46,8 +46,8 @@ fn what_a_delete_leaves_behind_and_what_helps() {
          class Note < ApplicationRecord
            belongs_to :user
          end",
-        "dangling:Note.user:User => has_many :notes, dependent: :nullify
-         dangling:Photo.user:User => has_many :photos, dependent: :destroy",
+        "dangling:Note.user:User => has_many :notes with dependent: :nullify
+         dangling:Photo.user:User => has_many :photos with dependent: :destroy",
     );
 }
 
@@ -77,7 +77,7 @@ fn a_cascade_that_is_skipped() {
          class Comment < ApplicationRecord
            belongs_to :post
          end",
-        "skipped:Comment.post:User => has_many :posts, dependent: :destroy",
+        "skipped:Comment.post:User => has_many :posts with dependent: :destroy",
     );
 }
 
@@ -96,7 +96,7 @@ fn the_database_stands_in_the_way_or_disagrees() {
            t.bigint \"user_id\", null: false
          end
          add_foreign_key \"posts\", \"users\"";
-    check(ruby, "raises:User => has_many :posts, dependent: :destroy");
+    check(ruby, "raises:User => has_many :posts with dependent: :destroy");
     let disagreeing = ruby.replace("has_many :posts", "has_many :posts, dependent: :restrict_with_error");
     check(
         &disagreeing.replace("\"posts\", \"users\"", "\"posts\", \"users\", on_delete: :cascade"),

@@ -45,7 +45,11 @@ fn json_has_the_findings_with_their_names() {
 
 #[test]
 fn without_a_solver_nothing_is_claimed() {
-    let output = isolde(&root()).args(["model", "examples/rails-social"]).env("ISOLDE_SOLVER", "no-such-solver").output().unwrap();
+    let output = isolde(&root())
+        .args(["model", "examples/rails-social"])
+        .env("ISOLDE_SOLVER", "no-such-solver")
+        .output()
+        .unwrap();
     assert_eq!(output.status.code(), Some(3));
     assert!(String::from_utf8_lossy(&output.stderr).contains("install z3"));
 }
