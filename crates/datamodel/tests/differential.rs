@@ -145,7 +145,7 @@ fn random_property(dice: &mut Dice, model: &DataModel) -> String {
         0 => format!("always related {path}"),
         1 => format!("empty allowed {path}"),
         2 => format!("multiple allowed {path}"),
-        3 | 4 | 5 => format!("no dangling {stored} after {deleted}"),
+        3..=5 => format!("no dangling {stored} after {deleted}"),
         6 | 7 => format!("delete propagates {deleted} to {stored}"),
         8 => format!("no delete propagation {deleted} to {}", class(dice)),
         9 => format!("no orphans {path} after {deleted}"),
