@@ -354,11 +354,10 @@ pub(crate) fn same_entries(table: &Table, old: &[Value], new: &[Value]) -> bool 
 
 /// Whether two values are stored alike. Equal ones mostly are, but not `1.5` and `1.50`, or a day and 24 hours.
 pub(crate) fn is_same(old: &Value, new: &Value) -> bool {
-    let several_forms = match old {
-        Value::Numeric(_) | Value::Float(_) | Value::Real(_) | Value::Interval(_) | Value::Timetz(_) => true,
-        Value::Bpchar(_) | Value::Jsonb(_) | Value::Array(_) | Value::Range(_) | Value::Record(_) => true,
-        _ => false,
-    };
+    let number = matches!(old, Value::Numeric(_) | Value::Float(_) | Value::Real(_));
+    let time = matches!(old, Value::Interval(_) | Value::Timetz(_));
+    let composed = matches!(old, Value::Jsonb(_) | Value::Array(_) | Value::Range(_) | Value::Record(_));
+    let several_forms = number || time || composed || matches!(old, Value::Bpchar(_));
     old == new && (!several_forms || old.to_string() == new.to_string())
 }
 
