@@ -92,6 +92,7 @@ impl Work<'_, '_> {
     /// References that name what is gone: first after the delete of what they name, then, where that is safe, after deletes
     /// that pass over its rules.
     fn dangling(&mut self) -> Result<(), Silence> {
+        let past_rules = self.deleted_past_rules();
         for index in 0..self.schema.references.len() {
             let reference = ReferenceId(index);
             let mut safe = true;
@@ -107,22 +108,28 @@ impl Work<'_, '_> {
                 }
             }
             if safe {
-                self.skipped(reference)?;
+                self.skipped(reference, &past_rules)?;
             }
         }
         Ok(())
     }
 
-    fn skipped(&mut self, reference: ReferenceId) -> Result<(), Silence> {
+    /// For every class with rules: the roots of what its delete deletes past the rules of that.
+    fn deleted_past_rules(&self) -> Vec<(ClassId, BTreeSet<ClassId>)> {
         let owners: BTreeSet<ClassId> = self.schema.rules.iter().map(|rule| rule.owner).collect();
-        for owner in owners {
+        let reach = |owner| Projection::whole(self.schema, &make::never_raises(self.schema.model, owner)).deleted;
+        owners.into_iter().map(|owner| (owner, reach(owner))).collect()
+    }
+
+    fn skipped(&mut self, reference: ReferenceId, past_rules: &[(ClassId, BTreeSet<ClassId>)]) -> Result<(), Silence> {
+        for (owner, deleted) in past_rules {
+            let owner = *owner;
             let targets = self.schema.target_roots(reference);
             let direct = targets.contains(&self.schema.root(owner));
-            let property = make::no_dangling(self.schema.model, reference, owner);
-            let reach = Projection::whole(self.schema, &property);
-            if direct || self.cannot_dangle(reference) || !targets.iter().any(|target| reach.deleted.contains(target)) {
+            if direct || self.cannot_dangle(reference) || !targets.iter().any(|target| deleted.contains(target)) {
                 continue;
             }
+            let property = make::no_dangling(self.schema.model, reference, owner);
             if let Some(case) = self.decide(&property, None)? {
                 let trouble = self.passed_over(reference, owner, &property, case);
                 self.found.troubles.push(trouble);
