@@ -219,7 +219,9 @@ pub(crate) struct Spec {
 /// `isolde explore`
 #[derive(Debug, Args)]
 pub(crate) struct Explore {
-    /// Scenarios (.sql), isolation specs (.spec), applications (.toml); - is standard input
+    /// Scenarios (.sql), specs (.spec) or applications (.toml)
+    ///
+    /// - is standard input, a scenario.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
 

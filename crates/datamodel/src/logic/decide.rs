@@ -2,7 +2,7 @@
 //!
 //! First the solver is asked without bounds: "unsatisfiable" settles it. Otherwise universes of one, two, three objects per
 //! sort are searched for the smallest instance. What is found is completed with the objects that the rest of the model
-//! demands, the delete is carried out on it by [`execute`](super::execute), and the property is looked at again. Only then is it
+//! demands, the delete is carried out on it by [`execute`], and the property is looked at again. Only then is it
 //! an answer. What exists in infinite universes only is not found in this way, and so is never reported as a bug.
 
 use std::time::Duration;

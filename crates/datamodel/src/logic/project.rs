@@ -3,7 +3,7 @@
 //! A property names some classes and paths; a delete reaches some classes by its rules. What is on no way from the deleted
 //! object to something named is left out, and with it its constraints. Leaving constraints out allows more data, so what is
 //! proved of the part is true of the whole. A counterexample is completed with the objects that the whole demands, and
-//! replayed there; see [`decide`](super::decide).
+//! replayed there; see [`decide`](super::decide()).
 
 use std::collections::BTreeSet;
 

@@ -2,7 +2,7 @@
 //!
 //! Nothing here opens a file. [`wanted`] says which files of a folder matter, the caller hands them over as [`File`]s, and
 //! [`read`] makes of them what they are. No file is ever refused: what is not understood becomes a
-//! [`Remark`](crate::Remark) with its place, and the model is then more generous than the application, not less.
+//! [`Remark`] with its place, and the model is then more generous than the application, not less.
 //!
 //! ```text
 //!   app/models/**/*.rb ─▶ rails ──┐
