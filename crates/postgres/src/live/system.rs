@@ -159,21 +159,30 @@ impl<'s> LiveSystem<'s> {
         }
         let mut stage = self.stage.borrow_mut();
         *self.at.borrow_mut() = None;
+        match self.follow(&mut **stage, links.into_iter().rev()) {
+            // If the server is gone, everything is different, and that is not what should be said.
+            Err(trouble @ Trouble::Nondeterministic { .. }) => Err(stage.ask("SELECT 1").err().unwrap_or(trouble)),
+            Err(trouble) => Err(trouble),
+            Ok(()) => {
+                *self.at.borrow_mut() = Some(spot.way.clone());
+                Ok(())
+            }
+        }
+    }
+
+    /// Follows a way from the start, on which everything must be as it was.
+    fn follow<'l>(&self, stage: &mut dyn Stage, links: impl Iterator<Item = &'l Arc<Link>>) -> Result<(), Trouble> {
         stage.restart()?;
-        self.expect(&self.start.standings, &standings(&mut **stage), "starts")?;
-        for link in links.into_iter().rev() {
-            let (_, did) = step(&mut **stage, link.thread)?;
+        self.expect(&self.start.standings, &standings(stage), "starts")?;
+        for link in links {
+            let (_, did) = step(stage, link.thread)?;
             self.replayed.set(self.replayed.get() + 1);
             self.expect(&link.did.after, &did.after, &link.did.statement)?;
             if did != link.did {
-                return Err(self.differs(
-                    link.thread,
-                    &link.did.statement,
-                    &format!("{} (another result)", did.statement),
-                ));
+                let now = format!("{} (another result)", did.statement);
+                return Err(self.differs(link.thread, &link.did.statement, &now));
             }
         }
-        *self.at.borrow_mut() = Some(spot.way.clone());
         Ok(())
     }
 
