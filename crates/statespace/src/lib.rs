@@ -13,4 +13,7 @@
 //! Everything meets in two types. A [`packed::Program`] is a specification made small: a state is one integer, a step is a
 //! guard and a few assignments on its bits, and the same expressions run as Rust and as SQL. A `Space` is what was found.
 
+pub mod ctl;
+pub mod graph;
+pub mod live;
 pub mod packed;
