@@ -261,8 +261,7 @@ impl Writer<'_> {
             }
         }
         self.guarded += usize::from(!block.handlers.is_empty());
-        self.all(&block.body);
-        block.handlers.iter().for_each(|handler| self.all(&handler.body));
+        block.bodies().into_iter().for_each(|body| self.all(body));
         self.guarded -= usize::from(!block.handlers.is_empty());
         self.scope.truncate(known);
     }
@@ -278,35 +277,18 @@ impl Writer<'_> {
         }
         match &statement.kind {
             StmtKind::Block(block) => self.block(block),
-            StmtKind::If(branches, otherwise) => {
-                branches.iter().for_each(|(_, body)| self.all(body));
-                otherwise.iter().for_each(|body| self.all(body));
-            }
-            StmtKind::Case { whens, otherwise, .. } => {
-                whens.iter().for_each(|(_, body)| self.all(body));
-                otherwise.iter().for_each(|body| self.all(body));
-            }
             StmtKind::ForRange { variable, body, .. } => {
                 self.scope.push(variable.name.to_string());
                 self.all(body);
                 self.scope.pop();
             }
-            StmtKind::Loop(_, body)
-            | StmtKind::While(_, _, body)
-            | StmtKind::ForQuery { body, .. }
-            | StmtKind::ForCursor { body, .. }
-            | StmtKind::ForExecute { body, .. }
-            | StmtKind::Foreach { body, .. } => self.all(body),
-            _ => {}
+            other => other.bodies().into_iter().for_each(|body| self.all(body)),
         }
     }
 
     /// What a statement, apart from those inside of it, asks of the database.
     fn sql(&self, statement: &StmtKind) -> Option<String> {
-        let asks = |expr: &Expr| {
-            let words = expr.span.of(self.source).split(|c: char| !c.is_alphanumeric() && c != '_');
-            words.into_iter().any(|word| word.eq_ignore_ascii_case("select")).then(|| format!("SELECT {expr}"))
-        };
+        let asks = |expr: &&Expr| expr.contains_query(self.source);
         match statement {
             StmtKind::Sql(statement, _) => match &statement.kind {
                 StatementKind::Call { .. } => None,
@@ -319,20 +301,7 @@ impl Writer<'_> {
             | StmtKind::ForExecute { .. }
             | StmtKind::Open { .. }
             | StmtKind::ReturnExecute { .. } => Some("unknown".into()),
-            StmtKind::If(branches, _) => branches.first().and_then(|(condition, _)| asks(condition)),
-            StmtKind::Case { operand, whens, .. } => {
-                operand.iter().chain(whens.iter().flat_map(|(values, _)| values)).find_map(asks)
-            }
-            StmtKind::ForRange { from, to, .. } => asks(from).or_else(|| asks(to)),
-            StmtKind::Assign(_, expr)
-            | StmtKind::While(_, expr, _)
-            | StmtKind::Foreach { array: expr, .. }
-            | StmtKind::Assert(expr, _)
-            | StmtKind::Return(Some(expr))
-            | StmtKind::ReturnNext(Some(expr))
-            | StmtKind::Exit(_, Some(expr))
-            | StmtKind::Continue(_, Some(expr)) => asks(expr),
-            _ => None,
+            other => other.expressions().into_iter().find(asks).map(|expr| format!("SELECT {expr}")),
         }
     }
 

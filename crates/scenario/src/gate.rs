@@ -12,8 +12,8 @@
 //!
 //! A condition that is asked again and again (`WHILE EXISTS (SELECT ...)`, `ELSIF`) passes a gate only the first time.
 
-use isolde_sql::ast::plpgsql::{Block, Body, Stmt, StmtKind};
-use isolde_sql::ast::{Expr, RoutineBody, Statement, StatementKind};
+use isolde_sql::ast::plpgsql::{Body, Stmt, StmtKind};
+use isolde_sql::ast::{RoutineBody, Statement, StatementKind};
 
 /// The text of a statement that creates a PL/pgSQL routine or is a DO block, with `call` before every statement in its body
 /// that touches tables; and how many there are. `None` for any other statement, or if there are none.
@@ -27,7 +27,7 @@ pub fn with_gates(statement: &Statement, source: &str, call: &str) -> Option<(St
         _ => return None,
     };
     let mut gates = Gates { source, places: Vec::new() };
-    gates.block(&body.block);
+    body.block.bodies().into_iter().for_each(|statements| gates.all(statements));
     gates.places.sort_unstable();
     gates.places.dedup();
     let text = statement.span.of(source);
@@ -56,37 +56,12 @@ struct Gates<'s> {
 }
 
 impl Gates<'_> {
-    fn block(&mut self, block: &Block) {
-        self.all(&block.body);
-        block.handlers.iter().for_each(|handler| self.all(&handler.body));
-    }
-
     fn all(&mut self, statements: &[Stmt]) {
-        statements.iter().for_each(|statement| self.statement(statement));
-    }
-
-    fn statement(&mut self, statement: &Stmt) {
-        if self.touches_tables(&statement.kind) {
-            self.places.push(statement.span.start);
-        }
-        match &statement.kind {
-            StmtKind::Block(block) => self.block(block),
-            StmtKind::If(branches, otherwise) => {
-                branches.iter().for_each(|(_, body)| self.all(body));
-                otherwise.iter().for_each(|body| self.all(body));
+        for statement in statements {
+            if self.touches_tables(&statement.kind) {
+                self.places.push(statement.span.start);
             }
-            StmtKind::Case { whens, otherwise, .. } => {
-                whens.iter().for_each(|(_, body)| self.all(body));
-                otherwise.iter().for_each(|body| self.all(body));
-            }
-            StmtKind::Loop(_, body)
-            | StmtKind::While(_, _, body)
-            | StmtKind::ForRange { body, .. }
-            | StmtKind::ForQuery { body, .. }
-            | StmtKind::ForCursor { body, .. }
-            | StmtKind::ForExecute { body, .. }
-            | StmtKind::Foreach { body, .. } => self.all(body),
-            _ => {}
+            statement.kind.bodies().into_iter().for_each(|body| self.all(body));
         }
     }
 
@@ -102,28 +77,8 @@ impl Gates<'_> {
             | StmtKind::Open { .. }
             | StmtKind::ReturnQuery(_)
             | StmtKind::ReturnExecute { .. } => true,
-            StmtKind::If(branches, _) => branches.first().is_some_and(|(condition, _)| self.asks(condition)),
-            StmtKind::Case { operand, whens, .. } => {
-                let first = whens.iter().flat_map(|(values, _)| values).chain(operand);
-                first.into_iter().any(|expr| self.asks(expr))
-            }
-            StmtKind::ForRange { from, to, .. } => self.asks(from) || self.asks(to),
-            StmtKind::Assign(_, expr)
-            | StmtKind::While(_, expr, _)
-            | StmtKind::Foreach { array: expr, .. }
-            | StmtKind::Assert(expr, _)
-            | StmtKind::Return(Some(expr))
-            | StmtKind::ReturnNext(Some(expr))
-            | StmtKind::Exit(_, Some(expr))
-            | StmtKind::Continue(_, Some(expr)) => self.asks(expr),
-            _ => false,
+            other => other.expressions().into_iter().any(|expr| expr.contains_query(self.source)),
         }
-    }
-
-    /// Whether an expression contains a query.
-    fn asks(&self, expr: &Expr) -> bool {
-        let words = expr.span.of(self.source).split(|c: char| !c.is_alphanumeric() && c != '_');
-        words.into_iter().any(|word| word.eq_ignore_ascii_case("select"))
     }
 }
 

@@ -86,33 +86,14 @@ struct Walk<'f, 's> {
 
 impl<'f> Walk<'f, '_> {
     fn block(&mut self, block: &'f Block) {
-        self.list(&block.body);
-        block.handlers.iter().for_each(|handler| self.list(&handler.body));
+        block.bodies().into_iter().for_each(|body| self.list(body));
     }
 
     fn list(&mut self, list: &'f [Stmt]) {
         for (i, stmt) in list.iter().enumerate() {
             let (routine, body) = (self.routine, Some(self.body));
             self.sites.push(Site { span: stmt.span, code: Code::Stmt(stmt), list: List::Body(list, i), routine, body });
-            match &stmt.kind {
-                StmtKind::Block(block) => self.block(block),
-                StmtKind::If(branches, otherwise) => {
-                    branches.iter().for_each(|(_, body)| self.list(body));
-                    otherwise.iter().for_each(|body| self.list(body));
-                }
-                StmtKind::Case { whens, otherwise, .. } => {
-                    whens.iter().for_each(|(_, body)| self.list(body));
-                    otherwise.iter().for_each(|body| self.list(body));
-                }
-                StmtKind::Loop(_, body)
-                | StmtKind::While(_, _, body)
-                | StmtKind::ForRange { body, .. }
-                | StmtKind::ForQuery { body, .. }
-                | StmtKind::ForCursor { body, .. }
-                | StmtKind::ForExecute { body, .. }
-                | StmtKind::Foreach { body, .. } => self.list(body),
-                _ => {}
-            }
+            stmt.kind.bodies().into_iter().for_each(|body| self.list(body));
         }
     }
 }

@@ -255,6 +255,60 @@ pub enum StmtKind {
     Null,
 }
 
+impl Block {
+    /// The lists of statements in it: its own, and those of its handlers.
+    pub fn bodies(&self) -> Vec<&[Stmt]> {
+        let handlers = self.handlers.iter().map(|handler| handler.body.as_slice());
+        std::iter::once(self.body.as_slice()).chain(handlers).collect()
+    }
+}
+
+impl StmtKind {
+    /// The lists of statements directly inside of it.
+    pub fn bodies(&self) -> Vec<&[Stmt]> {
+        match self {
+            StmtKind::Block(block) => block.bodies(),
+            StmtKind::If(branches, otherwise) => {
+                let branches = branches.iter().map(|(_, body)| body);
+                branches.chain(otherwise).map(Vec::as_slice).collect()
+            }
+            StmtKind::Case { whens, otherwise, .. } => {
+                let whens = whens.iter().map(|(_, body)| body);
+                whens.chain(otherwise).map(Vec::as_slice).collect()
+            }
+            StmtKind::Loop(_, body)
+            | StmtKind::While(_, _, body)
+            | StmtKind::ForRange { body, .. }
+            | StmtKind::ForQuery { body, .. }
+            | StmtKind::ForCursor { body, .. }
+            | StmtKind::ForExecute { body, .. }
+            | StmtKind::Foreach { body, .. } => vec![body],
+            _ => Vec::new(),
+        }
+    }
+
+    /// The expressions that are evaluated when it is reached, and not by SQL of its own. Those that are asked again in each
+    /// round of a loop are among them, conditions behind ELSIF are not.
+    pub fn expressions(&self) -> Vec<&Expr> {
+        match self {
+            StmtKind::If(branches, _) => branches.first().map(|(condition, _)| condition).into_iter().collect(),
+            StmtKind::Case { operand, whens, .. } => {
+                operand.iter().chain(whens.iter().flat_map(|(values, _)| values)).collect()
+            }
+            StmtKind::ForRange { from, to, .. } => vec![from, to],
+            StmtKind::Assign(_, expr)
+            | StmtKind::While(_, expr, _)
+            | StmtKind::Foreach { array: expr, .. }
+            | StmtKind::Assert(expr, _)
+            | StmtKind::Return(Some(expr))
+            | StmtKind::ReturnNext(Some(expr))
+            | StmtKind::Exit(_, Some(expr))
+            | StmtKind::Continue(_, Some(expr)) => vec![expr],
+            _ => Vec::new(),
+        }
+    }
+}
+
 /// An argument of a cursor, by name or by position.
 pub type CursorArg = (Option<Ident>, Expr);
 
