@@ -14,7 +14,7 @@ use crate::host::Sequences;
 use crate::kept::Notification;
 use crate::lock::{self, Queues, Target, Wants, advisory, deadlock};
 use crate::machine::{Machine, is_step};
-use crate::prepare::Prepared;
+use crate::prepare::{Prepared, locked_in_turn};
 use crate::reach::Reach;
 use crate::routine::Code;
 use crate::session::{
@@ -238,8 +238,9 @@ impl Database {
             if matches!(statement.kind, ast::StatementKind::LockTable(_)) && !self.sessions[session.0].is_in_block() {
                 return Err(Diagnostic::new(error.span, SqlState::NO_ACTIVE_TRANSACTION, LOCK_OUTSIDE));
             }
-            let changing = self.sessions_except(session).any(|(_, s)| s.is_redefining() || s.shuts_tables());
-            let late = changing.then(|| Prepared::late(catalog, statement, source, params));
+            let changing = || self.sessions_except(session).any(|(_, s)| s.is_redefining() || s.shuts_tables());
+            let in_turn = || locked_in_turn(catalog, &statement.kind).is_some();
+            let late = (changing() || in_turn()).then(|| Prepared::late(catalog, statement, source, params));
             late.filter(|late| !late.locks.is_empty()).map(Arc::new).ok_or(error)
         })
     }

@@ -220,8 +220,10 @@ impl Prepared {
                 | ast::StatementKind::Merge(_)
         );
         let mode = |first| if writes && first { TableLockMode::RowExclusive } else { TableLockMode::AccessShare };
-        let named = named_tables(catalog, written);
-        let locks = named.into_iter().enumerate().map(|(at, id)| (LockKey::Table(id), mode(at == 0))).collect();
+        let locks = locked_in_turn(catalog, &statement.kind).unwrap_or_else(|| {
+            let named = named_tables(catalog, written).into_iter().enumerate();
+            named.map(|(at, id)| (LockKey::Table(id), mode(at == 0))).collect()
+        });
         let kind = StatementKind::Set { local: false, name: "".into(), value: None };
         let typed = typed::Statement { kind, text: text.clone(), span: statement.span };
         let origin = Origin { statement: statement.clone(), text, params: params.to_vec() };
@@ -464,6 +466,21 @@ fn named_tables(catalog: &Catalog, written: &str) -> Vec<TableId> {
         }
     }
     found
+}
+
+/// A statement that locks the tables of a list one after the other, and looks for each only then: those in front of the first that does
+/// not exist.
+pub(crate) fn locked_in_turn(catalog: &Catalog, kind: &ast::StatementKind) -> Option<Box<[(LockKey, TableLockMode)]>> {
+    let (names, mode) = match kind {
+        ast::StatementKind::Truncate(truncate) => (&truncate.tables, TableLockMode::AccessExclusive),
+        ast::StatementKind::LockTable(lock) => (&lock.tables, lock.mode),
+        ast::StatementKind::Drop(drop) if drop.object == ast::DropObject::Table && !drop.if_exists => {
+            (&drop.names, TableLockMode::AccessExclusive)
+        }
+        _ => return None,
+    };
+    let found = |name: &ast::QualifiedName| catalog.find_table(name.schema.as_ref().map(|s| &*s.name), &name.name.name);
+    Some(names.iter().map_while(found).map(|table| (LockKey::Table(table.id), mode)).collect())
 }
 
 fn withs(catalog: &Catalog, with: &[typed::With]) -> Option<Arc<[WithPlan]>> {

@@ -9,7 +9,7 @@ use std::hash::{Hash, Hasher};
 
 use crate::database::{Database, row_digest};
 use crate::define::frame::Definitions;
-use crate::exec::{After, Deferred, Input, Running};
+use crate::exec::{After, Input, Running};
 use crate::lock::{RowRef, Target, row};
 use crate::routine::RoutineFrame;
 use crate::session::{Frame, Session, StatementFrame};
@@ -140,7 +140,7 @@ impl Database {
         }
         writes.hash(h);
         if !t.deferred.checks.is_empty() || !t.deferred.modes.is_empty() {
-            self.hash_deferred(&t.deferred, h);
+            self.hash_deferred(t, h);
         }
         for (key, modes) in &t.heavy {
             (key, modes).hash(h);
@@ -171,12 +171,17 @@ impl Database {
         }
     }
 
-    fn hash_deferred(&self, deferred: &Deferred, h: &mut Digester) {
-        deferred.modes.hash(h);
-        for check in &deferred.checks {
+    fn hash_deferred(&self, t: &Transaction, h: &mut Digester) {
+        t.deferred.modes.hash(h);
+        let own = |row: &RowRef| t.writes.get(row).and_then(|change| change.after.as_ref());
+        for check in &t.deferred.checks {
             match check {
-                After::Child { row, key, parent } => (0u8, self.content(*row), key, parent.is_some()).hash(h),
-                After::Unique { row, index } => (1u8, self.content(*row), index).hash(h),
+                After::Child { row, at, .. } if own(row).is_none_or(|tuple| tuple.position != *at) => {}
+                After::Child { row, key, parent, .. } => {
+                    let values = own(row).map(|tuple| row_digest(row.0, &tuple.values));
+                    (0u8, values, key, parent.is_some()).hash(h);
+                }
+                After::Unique { row, index, entered } => (1u8, row_digest(row.0, entered), index).hash(h),
                 After::Parent(check) => (2u8, check.child(), check.key(), check.old()).hash(h),
                 other => hash_after(other, h),
             }

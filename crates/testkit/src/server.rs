@@ -107,6 +107,8 @@ impl Server {
                 return Ok(());
             } else {
                 self.release_advisory_locks()?;
+                // If there was nobody to release any, all of them waited for what was prepared, and have been answered.
+                self.come_to_rest()?;
             }
         }
     }

@@ -97,7 +97,7 @@ impl Machine<'_> {
                 match self.find_key(row.0, next, &key, Some(row.1)) {
                     Found::Nobody => {}
                     Found::Row(_) | Found::Pending(_) if index.deferral != Deferral::NotDeferrable => {
-                        self.queue_key_check(run, row, next);
+                        self.queue_key_check(run, row, next, values.clone());
                     }
                     Found::Row(_) => {
                         // Somebody may have read that the key was free: that counts for more.
@@ -129,11 +129,13 @@ impl Machine<'_> {
         !deferrable || !same_entries(table, old, new)
     }
 
-    /// A key that was let through because its constraint can be deferred.
-    pub(super) fn check_deferred_key(&mut self, row: RowRef, index: usize) -> Result<(), Stop> {
+    /// A key that was let through because its constraint can be deferred. If the row that entered the indexes with it has since
+    /// entered them again, that is another check's affair.
+    pub(super) fn check_deferred_key(&mut self, row: RowRef, index: usize, entered: &Row) -> Result<(), Stop> {
         let schema = self.schema().clone();
         let table = schema.catalog.table(row.0);
-        let Some(values) = self.newest(row).map(|t| t.values) else { return Ok(()) };
+        let newest = self.newest(row).map(|t| t.values);
+        let Some(values) = newest.filter(|newest| same_entries(table, entered, newest)) else { return Ok(()) };
         let Some(key) = unique_key(&table.indexes[index], &values) else { return Ok(()) };
         self.note_probe(row.0, &table.indexes[index], &key, ProbeKind::Entry);
         match self.find_key_first(row.0, index, &key, Some(row.1)) {

@@ -10,7 +10,7 @@ use std::sync::{Arc, LazyLock};
 use isolde_sql::ast::Deferral;
 use isolde_sql::catalog::{Catalog, Index, TableId};
 use isolde_sql::typed::{SetConstraints, Statement, StatementKind, Transaction};
-use isolde_sql::{Span, SqlError};
+use isolde_sql::{Row, Span, SqlError};
 
 use super::foreign_key::After;
 use super::{Running, Stop};
@@ -72,7 +72,7 @@ impl Machine<'_> {
 
     /// The same for a unique key. A primary key is looked at before the foreign keys of its row, others behind them: in
     /// the order of the names that PostgreSQL gives to what does it.
-    pub(super) fn queue_key_check(&mut self, run: &mut Running, row: RowRef, index: usize) {
+    pub(super) fn queue_key_check(&mut self, run: &mut Running, row: RowRef, index: usize, entered: Row) {
         let schema = self.schema().clone();
         let Index { name, deferral: when, primary, .. } = &schema.catalog.table(row.0).indexes[index];
         let (when, primary) = (*when, *primary);
@@ -82,7 +82,7 @@ impl Machine<'_> {
         };
         let of_row = |check: &After| primary && matches!(check, After::Child { row: other, .. } if *other == row);
         let at = queue.iter().rposition(|check| !of_row(check)).map_or(0, |last| last + 1);
-        queue.insert(at, After::Unique { row, index });
+        queue.insert(at, After::Unique { row, index, entered });
     }
 
     /// Makes the checks that are due now: all, or those that `due` says.
@@ -184,7 +184,7 @@ impl Machine<'_> {
                 let (table, trigger) = fire.trigger();
                 self.is_deferred(table, &trigger.name, trigger.deferral())
             }
-            After::Unique { row, index } => {
+            After::Unique { row, index, .. } => {
                 let index = &catalog.table(row.0).indexes[*index];
                 self.is_deferred(row.0, &index.name, index.deferral)
             }

@@ -23,12 +23,13 @@ use crate::trigger::{Event, Fire, RowStage, TableTriggers};
 /// One thing to see to after the rows.
 #[derive(Clone, Debug)]
 pub(crate) enum After {
-    /// The parent of this row must exist; the version found is remembered while we wait for its lock.
-    Child { row: RowRef, key: usize, parent: Option<(RowId, u64)> },
+    /// The parent of this row must exist, unless the version at this position has been replaced; the parent's version that was found
+    /// is remembered while we wait for its lock.
+    Child { row: RowRef, at: u64, key: usize, parent: Option<(RowId, u64)> },
     /// The children of a parent must not be left behind.
     Parent(ParentCheck),
     /// No other row may have the key that this one has in an index.
-    Unique { row: RowRef, index: usize },
+    Unique { row: RowRef, index: usize, entered: Row },
     /// A child goes with its parent.
     CascadeDelete { found: Found, key: usize },
     /// A child follows its parent's key, or lets go of it.
@@ -101,9 +102,13 @@ impl Machine<'_> {
     fn queue_child_checks_if(&mut self, run: &mut Running, row: RowRef, wanted: impl Fn(&ForeignKey) -> bool) {
         let schema = self.schema().clone();
         let table = schema.catalog.table(row.0);
+        if table.foreign_keys.is_empty() {
+            return;
+        }
+        let Some(at) = self.newest(row).map(|tuple| tuple.position) else { return };
         for (key, fk) in table.foreign_keys.iter().enumerate() {
             if wanted(fk) {
-                self.queue_check(run, After::Child { row, key, parent: None }, row.0, &fk.name, fk.deferral);
+                self.queue_check(run, After::Child { row, at, key, parent: None }, row.0, &fk.name, fk.deferral);
             }
         }
     }
@@ -132,7 +137,8 @@ impl Machine<'_> {
         let schema = self.schema().clone();
         let catalog = &schema.catalog;
         match run.after[run.after_next].clone() {
-            After::Child { row, key, parent } => {
+            After::Child { row, at, .. } if self.newest(row).is_none_or(|tuple| tuple.position != at) => Ok(()),
+            After::Child { row, key, parent, .. } => {
                 let child = catalog.table(row.0);
                 let owner = catalog.table(child.foreign_keys[key].parent);
                 self.lock_parents(owner.id, &child.foreign_keys[key], row)?;
@@ -144,7 +150,7 @@ impl Machine<'_> {
                 self.lock_table(check.child, mode)?;
                 self.parent_check(run, catalog.table(check.parent), catalog.table(check.child), &check)
             }
-            After::Unique { row, index } => self.check_deferred_key(row, index),
+            After::Unique { row, index, ref entered } => self.check_deferred_key(row, index, entered),
             After::Begin(triggers, event, set) => self.before_statement(&triggers, event, set, run),
             After::End(triggers, event, set) => self.after_statement(&triggers, event, set, run),
             After::Fire(fire) => self.fire_after(&fire, run),
@@ -170,10 +176,12 @@ impl Machine<'_> {
                 let triggers = self.triggers_of(row.0);
                 let columns: ColumnSet = set.iter().map(|(c, _)| *c).collect();
                 if run.probing.is_none() && run.staged().is_none() {
-                    let sets_key = set.iter().any(|(column, _)| table.is_key_column(*column));
-                    let changes_key = set.iter().any(|(c, v)| table.is_key_column(*c) && found.old.values[*c] != *v);
-                    let lock = Lock::update(changes_key, sets_key);
+                    let changes_key = |old: &Row| set.iter().any(|(c, v)| table.is_key_column(*c) && old[*c] != *v);
+                    let lock = Lock::update(changes_key(&found.old.values));
                     let Some(current) = self.cascade_target(table, key, &found, lock)? else { return Ok(()) };
+                    if changes_key(&current.values) {
+                        self.lock_row(row, LockStrength::Update)?;
+                    }
                     let mut values = current.values.to_vec();
                     set.iter().for_each(|(column, value)| values[*column] = value.clone());
                     let (old, mut new): (Row, Row) = (current.values, values.into());
@@ -251,7 +259,9 @@ impl Machine<'_> {
         };
         let Some((id, seen)) = candidate else { return Err(missing().into()) };
         let target = (parent.id, id);
-        run.after[run.after_next] = After::Child { row, key: key_at, parent: candidate };
+        if let After::Child { parent, .. } = &mut run.after[run.after_next] {
+            *parent = candidate;
+        }
         let lock = Lock::select(LockStrength::KeyShare, LockWait::Block);
         match self.lock_version(target, seen, u64::MAX, lock)? {
             Version::Same | Version::SameKey => Ok(()),

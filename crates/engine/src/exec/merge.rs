@@ -141,7 +141,7 @@ impl Machine<'_> {
                     Some(_) => sets_key,
                     None => !self.same_keys(plan.table, &target.values, &wanted),
                 };
-                (Lock::update(changes_key, sets_key), Some(wanted), before)
+                (Lock::merge(changes_key, sets_key), Some(wanted), before)
             }
         };
         run.again = false;

@@ -227,7 +227,7 @@ impl Machine<'_> {
             let mut wanted = self.apply_set(&plan.set, &seen.rows[0].values, &seen.rows, params, run)?;
             // Constraints come before the lock: a row that could not be stored is refused without waiting.
             self.check_seen(plan, row, &mut wanted, run)?;
-            let lock = self.update_lock(plan, &seen.rows[0].values, &wanted);
+            let lock = Lock::update(!self.same_keys(plan.table, &seen.rows[0].values, &wanted));
             let Some(candidate) = self.lock_target(&plan.select, row, lock, params, run, seen, "updated")? else {
                 return Ok(());
             };
@@ -237,6 +237,9 @@ impl Machine<'_> {
             } else {
                 let mut values = self.apply_set(&plan.set, &old.values, &candidate.rows, params, run)?;
                 self.check_seen(plan, row, &mut values, run)?;
+                if !self.same_keys(plan.table, &old.values, &values) {
+                    self.lock_row(row, LockStrength::Update)?;
+                }
                 values
             };
             let old = old.values.clone();
@@ -273,15 +276,6 @@ impl Machine<'_> {
             self.footprint.looked.push(row);
         }
         checked
-    }
-
-    /// A changed key needs the strongest lock, any other update the one below it. A newer version is locked before it is known
-    /// what it is changed to, so there the columns that are set decide.
-    pub(crate) fn update_lock(&self, plan: &UpdatePlan, old: &Row, new: &Row) -> Lock {
-        let table = self.catalog().table(plan.table);
-        let sets_key = plan.set.iter().any(|(column, _)| table.is_key_column(*column));
-        let changes_key = !self.same_keys(plan.table, old, new);
-        Lock::update(changes_key, sets_key)
     }
 
     /// DELETE.

@@ -50,15 +50,21 @@ impl Lock {
         Lock { seen: strength, newer: strength, wait, follows: true }
     }
 
-    /// As UPDATE takes it, which may know what becomes of the version it saw, but not what becomes of a newer one.
-    pub(crate) fn update(changes_key: bool, sets_key: bool) -> Self {
+    /// As UPDATE takes it: a changed key needs the strongest lock, any other update the one below it. What becomes of the
+    /// version it saw decides, also where it goes on to a newer one.
+    pub(crate) fn update(changes_key: bool) -> Self {
+        Lock::merge(changes_key, changes_key)
+    }
+
+    /// As the UPDATE of a MERGE takes it, to which the columns that it sets count where it goes on to a newer version.
+    pub(super) fn merge(changes_key: bool, sets_key: bool) -> Self {
         let strength = |key| if key { LockStrength::Update } else { LockStrength::NoKeyUpdate };
         Lock { seen: strength(changes_key), newer: strength(sets_key), wait: LockWait::Block, follows: false }
     }
 
     /// As DELETE takes it.
     pub(super) fn delete() -> Self {
-        Lock::update(true, true)
+        Lock::update(true)
     }
 }
 

@@ -13,7 +13,7 @@ use super::expr::exprs;
 use super::facts::{self, Facts, RelSet, Used, facts};
 use super::path::{self, Path};
 use super::siread::{self, Siread};
-use super::{Access, Expr, Item, Nest, RelStep, Source, Step, Subquery, estimate, expr, simplify};
+use super::{Access, Expr, Item, Nest, RelStep, Source, Step, Subquery, equal, estimate, expr, simplify};
 
 /// A condition that must hold, with what it depends on.
 #[derive(Clone)]
@@ -117,8 +117,10 @@ impl Planner<'_> {
         bound: &RelSet,
         once: bool,
     ) -> Nest {
+        let implied = equal::gates(&conditions);
         let gates = take(&mut conditions, |f| f.rels.is_subset(bound) && !f.volatile);
-        let mut nest = Nest { gates: self.compile(gates), steps: Vec::new() };
+        let gates = implied.iter().map(|e| expr(self.catalog, e)).chain(self.compile(gates)).collect();
+        let mut nest = Nest { gates, steps: Vec::new() };
         let mut bound = bound.clone();
         while !operands.is_empty() {
             let operand = operands.remove(self.next(&operands, &conditions, &bound));

@@ -16,6 +16,7 @@
 
 mod constant_in;
 pub(crate) mod early;
+mod equal;
 mod estimate;
 pub(crate) mod expr;
 pub(crate) mod facts;

@@ -26,10 +26,28 @@ pub(super) struct Path<'e> {
 
 enum Way<'e> {
     Scan,
-    Lookup { index: usize, keys: Vec<(usize, &'e typed::Expr)>, unique: bool },
-    EachOf { index: usize, column: usize, list: &'e [typed::Expr] },
-    EachIn { index: usize, column: usize, query: &'e Query },
-    Range { index: usize, low: Option<Limit<'e>>, high: Option<Limit<'e>> },
+    /// One row is `expected` by all columns of a unique index, also of one that can be deferred, which may have more for a while.
+    Lookup {
+        index: usize,
+        keys: Vec<(usize, &'e typed::Expr)>,
+        unique: bool,
+        expected: bool,
+    },
+    EachOf {
+        index: usize,
+        column: usize,
+        list: &'e [typed::Expr],
+    },
+    EachIn {
+        index: usize,
+        column: usize,
+        query: &'e Query,
+    },
+    Range {
+        index: usize,
+        low: Option<Limit<'e>>,
+        high: Option<Limit<'e>>,
+    },
     Hash(Vec<(&'e typed::Expr, &'e typed::Expr)>),
 }
 
@@ -50,7 +68,7 @@ impl Path<'_> {
     /// A rank: smaller is better.
     pub(super) fn cost(&self) -> i32 {
         match &self.way {
-            Way::Lookup { unique: true, .. } => 0,
+            Way::Lookup { expected: true, .. } => 0,
             Way::Lookup { keys, .. } => 20 - (keys.len() as i32).min(9),
             Way::EachOf { .. } => 30,
             Way::EachIn { .. } => 31,
@@ -70,7 +88,7 @@ impl Path<'_> {
         let compile = |e: &typed::Expr| expr(catalog, e);
         match &self.way {
             Way::Scan => Access::Scan,
-            Way::Lookup { index, keys, unique } => Access::Lookup {
+            Way::Lookup { index, keys, unique, .. } => Access::Lookup {
                 index: *index,
                 columns: keys.iter().map(|(column, _)| *column).collect(),
                 keys: keys.iter().map(|(_, e)| compile(e)).collect(),
@@ -127,8 +145,9 @@ pub(super) fn by_index<'e>(
         uses.push(position);
     }
     if !keys.is_empty() {
-        let unique = table.indexes[index].is_key() && keys.len() == columns.len();
-        return Some(Path { way: Way::Lookup { index, keys, unique }, uses });
+        let expected = table.indexes[index].is_locked_as_key() && keys.len() == columns.len();
+        let unique = expected && table.indexes[index].is_key();
+        return Some(Path { way: Way::Lookup { index, keys, unique, expected }, uses });
     }
     let column = *columns.first()?;
     by_list(index, rel, column, conditions, bound).or_else(|| by_range(index, rel, column, conditions, bound))

@@ -43,6 +43,8 @@ pub(crate) struct Search {
     pub(crate) access: Access,
     /// What an entry must satisfy for its row to be looked at.
     pub(crate) conditions: Vec<Expr>,
+    /// All columns of the index are equal to known values, so that conditions which contradict each other are noticed beforehand.
+    pub(crate) exact: bool,
 }
 
 /// How many rows a table has that nobody has looked at.
@@ -105,7 +107,8 @@ fn best_index(
     let path = path::by_index(table, index, rel, &served, single).filter(|_| table.indexes[index].is_plain());
     let access = path.map_or(Access::Scan, |path| path.access(catalog, &mut 0));
     let conditions = served.iter().map(|c| expr(catalog, c.expr)).collect();
-    Some((rows, Search { index, access, conditions }))
+    let exact = matches!(&access, Access::Lookup { keys, .. } if keys.len() == columns.len());
+    Some((rows, Search { index, access, conditions, exact }))
 }
 
 /// How many rows an index leaves to look at; `None` if it does not serve.
@@ -175,7 +178,7 @@ pub(super) fn for_order(catalog: &Catalog, plan: &mut QueryPlan) {
     let wanted: Vec<usize> = columns.iter().map(|(_, column)| usize::from(*column)).collect();
     let serves = |index: &Index| index.is_plain() && index.columns.starts_with(&wanted);
     if let Some(index) = catalog.table(table).indexes.iter().position(serves) {
-        step.siread = Siread::Index(vec![Search { index, access: Access::Scan, conditions: Vec::new() }]);
+        step.siread = Siread::Index(vec![Search { index, access: Access::Scan, conditions: Vec::new(), exact: false }]);
     }
 }
 

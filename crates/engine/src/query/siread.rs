@@ -21,6 +21,8 @@ use crate::ssi::Met;
 use crate::storage::{RowId, TableData, Tuple};
 
 type Visited = Vec<(RowId, u64, Row)>;
+/// An entry of an index: the place of its row in the heap, and the row's values.
+type Entry = (u64, Row);
 /// The bounds of a range.
 type Range = (Bound<Value>, Bound<Value>);
 
@@ -52,6 +54,9 @@ impl Run<'_> {
         search: &Search,
     ) -> Result<(), Interrupt> {
         let view = ctx.view;
+        if search.exact && self.contradicts(ctx, step, search)? {
+            return Ok(());
+        }
         let Some((leading, found)) = self.found(ctx, view.table(table), search)? else { return Ok(()) };
         let Some(reader) = ctx.reader.as_mut() else { return Ok(()) };
         if leading.is_empty() {
@@ -85,6 +90,16 @@ impl Run<'_> {
         met.sort_by_key(|(at, _)| *at);
         let Some(reader) = ctx.reader.as_mut() else { return Ok(()) };
         Ok(reader.walk(view, table, &unseen, met.into_iter().map(|(_, met)| met))?)
+    }
+
+    /// Whether an entry with the values that are searched for would not be what is searched for: then nothing is.
+    fn contradicts(&mut self, ctx: &mut Context<'_>, step: &RelStep, search: &Search) -> Result<bool, Interrupt> {
+        let Access::Lookup { columns, keys, .. } = &search.access else { return Ok(false) };
+        let Some(key) = key(ctx, &self.env(), keys)? else { return Ok(true) };
+        let mut entry = vec![Value::Null; columns.iter().max().map_or(0, |last| last + 1)];
+        columns.iter().zip(key).for_each(|(&column, value)| entry[column] = value);
+        self.slots[step.rel] = RelRow::new(entry.into());
+        Ok(!self.holds(ctx, &search.conditions)?)
     }
 
     /// The values of the index's first column that are searched for, if they are known, and at least the rows that a search finds. `None`: a
@@ -148,23 +163,23 @@ impl Run<'_> {
         reader.search(view, table, along.index, None);
         let unseen = reader.unseen(view, table);
         let first = along.columns.first().copied().unwrap_or_default();
-        let last = visited.last().filter(|_| !exhausted.get()).map(|(_, _, values)| values.clone());
-        let order = |a: &Row, b: &Row| {
-            let order = along.columns.iter().map(|&c| a[c].cmp(&b[c])).find(|o| o.is_ne());
-            order.map_or(Ordering::Equal, |o| if along.descending { o.reverse() } else { o })
+        let last = visited.last().filter(|_| !exhausted.get()).map(|(_, at, values)| (*at, values.clone()));
+        // Entries of equal keys stand in the order of the heap.
+        let order = |a: &Entry, b: &Entry| {
+            let keys = along.columns.iter().map(|&c| a.1[c].cmp(&b.1[c]));
+            let order = keys.fold(Ordering::Equal, Ordering::then).then(a.0.cmp(&b.0));
+            if along.descending { order.reverse() } else { order }
         };
-        let passed = |values: &Row| {
-            (nulls || !values[first].is_null())
-                && inside(&values[first], &range)
-                && last.as_ref().is_none_or(|last| order(values, last).is_le())
-        };
+        let inside = |values: &Row| (nulls || !values[first].is_null()) && inside(&values[first], &range);
+        let passed = |entry: &Entry| inside(&entry.1) && last.as_ref().is_none_or(|last| order(entry, last).is_le());
         let behind = unseen.iter().filter_map(|u| Some((u.behind_entry(view, along.index)?, u)));
-        let behind = behind.filter(|((_, values), _)| passed(values));
-        let mut met: Vec<(Row, Met<'_>)> = behind.map(|((_, values), u)| (values.clone(), Met::Unseen(u))).collect();
+        let behind = behind.map(|((at, values), u)| ((at, values.clone()), Met::Unseen(u)));
+        let mut met: Vec<(Entry, Met<'_>)> = behind.filter(|(entry, _)| passed(entry)).collect();
         let seen = visited.into_iter().filter(|(_, _, values)| nulls || !values[first].is_null());
-        met.extend(seen.map(|(row, position, values)| (values.clone(), Met::Seen(row, position, values))));
+        met.extend(seen.map(|(row, at, values)| ((at, values.clone()), Met::Seen(row, at, values))));
         met.sort_by(|(a, _), (b, _)| order(a, b));
-        if reader.dead(view, table, along.index).iter().any(passed) {
+        let first_of_its_key = if along.descending { u64::MAX } else { 0 };
+        if reader.dead(view, table, along.index).into_iter().any(|values| passed(&(first_of_its_key, values))) {
             reader.visit()?;
         }
         reader.walk(view, table, &unseen, met.into_iter().map(|(_, met)| met))?;

@@ -162,18 +162,18 @@ impl<'p> Partition<'p> {
             WindowKind::CumeDist => Value::Float(peers.end as f64 / count as f64),
             WindowKind::Ntile => self.ntile(ctx, level, args, row)?,
             WindowKind::Lag | WindowKind::Lead => self.neighbour(ctx, level, kind, args, row)?,
-            WindowKind::FirstValue => match self.frame(row)?.first() {
-                Some(at) => self.argument(ctx, level, *at, &args[0])?,
-                None => Value::Null,
+            WindowKind::FirstValue => match self.counted(row)?.first() {
+                Some(Some(at)) => self.argument(ctx, level, *at, &args[0])?,
+                _ => Value::Null,
             },
-            WindowKind::LastValue => match self.frame(row)?.last() {
-                Some(at) => self.argument(ctx, level, *at, &args[0])?,
-                None => Value::Null,
+            WindowKind::LastValue => match self.counted(row)?.last() {
+                Some(Some(at)) => self.argument(ctx, level, *at, &args[0])?,
+                _ => Value::Null,
             },
             WindowKind::NthValue => match self.argument(ctx, level, row, &args[1])? {
-                Value::Int(n) if n > 0 => match self.frame(row)?.get(n as usize - 1) {
-                    Some(at) => self.argument(ctx, level, *at, &args[0])?,
-                    None => Value::Null,
+                Value::Int(n) if n > 0 => match self.counted(row)?.get(n as usize - 1) {
+                    Some(Some(at)) => self.argument(ctx, level, *at, &args[0])?,
+                    _ => Value::Null,
                 },
                 Value::Int(_) => {
                     let message = "argument of nth_value must be greater than zero";
@@ -235,6 +235,19 @@ impl<'p> Partition<'p> {
             FrameExclude::Ties => *at != row && self.peers[row].contains(at),
         };
         Ok((start..end.max(start)).filter(|at| !excluded(at)).collect())
+    }
+
+    /// The same, as functions that ask for one of them count. In the place of the ties that are left out PostgreSQL counts the row itself,
+    /// even where that is not in its frame: then there is nothing in that place.
+    fn counted(&self, row: usize) -> Result<Vec<Option<usize>>, Interrupt> {
+        let mut places: Vec<Option<usize>> = self.frame(row)?.into_iter().map(Some).collect();
+        let (start, end) = self.extent(row)?;
+        let ties = self.peers[row].start.max(start)..self.peers[row].end.min(end);
+        let is_outside = !(start..end).contains(&row);
+        if self.plan.frame.exclude == FrameExclude::Ties && is_outside && !ties.is_empty() {
+            places.insert(ties.start - start, None);
+        }
+        Ok(places)
     }
 
     /// Where a row's frame begins and ends.

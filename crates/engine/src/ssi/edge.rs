@@ -41,13 +41,21 @@ impl Ssi {
     /// `me` writes what `reader` has read.
     pub(super) fn overwrote(&mut self, reader: XactId, me: XactId) -> Result<(), SqlError> {
         let (Some(r), Some(mine)) = (self.get(reader), self.get(me)) else { return Ok(()) };
-        let overlaps = r.committed_at().is_none_or(|at| mine.snapshot_seq < at);
-        if !overlaps || r.out.contains(&me) || !r.may_link(mine) {
+        if !self.overlap(r, mine) || r.out.contains(&me) || !r.may_link(mine) {
             return Ok(());
         }
         let doomed = r.doomed;
         self.trace_edges([reader, me]);
         if doomed { Ok(()) } else { self.link(reader, me, me) }
+    }
+
+    /// Whether a reader is taken to have overlapped a transaction that began later: it was active then, or had committed while another was
+    /// already prepared that the later one does not see either.
+    pub(super) fn overlap(&self, reader: &Xact, later: &Xact) -> bool {
+        let Some(at) = reader.committed_at() else { return true };
+        let unseen = |x: &Xact| x.committed_at().is_none_or(|committed| committed > later.snapshot_seq);
+        let between = |x: &Xact| x.prepared_at().is_some_and(|prepared| prepared < at) && unseen(x);
+        later.snapshot_seq < at || self.xacts.iter().any(|x| between(x))
     }
 
     /// Adds an edge that `me`, one of the two, has found.

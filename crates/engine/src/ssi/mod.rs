@@ -19,10 +19,11 @@
 //!
 //! A transaction that has committed is kept as long as one that overlapped it, and may have an edge with it, is active. The
 //! rules are those of `predicate.c`, including where they see a conflict too many: which transaction fails is what a client
-//! can tell. There is no summarizing of old transactions: nothing is ever forgotten for lack of memory. What is different has no
-//! consequence: PostgreSQL takes transactions to have overlapped if their *numbers* say so, and thus finds edges from one that had
-//! committed when the other began. But then whatever committed before the first is in the snapshot of the second, so that no
-//! third transaction can make such an edge dangerous.
+//! can tell. There is no summarizing of old transactions: nothing is ever forgotten for lack of memory. PostgreSQL takes
+//! transactions to have overlapped if their *numbers* say so, and thus finds edges from one that had committed when the other
+//! began. But then whatever committed before the first is in the snapshot of the second, so that no third transaction can make such
+//! an edge dangerous; unless it is prepared for two-phase commit, for then it counts as committed, and is in nobody's snapshot
+//! ([`Ssi::overlap`]).
 
 mod digest;
 mod edge;

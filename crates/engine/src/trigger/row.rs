@@ -105,7 +105,7 @@ impl Machine<'_> {
             let wanted = self.apply_set(&plan.set, &seen.rows[0].values, &seen.rows, params, run)?;
             // It is not known yet what the triggers will do, so the columns that are set decide how the row is locked.
             let sets_key = plan.set.iter().any(|(c, _)| self.catalog().table(plan.table).is_key_column(*c));
-            let lock = crate::exec::Lock::update(sets_key, sets_key);
+            let lock = crate::exec::Lock::update(sets_key);
             let target = self.lock_target(&plan.select, row, lock, params, run, seen, "updated")?;
             let Some(candidate) = target else { return Ok(false) };
             let old = candidate.rows[0].values.clone();
