@@ -15,7 +15,7 @@ use super::version::{Lock, Version, concurrent_update};
 use super::{Running, Stop};
 use crate::eval;
 use crate::footprint::{ColumnSet, HeavyEvent, LockEventKind, Probe, ProbeKind};
-use crate::lock::{LockKey, RowRef};
+use crate::lock::{LockKey, Modes, RowRef};
 use crate::machine::Machine;
 use crate::storage::{RowId, Tables, Tuple};
 use crate::trigger::{Event, Fire, RowStage, TableTriggers};
@@ -24,8 +24,8 @@ use crate::trigger::{Event, Fire, RowStage, TableTriggers};
 #[derive(Clone, Debug)]
 pub(crate) enum After {
     /// The parent of this row must exist, unless the version at this position has been replaced; the parent's version that was found
-    /// is remembered while we wait for its lock.
-    Child { row: RowRef, at: u64, key: usize, parent: Option<(RowId, u64)> },
+    /// is remembered while we wait for its lock, and which locks on its table we had `before` while we wait for that.
+    Child { row: RowRef, at: u64, key: usize, parent: Option<(RowId, u64)>, before: Option<Modes> },
     /// The children of a parent must not be left behind.
     Parent(ParentCheck),
     /// No other row may have the key that this one has in an index.
@@ -108,7 +108,13 @@ impl Machine<'_> {
         let Some(at) = self.newest(row).map(|tuple| tuple.position) else { return };
         for (key, fk) in table.foreign_keys.iter().enumerate() {
             if wanted(fk) {
-                self.queue_check(run, After::Child { row, at, key, parent: None }, row.0, &fk.name, fk.deferral);
+                self.queue_check(
+                    run,
+                    After::Child { row, at, key, parent: None, before: None },
+                    row.0,
+                    &fk.name,
+                    fk.deferral,
+                );
             }
         }
     }
@@ -141,7 +147,7 @@ impl Machine<'_> {
             After::Child { row, key, parent, .. } => {
                 let child = catalog.table(row.0);
                 let owner = catalog.table(child.foreign_keys[key].parent);
-                self.lock_parents(owner.id, &child.foreign_keys[key], row)?;
+                self.lock_parents(run, owner.id, &child.foreign_keys[key], row)?;
                 self.child_check(run, child, key, owner, row, parent)
             }
             After::Parent(check) => {
@@ -303,12 +309,17 @@ impl Machine<'_> {
     }
 
     /// Locks the parents' table to look for one; a NULL looks for nobody, and lets go of it at once.
-    fn lock_parents(&mut self, parents: TableId, fk: &ForeignKey, row: RowRef) -> Result<(), Stop> {
+    fn lock_parents(&mut self, run: &mut Running, parents: TableId, fk: &ForeignKey, row: RowRef) -> Result<(), Stop> {
         let lock = LockKey::Table(parents);
-        let held = self.transaction().heavy.get(&lock).copied();
+        let held = |machine: &Self| machine.transaction().heavy.get(&lock).copied().unwrap_or_default();
+        let now = held(self);
+        let had = match &mut run.after[run.after_next] {
+            After::Child { before, .. } => *before.get_or_insert(now),
+            _ => now,
+        };
         self.lock_table(parents, TableLockMode::RowShare)?;
         let refers = self.newest(row).is_none_or(|t| fk.columns.iter().all(|&c| !t.values[c].is_null()));
-        if refers || self.transaction().heavy.get(&lock).copied() == held {
+        if refers || held(self) == had {
             return Ok(());
         }
         self.footprint.heavy.push(HeavyEvent {
@@ -317,9 +328,9 @@ impl Machine<'_> {
             kind: LockEventKind::Released,
         });
         let heavy = &mut self.transaction_mut().heavy;
-        match held {
-            Some(modes) => heavy.insert(lock, modes),
-            None => heavy.remove(&lock),
+        match had == Modes::default() {
+            true => heavy.remove(&lock),
+            false => heavy.insert(lock, had),
         };
         Ok(())
     }

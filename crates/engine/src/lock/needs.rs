@@ -125,28 +125,23 @@ impl Locks {
 
     fn query(&mut self, query: &typed::Query) {
         if let QueryBody::Select(select) = &query.body {
-            for (rel, source) in select.rels.iter().enumerate() {
-                let locked = query.locking.iter().any(|clause| clause.rels.contains(&rel));
-                if let (RelSource::Table(table), true) = (&source.source, locked) {
-                    self.add(*table, TableLockMode::RowShare);
-                }
-            }
-            self.rels(select);
+            self.rels(select, |rel| query.locking.iter().any(|clause| clause.rels.contains(&rel)));
         }
         query.exprs(&mut |e| self.expr(e));
         query.queries(&mut |q| self.query(q));
     }
 
     fn select(&mut self, select: &typed::Select) {
-        self.rels(select);
+        self.rels(select, |_| false);
         select.exprs(&mut |e| self.expr(e));
         select.queries(&mut |q| self.query(q));
     }
 
-    fn rels(&mut self, select: &typed::Select) {
-        for rel in &select.rels {
-            if let RelSource::Table(table) = &rel.source {
-                self.add(*table, TableLockMode::AccessShare);
+    /// The tables of FROM, in the order in which they stand there.
+    fn rels(&mut self, select: &typed::Select, is_locked: impl Fn(usize) -> bool) {
+        for (rel, source) in select.rels.iter().enumerate() {
+            if let RelSource::Table(table) = &source.source {
+                self.add(*table, if is_locked(rel) { TableLockMode::RowShare } else { TableLockMode::AccessShare });
             }
         }
     }
