@@ -13,6 +13,7 @@ mod input;
 mod kept;
 mod memory;
 mod model;
+mod model_files;
 mod on;
 mod page;
 mod picture;

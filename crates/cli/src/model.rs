@@ -1,28 +1,25 @@
 //! `isolde model`: the data model of an application, verified.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::Args;
 use clap::builder::PossibleValuesParser;
+use clap::{Args, ValueEnum};
 use isolde_datamodel::check::{self, Options};
-use isolde_datamodel::logic::{Limits, Semantics};
-use isolde_datamodel::property::Properties;
-use isolde_datamodel::read::{self, File};
-use isolde_datamodel::{DataModel, Framework};
-use isolde_smt::Solver;
+use isolde_datamodel::logic::{Limits, Schema, Semantics};
+use isolde_datamodel::{Framework, picture};
+use isolde_report::{Baseline, DeleteGraph, ModelReport};
+use isolde_smt::{INSTALL, Silence, Solver};
 
 use crate::args::{self, Color, Output};
 use crate::complain::Mistake;
 use crate::input;
+use crate::model_files::{Application, application, properties};
 use crate::page::{self, Page};
+use crate::picture::write;
 
 /// Nothing is known, because nobody can answer.
 const EXIT_INCONCLUSIVE: u8 = 3;
-
-/// More files than this are no application.
-const FILES_MAX: usize = 200_000;
 
 pub(crate) const ABOUT: &str = "\
 Verify the data model of an application: what deletes leave behind.
@@ -39,7 +36,10 @@ file are decided instead:
   notes:        no dangling Note.project after Project";
 
 pub(crate) const LONG_HELP: &str = "\
-The proofs are those of an SMT solver, z3 or cvc5, which must be installed; ISOLDE_SOLVER names another.
+The proofs are those of an SMT solver, z3 or cvc5, which must be installed; --solver or ISOLDE_SOLVER names another.
+
+What is so on purpose, a comment in the source says, with the name of the finding and a reason:
+  # isolde:ignore dangling:Tag.photo:Photo tags are swept every night
 
 Exit codes:
   0  holds: everything is proved for all data
@@ -50,6 +50,7 @@ Exit codes:
 Examples:
   isolde model path/to/rails-app
   isolde model path/to/rails-app --props shop.props
+  isolde model path/to/rails-app --baseline isolde.baseline --format sarif -o isolde.sarif
   isolde model prisma/schema.prisma --format json";
 
 /// `isolde model`
@@ -83,12 +84,60 @@ pub(crate) struct Model {
     #[arg(long, value_name = "COUNT", default_value_t = 4, value_parser = objects)]
     objects_max: usize,
 
+    /// Ask this solver: z3, cvc5 or a path
+    ///
+    /// Otherwise the one that ISOLDE_SOLVER names, or the first of z3 and cvc5 that is installed.
+    #[arg(long, value_name = "PROGRAM")]
+    solver: Option<String>,
+
+    /// Do not count the findings that this file lists
+    ///
+    /// A team begins with what is there (--write-baseline), and is told of what is new from then on. What is listed and no longer
+    /// goes wrong is told too.
+    #[arg(long, value_name = "FILE", help_heading = "Teams")]
+    baseline: Option<PathBuf>,
+
+    /// Write what is found now as a baseline
+    #[arg(long, value_name = "FILE", help_heading = "Teams")]
+    write_baseline: Option<PathBuf>,
+
+    /// Draw the classes and what their deletes do
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    svg: Option<PathBuf>,
+
+    /// The same for Graphviz
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    dot: Option<PathBuf>,
+
+    /// Write the examples of all findings as SQL
+    #[arg(long, value_name = "FILE", conflicts_with = "props", help_heading = "Output")]
+    emit_sql: Option<PathBuf>,
+
     /// Write the questions of --props as SMT-LIB 2
-    #[arg(long, value_name = "FILE", requires = "props")]
+    #[arg(long, value_name = "FILE", requires = "props", help_heading = "Output")]
     emit_smt2: Option<PathBuf>,
 
-    #[command(flatten)]
-    output: Output,
+    /// text (default), json, sarif or junit
+    #[arg(long, value_name = "FORMAT", default_value = "text", help_heading = "Output")]
+    #[arg(hide_possible_values = true, hide_default_value = true)]
+    format: Format,
+
+    /// Write the answer to a file instead of standard output
+    #[arg(long, short, value_name = "FILE", help_heading = "Output")]
+    output: Option<PathBuf>,
+}
+
+/// How an answer about a model is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+    /// For code scanning
+    Sarif,
+    /// For continuous integration
+    Junit,
 }
 
 fn objects(text: &str) -> Result<usize, String> {
@@ -97,27 +146,81 @@ fn objects(text: &str) -> Result<usize, String> {
 
 /// Reads, decides and prints; says what to exit with.
 pub(crate) fn run(args: &Model, color: Color) -> Result<u8, Mistake> {
-    let model = model(&args.path)?;
-    let properties = args.props.as_deref().map(|file| properties(file, &model)).transpose()?;
-    let options = options(args, model.framework);
+    let application = application(&args.path)?;
+    let known = args.baseline.as_deref().map(baseline).transpose()?;
+    let properties = args.props.as_deref().map(|file| properties(file, &application.model)).transpose()?;
+    let options = options(args, application.model.framework);
     if let (Some(path), Some(properties)) = (&args.emit_smt2, &properties) {
-        let text = check::questions(&model, properties, &options);
-        fs::write(path, text)
-            .map_err(|error| Mistake::new(format!("{} cannot be written: {error}", path.display())))?;
+        write(path, &check::questions(&application.model, properties, &options))?;
     }
-    let mut page = Page::open(&args.output, color)?;
-    let answer =
-        Solver::from_environment().and_then(|solver| check::check(&model, properties.as_ref(), &solver, &options));
-    match answer {
-        Ok(report) => {
-            page.model(&report)?;
-            Ok(report.verdict.exit_code())
-        }
+    let mut page = Page::open(&Output { format: args::Format::Text, output: args.output.clone() }, color)?;
+    let Application { files, model, root } = &application;
+    let answer = solver(args).and_then(|solver| check::check(model, files, properties.as_ref(), &solver, &options));
+    let mut report = match answer {
+        Ok(report) => report,
         Err(silence) => {
-            page::complain(&Mistake::new(silence.to_string()), color);
-            Ok(EXIT_INCONCLUSIVE)
+            page::complain(&no_answer(&silence), color);
+            return Ok(EXIT_INCONCLUSIVE);
         }
+    };
+    report.root = root.clone();
+    if let Some(known) = &known {
+        report.compare(known);
     }
+    write_files(args, &application, &options, &report)?;
+    match args.format {
+        Format::Text => page.model(&report)?,
+        Format::Json => page.verbatim(&report.to_json())?,
+        Format::Sarif => page.verbatim(&report.to_sarif())?,
+        Format::Junit => page.verbatim(&report.to_junit())?,
+    }
+    Ok(report.verdict.exit_code())
+}
+
+fn solver(args: &Model) -> Result<Solver, Silence> {
+    match &args.solver {
+        Some(program) => Solver::find(Some(program), std::env::var_os("PATH").as_deref()),
+        None => Solver::from_environment(),
+    }
+}
+
+/// Why nothing is known at all.
+fn no_answer(silence: &Silence) -> Mistake {
+    match silence {
+        Silence::Missing(_) => Mistake::new(silence.to_string()),
+        _ => Mistake::Elsewhere { message: silence.to_string(), hint: Some(INSTALL.into()) },
+    }
+}
+
+/// What is written beside the answer.
+fn write_files(
+    args: &Model,
+    application: &Application,
+    options: &Options,
+    report: &ModelReport,
+) -> Result<(), Mistake> {
+    if let Some(path) = &args.write_baseline {
+        write(path, &Baseline::of(report))?;
+    }
+    if let Some(path) = &args.emit_sql {
+        write(path, &report.to_sql())?;
+    }
+    type Draw = fn(&DeleteGraph) -> String;
+    for (path, draw) in [(&args.svg, DeleteGraph::to_svg as Draw), (&args.dot, DeleteGraph::to_dot)] {
+        let Some(path) = path else { continue };
+        let schema = Schema::new(&application.model, options.semantics);
+        let wrong = report.findings.iter().chain(&report.known).map(|finding| finding.id.as_str()).collect();
+        write(path, &draw(&picture::graph(&schema, &report.path, &wrong)))?;
+    }
+    Ok(())
+}
+
+fn baseline(path: &Path) -> Result<Baseline, Mistake> {
+    let text = input::read_text(path).map_err(|message| Mistake::Elsewhere {
+        message,
+        hint: Some(format!("--write-baseline {} writes one", path.display())),
+    })?;
+    Ok(Baseline::parse(&text))
 }
 
 fn options(args: &Model, framework: Framework) -> Options {
@@ -128,64 +231,4 @@ fn options(args: &Model, framework: Framework) -> Options {
         command: args::command_line(),
         path: args.path.display().to_string(),
     }
-}
-
-fn model(path: &Path) -> Result<DataModel, Mistake> {
-    let mut files = Vec::new();
-    match path.is_dir() {
-        true => gather(path, path, &mut files)?,
-        false => files.push(file(path, path.file_name().map(Path::new).unwrap_or(path))?),
-    }
-    let Some(framework) = read::detect(&files) else {
-        return Err(Mistake::Elsewhere {
-            message: format!("{} has no data model that is understood", path.display()),
-            hint: Some(
-                "name the folder of a Rails or Django application, a Prisma schema or a file of SQL tables".into(),
-            ),
-        });
-    };
-    let model = read::read(framework, &files);
-    match model.classes.is_empty() {
-        true => Err(Mistake::new(format!("{} has no classes", path.display()))),
-        false => Ok(model),
-    }
-}
-
-/// The files of a folder that matter, in the order of their names.
-fn gather(root: &Path, folder: &Path, files: &mut Vec<File>) -> Result<(), Mistake> {
-    let cannot = |error: std::io::Error| Mistake::new(format!("{} cannot be read: {error}", folder.display()));
-    let mut entries = fs::read_dir(folder).map_err(cannot)?.collect::<Result<Vec<_>, _>>().map_err(cannot)?;
-    entries.sort_by_key(fs::DirEntry::file_name);
-    for entry in entries {
-        let path = entry.path();
-        let relative = path.strip_prefix(root).unwrap_or(&path).to_path_buf();
-        let kind = entry.file_type().map_err(cannot)?;
-        // Links are not followed: they may lead round in circles.
-        if kind.is_dir() && read::wanted(&format!("{}/x.rb", relative.display())) {
-            gather(root, &path, files)?;
-        } else if kind.is_file() && read::wanted(&relative.to_string_lossy()) {
-            // A file that is no text has nothing to say about models.
-            files.extend(file(&path, &relative).ok());
-        }
-        if files.len() > FILES_MAX {
-            return Err(Mistake::new(format!("{} has too many files to be an application", root.display())));
-        }
-    }
-    Ok(())
-}
-
-fn file(path: &Path, name: &Path) -> Result<File, Mistake> {
-    let text = input::read_text(path).map_err(Mistake::new)?;
-    Ok(File::new(name.to_string_lossy().replace('\\', "/"), text))
-}
-
-fn properties(path: &Path, model: &DataModel) -> Result<Properties, Mistake> {
-    let text = input::read_text(path).map_err(Mistake::new)?;
-    Properties::parse(&text, model).map_err(|error| Mistake::InText {
-        file: path.display().to_string(),
-        text: text.clone(),
-        span: error.span,
-        message: error.message,
-        hint: error.hint,
-    })
 }

@@ -65,12 +65,9 @@ impl Page {
         }
     }
 
-    /// Writes a whole answer about a data model.
+    /// Writes an answer about a data model for people.
     pub(crate) fn model(&mut self, report: &ModelReport) -> Result<(), Mistake> {
-        match self.format {
-            Format::Text => self.write(&report.to_text(self.style)),
-            Format::Json => self.write(&report.to_json()),
-        }
+        self.write(&report.to_text(self.style))
     }
 
     /// Whether answers are for programs.

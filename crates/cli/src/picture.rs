@@ -40,6 +40,7 @@ impl Picture {
     }
 }
 
-fn write(path: &Path, text: &str) -> Result<(), Mistake> {
+/// Writes a file beside the answer.
+pub(crate) fn write(path: &Path, text: &str) -> Result<(), Mistake> {
     std::fs::write(path, text).map_err(|error| Mistake::new(format!("{} cannot be written: {error}", path.display())))
 }

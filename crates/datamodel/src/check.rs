@@ -3,11 +3,12 @@
 use isolde_report as report;
 use isolde_smt::{Silence, Solver};
 
-use crate::logic::encode;
-use crate::logic::{Case, Limits, Outcome, Projection, Question, Schema, Semantics, Verdict, decide};
+use crate::logic::{self, Case, Limits, Order, Outcome, Question, Schema, Semantics, Verdict, carry_out, decide};
 use crate::model::{DataModel, Framework, Place};
 use crate::obligation::{self, Trouble};
 use crate::property::{Mode, Properties, Property};
+use crate::read::File;
+use crate::{ignore, repair};
 
 /// What to do with a model.
 #[derive(Clone, Debug)]
@@ -22,13 +23,16 @@ pub struct Options {
     pub path: String,
 }
 
-/// Decides properties; without any, what every model should meet.
+/// Decides properties; without any, what every model should meet. `files` are those that the model was read from: changes are
+/// written into them, and comments in them say what is on purpose.
 pub fn check(
     model: &DataModel,
+    files: &[File],
     properties: Option<&Properties>,
     solver: &Solver,
     options: &Options,
 ) -> Result<report::ModelReport, Silence> {
+    solver.probe(options.limits.timeout)?;
     let schema = Schema::new(model, options.semantics);
     let name = Semantics::ALL.iter().find(|(_, known)| *known == options.semantics).map_or("", |(name, _)| name);
     let mut answer = report::ModelReport::new(&options.command, &options.path, name);
@@ -49,10 +53,12 @@ pub fn check(
             }
         }
         None => {
-            let found = obligation::obligations(&schema, solver, options.limits)?;
+            let mut found = obligation::obligations(&schema, solver, options.limits)?;
+            repair::write(&schema, files, &mut found.troubles);
             answer.findings = found.troubles.iter().map(|trouble| finding(&schema, trouble)).collect();
             answer.proved = found.proved;
             answer.undecided = found.undecided;
+            ignore::apply(files, &mut answer);
         }
     }
     answer.settle();
@@ -64,11 +70,8 @@ pub fn questions(model: &DataModel, properties: &Properties, options: &Options) 
     let schema = Schema::new(model, options.semantics);
     let mut out = String::from("(set-logic ALL)\n");
     for property in &properties.list {
-        let part = match options.limits.projection {
-            true => Projection::of(&schema, property, &properties.assumptions),
-            false => Projection::whole(&schema, property),
-        };
-        let encoded = encode::encode(&schema, &part, property, &properties.assumptions);
+        let question = Question { schema: &schema, property, assumptions: &properties.assumptions };
+        let (_, encoded) = logic::encoded(question, options.limits);
         let meaning = match property.mode {
             Mode::Always => "unsat: it holds for all data",
             Mode::Possible => "unsat: no data show it",
@@ -92,8 +95,10 @@ fn decided(schema: &Schema<'_>, property: &Property, verdict: Verdict) -> report
     report::Decided {
         name: property.name.clone(),
         text: property.text.clone(),
+        place: None,
         verdict: word.into(),
         meaning,
+        known: false,
         example: case.map(|case| example(schema, &case)),
     }
 }
@@ -105,32 +110,60 @@ fn finding(schema: &Schema<'_>, trouble: &Trouble) -> report::Finding {
         place: place(&trouble.place),
         why: trouble.why.clone(),
         example: example(schema, &trouble.case),
+        query: trouble.query.clone(),
         change: trouble.remedy.as_ref().map(|remedy| report::Change {
             code: remedy.code.clone(),
             place: place(&remedy.place),
-            verified: remedy.verified,
+            verified: true,
+            lines: remedy.patch.as_ref().map(|patch| report::ChangedLines {
+                file: patch.file.to_string(),
+                line: patch.line,
+                old: patch.old.clone(),
+                new: patch.new.clone(),
+            }),
         }),
     }
 }
 
 fn example(schema: &Schema<'_>, case: &Case) -> report::Example {
     let lines = |text: String| text.lines().map(str::to_string).collect::<Vec<_>>();
-    let mut shown = report::Example { before: lines(case.before.to_text(schema)), ..report::Example::default() };
-    shown.sql = case.before.to_sql(schema);
+    let before = &case.before;
+    let mut shown = report::Example { before: lines(before.to_text(schema)), ..report::Example::default() };
+    shown.sql = before.to_sql(schema);
     if let Some((object, outcome)) = &case.delete {
-        shown.delete = Some(case.before.name(schema, *object));
-        shown.after = match outcome {
-            Outcome::Done(after) => lines(after.to_text(schema)),
-            Outcome::Refused(reason) => vec![format!("refused: {reason}")],
-            Outcome::Raised(reason) => vec![format!("an error of the database: {reason}")],
-        };
-        let table = crate::logic::instance::table_name(schema, case.before.objects[*object].class);
-        shown.sql.push(format!("DELETE FROM {table} WHERE id = {};", case.before.id(schema, *object)));
+        shown.delete = Some(before.name(schema, *object));
+        match outcome {
+            Outcome::Done(after) => {
+                shown.after = lines(after.to_text(schema));
+                shown.objects = changes(schema, before, after);
+            }
+            Outcome::Refused(reason) => shown.declined = Some(format!("refused, because {reason}")),
+            Outcome::Raised(reason) => shown.declined = Some(format!("an error of the database, because {reason}")),
+        }
+        // The order that led to this outcome, of those that there are.
+        let runs = Order::ALL.into_iter().map(|order| carry_out(schema, before, *object, order));
+        let sent = { runs }.find(|(found, _)| found == outcome).map(|(_, sent)| sent).unwrap_or_default();
+        shown.sql.extend(before.delete_sql(schema, &sent));
     }
     if matches!(schema.model.framework, Framework::Rails | Framework::Django) {
-        shown.console = case.before.to_console(schema, case.delete.as_ref().map(|(object, _)| *object));
+        shown.console = before.to_console(schema, case.delete.as_ref().map(|(object, _)| *object));
     }
     shown
+}
+
+/// Each object and pair before a delete and after it.
+fn changes(schema: &Schema<'_>, before: &logic::Instance, after: &logic::Instance) -> Vec<report::ObjectChange> {
+    let object = |index: usize| report::ObjectChange {
+        before: before.drawn(schema, index),
+        after: after.objects[index].is_there.then(|| after.drawn(schema, index)),
+        dangles: after.dangles(index),
+    };
+    let pair = |pair: &(crate::model::JoinId, usize, usize)| report::ObjectChange {
+        before: before.drawn_pair(schema, *pair),
+        after: after.pairs.contains(pair).then(|| after.drawn_pair(schema, *pair)),
+        dangles: after.pairs.contains(pair) && [pair.1, pair.2].iter().any(|end| !after.objects[*end].is_there),
+    };
+    (0..before.objects.len()).map(object).chain(before.pairs.iter().map(pair)).collect()
 }
 
 fn place(place: &Place) -> Option<report::Place> {

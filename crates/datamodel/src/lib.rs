@@ -17,11 +17,14 @@
 
 pub mod check;
 mod dump;
+pub mod ignore;
 pub mod logic;
 pub mod model;
 pub mod obligation;
+pub mod picture;
 pub mod property;
 pub mod read;
+pub mod repair;
 
 pub use model::{
     Association, AssociationId, Class, ClassId, DataModel, DeleteRule, Framework, Join, JoinId, Kind, OnDelete, Path,

@@ -1,5 +1,6 @@
 //! The data model: classes, what they store, what they declare.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -34,6 +35,8 @@ pub struct DataModel {
     pub associations: Vec<Association>,
     /// What must be unique.
     pub uniqueness: Vec<Uniqueness>,
+    /// Tables behind the classes that were read too: what is not known to be in them is not in them.
+    pub tables: BTreeSet<Arc<str>>,
     /// What was not understood, or is modelled more generously than it is.
     pub remarks: Vec<Remark>,
 }
@@ -285,6 +288,11 @@ impl DataModel {
     /// An association.
     pub fn association(&self, id: AssociationId) -> &Association {
         &self.associations[id.0]
+    }
+
+    /// Whether the table of a class was read.
+    pub fn has_table(&self, class: ClassId) -> bool {
+        self.class(class).table.as_ref().is_some_and(|table| self.tables.contains(table))
     }
 
     /// The class of this name.

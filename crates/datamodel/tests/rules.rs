@@ -4,20 +4,14 @@
 
 mod common;
 
-use isolde_datamodel::logic::{Limits, Semantics, Verdict};
+use isolde_datamodel::logic::{Limits, Semantics};
 
 /// The letters of the verdicts: holds, fails, unknown.
 fn check(ruby: &str, properties: &str, expected: &str) {
-    let Some(solver) = common::solver() else { return };
-    let ruby: String = ruby.lines().map(|line| format!("{}\n", line.trim())).collect();
-    let found = common::verdicts(&ruby, properties, Semantics::Rails, Limits::default(), &solver);
-    let letter = |(_, verdict): &(String, Verdict)| match verdict {
-        Verdict::Holds(_) => 'y',
-        Verdict::Fails(_) => 'n',
-        Verdict::Unknown(_) => '?',
-    };
-    let letters: String = found.iter().map(letter).collect();
-    assert_eq!(letters, expected, "{ruby}\n{found:#?}");
+    let ruby = common::unindented(ruby);
+    let model = common::model(&ruby);
+    let found = common::verdicts(&model, properties, Semantics::Rails, Limits::default(), &common::solver());
+    assert_eq!(common::letters(&found), expected, "{ruby}\n{found:#?}");
 }
 
 #[test]

@@ -21,6 +21,7 @@
 //! `snake_case`; enumerations are lower-case words; an absent optional field is `null`.
 
 mod columns;
+mod deletes;
 mod fix;
 mod graph;
 mod model;
@@ -31,9 +32,13 @@ mod wrap;
 
 use serde::{Deserialize, Serialize};
 
+pub use deletes::{DeleteEdge, DeleteGraph, DeleteKind};
 pub use fix::{Fix, FixCost, FixVerdict};
 pub use graph::{EdgeEnd, EdgeKind, Graph, GraphEdge, Node};
-pub use model::{Change, Decided, Example, Finding, ModelRemark, ModelReport, ModelSize};
+pub use model::{
+    Baseline, Change, ChangedLines, Decided, Example, Finding, Ignored, ModelRemark, ModelReport, ModelSize,
+    ObjectChange,
+};
 pub use paint::Style;
 pub use shell::shell_word;
 

@@ -49,26 +49,28 @@ pub fn search(
     let question = ground.question();
     let cells = ground.propositions.iter().filter(|(name, ..)| counted.contains(name));
     let counted: Vec<Term> = cells.map(|(name, row, value)| Term::constant(proposition(name, row, *value))).collect();
-    let mut session = solver.start()?;
-    session.tell(&question.to_string());
-    if session.check(timeout)? == Answer::Unsat {
-        return Ok(None);
-    }
-    let mut best = ground.read(&mut session, timeout)?;
-    // Growing bounds: a small one is refuted fast, and the first that is met is the least.
-    for most in 0..counted.len() {
-        session.tell(&format!("(push 1)\n(assert {})\n", Term::AtMost(most, counted.clone())));
-        match session.check(timeout) {
-            Ok(Answer::Sat) => {
-                best = ground.read(&mut session, timeout)?;
-                break;
-            }
-            Ok(Answer::Unsat) => session.tell("(pop 1)\n"),
-            // What was found is an answer, if not the smallest.
-            Err(_) => break,
+    let question = question.to_string();
+    solver.with_session(|session| {
+        session.tell(&question);
+        if session.check(timeout)? == Answer::Unsat {
+            return Ok(None);
         }
-    }
-    Ok(Some(best))
+        let mut best = ground.read(session, timeout)?;
+        // Growing bounds: a small one is refuted fast, and the first that is met is the least.
+        for most in 0..counted.len() {
+            session.tell(&format!("(push 1)\n(assert {})\n", Term::AtMost(most, counted.clone())));
+            match session.check(timeout) {
+                Ok(Answer::Sat) => {
+                    best = ground.read(session, timeout)?;
+                    break;
+                }
+                Ok(Answer::Unsat) => session.tell("(pop 1)\n"),
+                // What was found is an answer, if not the smallest.
+                Err(_) => break,
+            }
+        }
+        Ok(Some(best))
+    })
 }
 
 /// A script as truth values.

@@ -2,26 +2,32 @@
 //!
 //! A solver may be missing, crash, think for ever or not know. None of these is an answer; each is a [`Silence`] with a sentence
 //! that says what happened. The process is killed when its time is over or when nobody listens any more.
+//!
+//! To start a program takes longer than most questions. So one that has answered forgets everything (`reset`) and waits for the
+//! next question, as long as its [`Solver`] is there.
 
 use std::fmt;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use crate::script::Script;
-use crate::term;
+use crate::term::{self, Term};
 
 /// How a solver can be had.
 pub const INSTALL: &str = "install z3 (Debian and Ubuntu: apt install z3; macOS: brew install z3; or pip install z3-solver), or \
                            set ISOLDE_SOLVER to the program to use";
 
-/// A program that answers scripts.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A program that answers scripts. Clones share its processes.
+#[derive(Clone, Debug)]
 pub struct Solver {
     /// The program.
     pub program: PathBuf,
+    /// Processes that have answered and forgotten, and can be asked again.
+    idle: Arc<Mutex<Vec<Session>>>,
 }
 
 /// A script can be met, or it cannot.
@@ -61,6 +67,11 @@ impl fmt::Display for Silence {
 const KNOWN: &[&str] = &["z3", "cvc5"];
 
 impl Solver {
+    /// This program, whatever it is.
+    pub fn new(program: impl Into<PathBuf>) -> Solver {
+        Solver { program: program.into(), idle: Arc::default() }
+    }
+
     /// The solver that `ISOLDE_SOLVER` names (`chosen`), or the first of those known on the search path.
     pub fn find(chosen: Option<&str>, path: Option<&std::ffi::OsStr>) -> Result<Solver, Silence> {
         let folders: Vec<PathBuf> = path.map(|p| std::env::split_paths(p).collect()).unwrap_or_default();
@@ -68,11 +79,11 @@ impl Solver {
         if let Some(name) = chosen.filter(|name| !name.is_empty()) {
             let found =
                 if name.contains('/') { Some(PathBuf::from(name)).filter(|p| p.is_file()) } else { on_path(name) };
-            let missing = || Silence::Missing(format!("ISOLDE_SOLVER names {name}, which is not there"));
-            return found.map(|program| Solver { program }).ok_or_else(missing);
+            let missing = || Silence::Missing(format!("it was to be {name}, which is not there"));
+            return found.map(Solver::new).ok_or_else(missing);
         }
         let found = KNOWN.iter().find_map(|name| on_path(name));
-        found.map(|program| Solver { program }).ok_or_else(|| Silence::Missing("neither z3 nor cvc5 was found".into()))
+        found.map(Solver::new).ok_or_else(|| Silence::Missing("neither z3 nor cvc5 was found".into()))
     }
 
     /// [`Solver::find`] in the environment of this process.
@@ -82,9 +93,48 @@ impl Solver {
 
     /// Whether anything meets a script, of whatever size.
     pub fn ask(&self, script: &Script, timeout: Duration) -> Result<Answer, Silence> {
+        let text = script.to_string();
+        self.with_session(|session| {
+            session.tell(&text);
+            session.check(timeout)
+        })
+    }
+
+    /// Whether it answers at all: it is asked whether what is false can be true.
+    pub fn probe(&self, timeout: Duration) -> Result<(), Silence> {
+        let mut script = Script::default();
+        script.assert(Term::False, "");
+        match self.ask(&script, timeout)? {
+            Answer::Unsat => Ok(()),
+            Answer::Sat => Err(Silence::Crash("it takes what is false for true".into())),
+        }
+    }
+
+    /// Talks to a process that knows nothing yet: one that has been asked before, or a new one.
+    pub fn with_session<T>(&self, talk: impl Fn(&mut Session) -> Result<T, Silence>) -> Result<T, Silence> {
+        let waiting = self.idle.lock().ok().and_then(|mut idle| idle.pop());
+        if let Some(mut session) = waiting {
+            match talk(&mut session) {
+                // It may have ended while nobody spoke to it.
+                Err(Silence::Crash(_)) => {}
+                answer => return self.keep(session, answer),
+            }
+        }
         let mut session = self.start()?;
-        session.tell(&script.to_string());
-        session.check(timeout)
+        let answer = talk(&mut session);
+        self.keep(session, answer)
+    }
+
+    /// Keeps a process for the next question, unless it is still at work on this one or gone.
+    fn keep<T>(&self, mut session: Session, answer: Result<T, Silence>) -> Result<T, Silence> {
+        if !session.is_lost
+            && let Ok(mut idle) = self.idle.lock()
+        {
+            session.tell("(reset)\n");
+            session.tell(GREETING);
+            idle.push(session);
+        }
+        answer
     }
 
     /// Starts the program.
@@ -107,11 +157,14 @@ impl Solver {
                 lines.all(|line| says.send(line).is_ok())
             });
         }
-        let mut session = Session { child, questions, lines };
-        session.tell("(set-option :print-success false)\n(set-option :produce-models true)\n(set-logic ALL)\n");
+        let mut session = Session { child, questions, lines, is_lost: false };
+        session.tell(GREETING);
         Ok(session)
     }
 }
+
+/// What every conversation begins with.
+const GREETING: &str = "(set-option :print-success false)\n(set-option :produce-models true)\n(set-logic ALL)\n";
 
 fn flags(program: &Path) -> &'static [&'static str] {
     match program.file_name().and_then(|name| name.to_str()) {
@@ -122,10 +175,13 @@ fn flags(program: &Path) -> &'static [&'static str] {
 }
 
 /// A solver at work.
+#[derive(Debug)]
 pub struct Session {
     child: Child,
     questions: Sender<String>,
     lines: Receiver<String>,
+    /// It did not answer when it should have, or not what it should have.
+    is_lost: bool,
 }
 
 impl Session {
@@ -143,7 +199,10 @@ impl Session {
             "sat" => Ok(Answer::Sat),
             "unsat" => Ok(Answer::Unsat),
             "unknown" => Err(Silence::Unknown),
-            other => Err(Silence::Crash(other.to_string())),
+            other => {
+                self.is_lost = true;
+                Err(Silence::Crash(other.to_string()))
+            }
         }
     }
 
@@ -163,6 +222,7 @@ impl Session {
             let values = words(&text).into_iter().filter(|word| matches!(*word, "true" | "false"));
             let values: Vec<bool> = values.map(|word| word == "true").collect();
             if values.len() != piece.len() {
+                self.is_lost = true;
                 return Err(Silence::Crash(text.trim().to_string()));
             }
             truths.extend(values);
@@ -171,11 +231,12 @@ impl Session {
     }
 
     fn line(&mut self, deadline: Instant, timeout: Duration) -> Result<String, Silence> {
-        match self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-            Ok(line) => Ok(line),
-            Err(RecvTimeoutError::Timeout) => Err(Silence::Timeout(timeout)),
-            Err(RecvTimeoutError::Disconnected) => Err(ended()),
-        }
+        let line = self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now()));
+        self.is_lost |= line.is_err();
+        line.map_err(|silence| match silence {
+            RecvTimeoutError::Timeout => Silence::Timeout(timeout),
+            RecvTimeoutError::Disconnected => ended(),
+        })
     }
 }
 

@@ -9,12 +9,8 @@ use isolde_smt::{Answer, Script, Silence, Sizes, Solver, Sort, Term, finite};
 
 const TIMEOUT: Duration = Duration::from_secs(20);
 
-fn solver() -> Option<Solver> {
-    let solver = Solver::from_environment().ok();
-    if solver.is_none() {
-        eprintln!("no solver here: skipped");
-    }
-    solver
+fn solver() -> Solver {
+    Solver::from_environment().expect("these tests need a solver, which ./test installs")
 }
 
 /// A strict order in which everything has something below it: infinite universes only.
@@ -32,7 +28,7 @@ fn endless() -> Script {
 
 #[test]
 fn what_only_infinity_meets_is_not_found_in_finite_universes() {
-    let Some(solver) = solver() else { return };
+    let solver = solver();
     let script = endless();
     for size in 1..4 {
         let sizes: Sizes = [(Sort::Named("S".into()), size)].into();
@@ -42,7 +38,7 @@ fn what_only_infinity_meets_is_not_found_in_finite_universes() {
 
 #[test]
 fn functions_are_read_back_and_as_little_as_possible_is_true() {
-    let Some(solver) = solver() else { return };
+    let solver = solver();
     let mut script = Script::default();
     let (a, b) = (script.sort("A"), script.sort("odd |name"));
     script.function("f", std::slice::from_ref(&a), b.clone());
@@ -69,7 +65,7 @@ fn a_solver_that_does_not_answer_is_not_a_proof() {
         let program = folder.join(name);
         std::fs::write(&program, format!("#!/bin/sh\n{text}\n")).unwrap();
         std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
-        Solver { program }
+        Solver::new(program)
     };
     let script = endless();
     let short = Duration::from_millis(300);
@@ -84,4 +80,22 @@ fn a_solver_that_does_not_answer_is_not_a_proof() {
     assert!(matches!(&missing, Err(Silence::Missing(what)) if what.contains("neither z3 nor cvc5")), "{missing:?}");
     assert!(matches!(Solver::find(Some("/no/such"), None), Err(Silence::Missing(_))));
     std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn a_process_is_asked_again_and_remembers_nothing() {
+    let solver = solver();
+    let mut lie = Script::default();
+    lie.function("p", &[], Sort::Bool);
+    lie.assert(Term::constant("p").not(), "");
+    let mut truth = Script::default();
+    truth.function("p", &[], Sort::Bool);
+    truth.assert(Term::constant("p"), "");
+    for _ in 0..20 {
+        assert_eq!(solver.ask(&lie, TIMEOUT), Ok(Answer::Sat));
+        assert_eq!(solver.ask(&truth, TIMEOUT), Ok(Answer::Sat));
+        let found = finite::search(&truth, &Sizes::new(), &[], &solver, TIMEOUT).unwrap().unwrap();
+        assert!(found.holds("p", &[]));
+    }
+    assert_eq!(solver.probe(TIMEOUT), Ok(()));
 }

@@ -82,7 +82,7 @@ fn stories() -> Vec<PathBuf> {
     let mut stories: Vec<PathBuf> =
         fs::read_dir(root().join("examples")).unwrap().map(|e| e.unwrap().path()).filter(|p| p.is_dir()).collect();
     // Applications are stories of their own: see `apps`, and `model` for those that are only looked at.
-    stories.retain(|story| !story.ends_with("apps") && !story.join("app").is_dir());
+    stories.retain(|story| !story.ends_with("apps") && !files(story).is_empty());
     stories.sort();
     assert!(stories.len() >= 12, "the examples are found");
     stories

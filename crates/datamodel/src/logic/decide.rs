@@ -15,8 +15,8 @@ use super::execute::{self, Order, Outcome};
 use super::instance::{Instance, Object};
 use super::project::Projection;
 use super::schema::Schema;
-use crate::model::ClassId;
-use crate::property::{Mode, Property};
+use crate::model::{AssociationId, ClassId};
+use crate::property::{Mode, Property, Way};
 
 /// A property to decide.
 #[derive(Clone, Copy)]
@@ -66,14 +66,31 @@ pub struct Case {
     pub delete: Option<(usize, Outcome)>,
 }
 
-/// Decides a property.
-pub fn decide(question: Question<'_, '_>, solver: &Solver, limits: Limits) -> Result<Verdict, Silence> {
+/// Whether data with so many objects of each class break an assertion, or show a predicate; nothing is said about more.
+pub fn bounded(question: Question<'_, '_>, size: usize, solver: &Solver, limits: Limits) -> Result<bool, Silence> {
+    let encoded = encoded(question, limits).1;
+    let found = finite::search(&encoded.script, &sizes(&encoded, size), &[], solver, limits.timeout)?;
+    Ok(found.is_some())
+}
+
+/// The part of the model that is looked at, and the question about it.
+pub fn encoded(question: Question<'_, '_>, limits: Limits) -> (Projection, Encoded) {
     let Question { schema, property, assumptions } = question;
     let part = match limits.projection {
         true => Projection::of(schema, property, assumptions),
         false => Projection::whole(schema, property),
     };
     let encoded = encode::encode(schema, &part, property, assumptions);
+    (part, encoded)
+}
+
+/// Decides a property.
+pub fn decide(question: Question<'_, '_>, solver: &Solver, limits: Limits) -> Result<Verdict, Silence> {
+    let Question { schema, property, .. } = question;
+    if let Some(reason) = unclear(schema, property) {
+        return Ok(Verdict::Unknown(reason));
+    }
+    let (part, encoded) = encoded(question, limits);
     let silence = match solver.ask(&encoded.script, limits.timeout) {
         Ok(Answer::Unsat) => return Ok(none(property.mode)),
         Ok(Answer::Sat) => None,
@@ -106,6 +123,23 @@ pub fn decide(question: Question<'_, '_>, solver: &Solver, limits: Limits) -> Re
             format!("no data with up to {most} objects of each class decide it, and no proof covers the rest")
         }
     }))
+}
+
+/// What the model does not know and the property depends on: nothing can be claimed then.
+fn unclear(schema: &Schema<'_>, property: &Property) -> Option<String> {
+    let mut steps = property.formula.sets().into_iter().flat_map(|set| set.steps);
+    if let Some((class, way)) = steps.find(|step| step.targets.is_empty()).and_then(|step| step.ways.first().copied()) {
+        let name = match way {
+            Way::Reference(reference) => &schema.model.reference(reference).name,
+            Way::Association(id) => &schema.model.association(id).name,
+        };
+        return Some(format!("nothing is known of what {}.{name} may lead to", schema.model.class(class).name));
+    }
+    let reached = schema.reach(property.variables[property.delete?.0].class);
+    let acts = |id: &&AssociationId| reached.destroyed.contains(&schema.root(schema.model.association(**id).owner));
+    let association = schema.model.association(*schema.unclear.iter().find(acts)?);
+    let owner = &schema.model.class(association.owner).name;
+    Some(format!("the delete goes by {owner}.{}, and what that does is not understood", association.name))
 }
 
 fn none(mode: Mode) -> Verdict {

@@ -59,6 +59,10 @@ impl Scene<'_, '_> {
             Formula::In(a, b) => self.set(a, values).is_subset(&self.set(b, values)),
             Formula::Gone(set) => self.set(set, values).into_iter().all(|object| self.is_gone(object)),
             Formula::Dangling(set) => self.set(set, values).into_iter().any(|object| self.is_gone(object)),
+            Formula::Torn(join) => {
+                let pairs = &self.at(Moment::After).pairs;
+                pairs.iter().any(|(j, left, right)| j == join && (self.is_gone(*left) || self.is_gone(*right)))
+            }
             Formula::Is(set, class) => {
                 let is = |object: usize| self.schema.model.is_a(self.before.objects[object].class, *class);
                 self.set(set, values).into_iter().all(is)

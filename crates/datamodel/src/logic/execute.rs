@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A refusal and an error undo everything. An object that is being destroyed already is left alone, so that circles end (Rails
-//! since 5.0). Jobs (`destroy_async`) run when the rest is done. Siblings are taken in an [`Order`] that is given.
+//! since 5.0). Jobs (`destroy_async`) run when the rest is done. Foreign keys of Django are deferred: they are looked at then, too. Siblings are taken in an [`Order`] that is given.
 
 use std::collections::BTreeSet;
 
@@ -26,6 +26,17 @@ pub enum Outcome {
     Raised(String),
 }
 
+/// A statement that the ORM sends to the database in the course of a delete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Statement {
+    /// The row of an object is deleted.
+    Delete(usize),
+    /// A reference of an object is made to name nothing.
+    Nullify(ReferenceId, usize),
+    /// The pairs of an object on one side of a join are deleted.
+    Separate(JoinId, Side, usize),
+}
+
 /// In which order objects of the same association are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
@@ -42,15 +53,28 @@ impl Order {
 
 /// Deletes an object.
 pub fn delete(schema: &Schema<'_>, before: &Instance, object: usize, order: Order) -> Outcome {
-    let mut run = Run { schema, data: before.clone(), order, destroyed: BTreeSet::new(), later: Vec::new() };
+    carry_out(schema, before, object, order).0
+}
+
+/// Deletes an object, and says which statements that takes; what the database does by itself is not among them.
+pub fn carry_out(schema: &Schema<'_>, before: &Instance, object: usize, order: Order) -> (Outcome, Vec<Statement>) {
+    let mut run = Run {
+        schema,
+        data: before.clone(),
+        order,
+        destroyed: BTreeSet::new(),
+        later: Vec::new(),
+        pending: Vec::new(),
+        sent: Vec::new(),
+    };
     let done = match schema.semantics {
         Semantics::Django => run.refuse_collected(object).and_then(|()| run.destroy(object)),
         Semantics::Sql => run.delete_row(object),
         Semantics::Paper | Semantics::Rails | Semantics::Prisma => run.destroy(object),
     };
-    match done.and_then(|()| run.work_off()) {
-        Ok(()) => Outcome::Done(run.data),
-        Err(declined) => declined,
+    match done.and_then(|()| run.work_off()).and_then(|()| run.look_at_keys()) {
+        Ok(()) => (Outcome::Done(run.data), run.sent),
+        Err(declined) => (declined, run.sent),
     }
 }
 
@@ -60,6 +84,9 @@ struct Run<'a, 'm> {
     order: Order,
     destroyed: BTreeSet<usize>,
     later: Vec<usize>,
+    /// References of a row to another that was deleted: the row must go, too, or name nothing.
+    pending: Vec<(ReferenceId, usize, usize)>,
+    sent: Vec<Statement>,
 }
 
 type Went = Result<(), Outcome>;
@@ -74,7 +101,10 @@ impl Run<'_, '_> {
         for rule in &rules {
             match rule.reach {
                 Reach::Children(reference) => self.apply(rule, reference, x)?,
-                Reach::Pairs(join, side) => self.separate(join, Some(side), x),
+                Reach::Pairs(join, side) => {
+                    self.sent.push(Statement::Separate(join, side, x));
+                    self.separate(join, Some(side), x);
+                }
                 Reach::Parent(_) => {}
             }
         }
@@ -111,7 +141,10 @@ impl Run<'_, '_> {
                 Ok(())
             }
             Action::Delete => children.into_iter().try_for_each(|child| self.delete_row(child)),
-            Action::Nullify => children.into_iter().try_for_each(|child| self.nullify(reference, child)),
+            Action::Nullify => children.into_iter().try_for_each(|child| {
+                self.sent.push(Statement::Nullify(reference, child));
+                self.nullify(reference, child)
+            }),
             // Django has looked before it began.
             Action::Refuse | Action::RefuseOthers if self.schema.semantics == Semantics::Django => Ok(()),
             Action::Refuse | Action::RefuseOthers => match children.first() {
@@ -150,8 +183,13 @@ impl Run<'_, '_> {
         if !self.data.objects[x].is_there {
             return Ok(());
         }
-        let mut pending = Vec::new();
-        self.remove(x, &mut pending)?;
+        self.sent.push(Statement::Delete(x));
+        self.remove(x)?;
+        if self.schema.semantics == Semantics::Django { Ok(()) } else { self.look_at_keys() }
+    }
+
+    fn look_at_keys(&mut self) -> Went {
+        let pending = std::mem::take(&mut self.pending);
         let still = |(reference, child, gone): &&(ReferenceId, usize, usize)| {
             self.data.objects[*child].is_there && self.data.objects[*child].references.get(reference) == Some(gone)
         };
@@ -161,7 +199,7 @@ impl Run<'_, '_> {
         }
     }
 
-    fn remove(&mut self, x: usize, pending: &mut Vec<(ReferenceId, usize, usize)>) -> Went {
+    fn remove(&mut self, x: usize) -> Went {
         if !std::mem::replace(&mut self.data.objects[x].is_there, false) {
             return Ok(());
         }
@@ -173,10 +211,10 @@ impl Run<'_, '_> {
             let Some(action) = stored.database else { continue };
             for child in self.data.naming(reference, x) {
                 match action {
-                    OnDelete::Cascade => self.remove(child, pending)?,
+                    OnDelete::Cascade => self.remove(child)?,
                     OnDelete::SetNull => self.nullify(reference, child)?,
                     OnDelete::Restrict => return Err(Outcome::Raised(self.about(reference, child))),
-                    OnDelete::NoAction | OnDelete::SetDefault => pending.push((reference, child, x)),
+                    OnDelete::NoAction | OnDelete::SetDefault => self.pending.push((reference, child, x)),
                 }
             }
         }

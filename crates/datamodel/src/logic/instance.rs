@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
+use super::execute::Statement;
 use super::schema::Schema;
-use crate::model::{AssociationId, ClassId, Framework, JoinId, Path, ReferenceId, Side};
+use crate::model::{AssociationId, ClassId, Framework, JoinId, Path, ReferenceId, Side, Target};
 use crate::property::Way;
 
 /// Some data.
@@ -181,6 +182,25 @@ impl Instance {
         Some(self.objects.len() - 1)
     }
 
+    /// Only what an object names, and what that names.
+    pub fn reachable_from(&self, object: usize) -> Instance {
+        let mut kept = vec![object];
+        let mut at = 0;
+        while at < kept.len() {
+            let named = self.objects[kept[at]].references.values().copied();
+            let new: Vec<usize> = named.filter(|target| !kept.contains(target)).collect();
+            kept.extend(new);
+            at += 1;
+        }
+        let renumbered = |target: &usize| kept.iter().position(|other| other == target);
+        let copy = |index: &usize| {
+            let mut object = self.objects[*index].clone();
+            object.references = object.references.iter().filter_map(|(r, t)| Some((*r, renumbered(t)?))).collect();
+            object
+        };
+        Instance { objects: kept.iter().map(copy).collect(), ..Instance::default() }
+    }
+
     /// What an object is called: `photo1`.
     pub fn name(&self, schema: &Schema<'_>, index: usize) -> String {
         let class = self.objects[index].class;
@@ -188,26 +208,12 @@ impl Instance {
         format!("{}{number}", variable_name(&schema.model.class(class).name))
     }
 
-    /// One line per object that exists.
+    /// One line per object that exists, and per pair.
     pub fn to_text(&self, schema: &Schema<'_>) -> String {
-        let mut out = String::new();
-        for (index, object) in self.objects.iter().enumerate().filter(|(_, object)| object.is_there) {
-            let _ = write!(out, "{}", self.name(schema, index));
-            for (reference, target) in &object.references {
-                let gone = if self.objects[*target].is_there { "" } else { " (gone)" };
-                let _ =
-                    write!(out, "  {} = {}{gone}", schema.model.reference(*reference).name, self.name(schema, *target));
-            }
-            for condition in &object.conditions {
-                let _ = write!(out, "  [{}]", schema.conditions[*condition].text);
-            }
-            out.push('\n');
-        }
-        for (join, left, right) in &self.pairs {
-            let (left, right) = (self.name(schema, *left), self.name(schema, *right));
-            let _ = writeln!(out, "{} ({left}, {right})", schema.model.join(*join).name);
-        }
-        out
+        let objects = (0..self.objects.len()).filter(|index| self.objects[*index].is_there);
+        let objects = objects.map(|index| self.drawn(schema, index));
+        let pairs = self.pairs.iter().map(|pair| self.drawn_pair(schema, *pair));
+        objects.chain(pairs).map(|line| line + "\n").collect()
     }
 
     /// Statements that put these data into tables: rows first, then what they name.
@@ -232,9 +238,10 @@ impl Instance {
                 } else {
                     links.push(format!("UPDATE {table} SET {column} = {id} WHERE id = {};", self.id(schema, index)));
                 }
-                if schema.references[reference.0].targets.len() > 1 {
-                    columns.push(column.replace("_id", "_type"));
-                    values.push(format!("'{}'", schema.model.class(self.objects[*target].class).name));
+                if let Some(column) = type_column(schema, *reference) {
+                    columns.push(column);
+                    let root = schema.root(self.objects[*target].class);
+                    values.push(format!("'{}'", schema.model.class(root).name));
                 }
             }
             there.push(index);
@@ -246,6 +253,68 @@ impl Instance {
             lines.push(format!("INSERT INTO {} VALUES ({left}, {right});", schema.model.join(*join).name));
         }
         lines
+    }
+
+    /// The statements of a delete as SQL.
+    pub fn delete_sql(&self, schema: &Schema<'_>, sent: &[Statement]) -> Vec<String> {
+        let row = |x: usize| (table_name(schema, self.objects[x].class), self.id(schema, x));
+        let pairs = |join: &JoinId, side: &Side, x: usize| {
+            let has = |(j, left, right): &&(JoinId, usize, usize)| {
+                j == join && x == if *side == Side::Left { *left } else { *right }
+            };
+            self.pairs.iter().any(|pair| has(&pair))
+        };
+        let sent = sent.iter().filter(|statement| match statement {
+            Statement::Separate(join, side, x) => pairs(join, side, *x),
+            _ => true,
+        });
+        let text = |statement: &Statement| match statement {
+            Statement::Delete(x) => {
+                let (table, id) = row(*x);
+                format!("DELETE FROM {table} WHERE id = {id};")
+            }
+            Statement::Nullify(reference, x) => {
+                let ((table, id), column) = (row(*x), column_name(schema, *reference));
+                format!("UPDATE {table} SET {column} = NULL WHERE id = {id};")
+            }
+            Statement::Separate(join, _, x) => {
+                let column =
+                    crate::read::Inflections::default().foreign_key(&schema.model.class(self.objects[*x].class).name);
+                format!("DELETE FROM {} WHERE {column} = {};", schema.model.join(*join).name, self.id(schema, *x))
+            }
+        };
+        sent.map(text).collect()
+    }
+
+    /// An object and what it names: `tag1 ──taggable──▶ photo1`.
+    pub fn drawn(&self, schema: &Schema<'_>, index: usize) -> String {
+        let object = &self.objects[index];
+        let mut out = self.name(schema, index);
+        for (count, (reference, target)) in object.references.iter().enumerate() {
+            let gone = if self.objects[*target].is_there { "" } else { " ✗" };
+            let comma = if count == 0 { "" } else { "," };
+            let (way, named) = (&schema.model.reference(*reference).name, self.name(schema, *target));
+            let _ = write!(out, "{comma} ──{way}──▶ {named}{gone}");
+        }
+        for condition in &object.conditions {
+            let _ = write!(out, "  [{}]", schema.conditions[*condition].text);
+        }
+        out
+    }
+
+    /// A pair of a join: `user1 ──roles_users── role1`.
+    pub fn drawn_pair(&self, schema: &Schema<'_>, (join, left, right): (JoinId, usize, usize)) -> String {
+        let end = |index: usize| {
+            let gone = if self.objects[index].is_there { "" } else { " ✗" };
+            format!("{}{gone}", self.name(schema, index))
+        };
+        format!("{} ──{}── {}", end(left), schema.model.join(join).name, end(right))
+    }
+
+    /// Whether an object names what is gone.
+    pub fn dangles(&self, index: usize) -> bool {
+        let object = &self.objects[index];
+        object.is_there && object.references.values().any(|target| !self.objects[*target].is_there)
     }
 
     /// Lines for the console of the framework that make these data and delete one object.
@@ -324,4 +393,10 @@ pub fn table_name(schema: &Schema<'_>, class: ClassId) -> String {
 pub fn column_name(schema: &Schema<'_>, reference: ReferenceId) -> String {
     let reference = schema.model.reference(reference);
     reference.column.as_ref().map_or_else(|| format!("{}_id", reference.name), ToString::to_string)
+}
+
+/// The column beside a polymorphic reference that says what it names.
+pub fn type_column(schema: &Schema<'_>, reference: ReferenceId) -> Option<String> {
+    let is_any = matches!(schema.model.reference(reference).target, Target::Any(_));
+    is_any.then(|| column_name(schema, reference).replace("_id", "_type"))
 }

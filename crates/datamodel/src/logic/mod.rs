@@ -25,9 +25,11 @@ pub mod execute;
 pub mod instance;
 pub mod project;
 pub mod schema;
+mod settled;
 
-pub use decide::{Case, Limits, Question, Verdict, decide};
-pub use execute::{Order, Outcome, delete};
+pub use decide::{Case, Limits, Question, Verdict, bounded, decide, encoded};
+pub use execute::{Order, Outcome, carry_out, delete};
 pub use instance::{Instance, Object};
 pub use project::Projection;
-pub use schema::{Action, Reach, Rule, Schema, Semantics};
+pub use schema::{Action, Reach, Reached, Rule, Schema, Semantics};
+pub use settled::settled;

@@ -7,9 +7,9 @@
 
 use std::collections::BTreeSet;
 
-use super::schema::{Action, Reach, Schema};
+use super::schema::{Action, Reach, Reached, Schema};
 use crate::model::{AssociationId, ClassId, JoinId, OnDelete, Path, ReferenceId};
-use crate::property::{Property, Way};
+use crate::property::{Formula, Property, Way};
 
 /// A part of a model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -42,7 +42,10 @@ impl Projection {
         };
         let associations = (0..schema.model.associations.len()).map(AssociationId);
         all.unknown = associations.filter(|id| *schema.path(*id) == Path::Unknown).collect();
-        all.follow(schema, property);
+        if let Some(variable) = property.delete {
+            let Reached { destroyed, deleted } = schema.reach(property.variables[variable.0].class);
+            (all.destroyed, all.deleted) = (destroyed, deleted);
+        }
         all
     }
 
@@ -52,12 +55,9 @@ impl Projection {
         for property in assumptions.iter().chain([property]) {
             part.add_property(schema, property);
         }
-        if property.delete.is_some() {
-            let mut reach = Projection::whole(schema, property);
-            if property.formula.asks_for_refusal() {
-                part.classes.append(&mut reach.classes);
-            }
-            part.add_rules(schema, &reach, property.formula.asks_for_refusal());
+        if let Some(variable) = property.delete {
+            let reached = schema.reach(property.variables[variable.0].class);
+            part.add_rules(schema, &reached, property.formula.asks_for_refusal());
         }
         part.close(schema);
         part.follow(schema, property);
@@ -65,6 +65,11 @@ impl Projection {
     }
 
     fn add_property(&mut self, schema: &Schema<'_>, property: &Property) {
+        property.formula.visit(&mut |part| {
+            if let Formula::Torn(join) = part {
+                self.joins.insert(*join);
+            }
+        });
         self.classes.extend(property.variables.iter().map(|variable| variable.class));
         for set in property.formula.sets() {
             for step in &set.steps {
@@ -104,34 +109,40 @@ impl Projection {
     }
 
     /// Rules that lead from what the delete reaches to what is of interest; all that it reaches, if `all`.
-    fn add_rules(&mut self, schema: &Schema<'_>, reach: &Projection, all: bool) {
+    fn add_rules(&mut self, schema: &Schema<'_>, reached: &Reached, all: bool) {
+        let touches =
+            |reference: ReferenceId| schema.target_roots(reference).iter().any(|root| reached.contains(*root));
+        let rules: Vec<usize> = (0..schema.rules.len())
+            .filter(|index| reached.destroyed.contains(&schema.root(schema.rules[*index].owner)))
+            .collect();
+        let keys: Vec<ReferenceId> = (0..schema.references.len())
+            .map(ReferenceId)
+            .filter(|reference| schema.references[reference.0].database.is_some() && touches(*reference))
+            .collect();
+        if all {
+            let is_touched = |join: &JoinId| {
+                let join = schema.model.join(*join);
+                let sides = [schema.root(join.left), schema.root(join.right)];
+                join.on_delete.is_some() && sides.iter().any(|root| reached.contains(*root))
+            };
+            self.joins.extend((0..schema.model.joins.len()).map(JoinId).filter(is_touched));
+        }
         loop {
             let size = (self.rules.len(), self.references.len(), self.classes.len());
             self.close(schema);
             let roots: BTreeSet<ClassId> = self.classes.iter().map(|class| schema.root(*class)).collect();
-            for (index, rule) in schema.rules.iter().enumerate() {
-                let interesting = match rule.reach {
+            for index in &rules {
+                let interesting = match schema.rules[*index].reach {
                     Reach::Children(r) => roots.contains(&schema.root(schema.child(r))) || self.references.contains(&r),
                     Reach::Parent(r) => schema.target_roots(r).iter().any(|root| roots.contains(root)),
                     Reach::Pairs(join, _) => self.joins.contains(&join),
                 };
-                if (interesting || all) && reach.destroyed.contains(&schema.root(rule.owner)) {
-                    self.rules.insert(index);
-                    self.add_rule(schema, index);
+                if (interesting || all) && self.rules.insert(*index) {
+                    self.add_rule(schema, *index);
                 }
             }
-            for index in 0..schema.references.len() {
-                let reference = ReferenceId(index);
-                let interesting = all || roots.contains(&schema.root(schema.child(reference)));
-                let fires = schema.references[index].database.is_some() && reach.reaches_target(schema, reference);
-                if interesting && fires {
-                    self.references.insert(reference);
-                }
-            }
-            if all {
-                let rows = |join: &JoinId| schema.model.join(*join).on_delete.is_some();
-                self.joins.extend((0..schema.model.joins.len()).map(JoinId).filter(rows));
-            }
+            let interesting = |r: &ReferenceId| all || roots.contains(&schema.root(schema.child(*r)));
+            self.references.extend(keys.iter().copied().filter(interesting));
             if size == (self.rules.len(), self.references.len(), self.classes.len()) {
                 return;
             }

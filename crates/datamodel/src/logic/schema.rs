@@ -8,11 +8,12 @@
 //! What is assumed of data before a delete, under all semantics: no reference names a row that does not exist. If no delete
 //! breaks that, it stays true; this is what "no dangling" proves step by step.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::model::{
-    AssociationId, ClassId, DataModel, DeleteRule, Framework, JoinId, Kind, OnDelete, Path, ReferenceId, Required,
-    Side, Target,
+    Association, AssociationId, ClassId, DataModel, DeleteRule, Framework, JoinId, Kind, OnDelete, Path, ReferenceId,
+    Required, Side, Target,
 };
 
 /// Whose rules apply.
@@ -75,6 +76,37 @@ pub struct Schema<'m> {
     pub rules: Vec<Rule>,
     /// Conditions of associations; nothing is known of them but which objects they are about.
     pub conditions: Vec<Condition>,
+    /// Associations that do something when their owner is deleted, but nobody can say to which objects.
+    pub unclear: Vec<AssociationId>,
+    /// What else may go when an object of a root does.
+    follows: BTreeMap<ClassId, Vec<Follows>>,
+}
+
+/// What goes with an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Follows {
+    /// Of which root.
+    root: ClassId,
+    /// Only if the first goes with its rules, not past them.
+    by_rule: bool,
+    /// It goes with its own rules.
+    with_rules: bool,
+}
+
+/// What the delete of an object can reach.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reached {
+    /// Roots of classes of which objects may be destroyed, with what follows.
+    pub destroyed: BTreeSet<ClassId>,
+    /// Roots of classes of which rows may be deleted without more.
+    pub deleted: BTreeSet<ClassId>,
+}
+
+impl Reached {
+    /// Whether objects of a root may be gone.
+    pub fn contains(&self, root: ClassId) -> bool {
+        self.destroyed.contains(&root) || self.deleted.contains(&root)
+    }
 }
 
 /// What is known of a reference.
@@ -177,11 +209,28 @@ impl<'m> Schema<'m> {
             unique: Vec::new(),
             rules: Vec::new(),
             conditions: Vec::new(),
+            unclear: Vec::new(),
+            follows: BTreeMap::new(),
         };
         schema.find_conditions();
         schema.find_rules();
         schema.find_unique();
+        schema.find_follows();
         schema
+    }
+
+    /// What the delete of an object of a class can reach, at most.
+    pub fn reach(&self, class: ClassId) -> Reached {
+        let mut reached = Reached::default();
+        let mut queue = vec![(self.root(class), self.semantics.has_orm())];
+        while let Some((root, with_rules)) = queue.pop() {
+            let known = if with_rules { &mut reached.destroyed } else { &mut reached.deleted };
+            if known.insert(root) {
+                let next = self.follows.get(&root).into_iter().flatten();
+                queue.extend(next.filter(|f| with_rules || !f.by_rule).map(|f| (f.root, f.with_rules)));
+            }
+        }
+        reached
     }
 
     /// The root of a class.
@@ -231,6 +280,15 @@ impl<'m> Schema<'m> {
         self.semantics == Semantics::Paper || !self.model.class(self.root(class)).soft_delete
     }
 
+    /// Whether the database lets no pair of a join name what is gone.
+    pub fn pairs_are_guarded(&self, join: JoinId) -> bool {
+        match self.model.join(join).on_delete {
+            Some(OnDelete::Cascade) => true,
+            Some(_) => self.semantics != Semantics::Paper,
+            None => false,
+        }
+    }
+
     /// How an association leads where it leads.
     pub fn path(&self, id: AssociationId) -> &Path {
         &self.paths[id.0]
@@ -252,44 +310,62 @@ impl<'m> Schema<'m> {
         }
     }
 
-    fn id_of(&self, association: &crate::model::Association) -> AssociationId {
+    fn id_of(&self, association: &Association) -> AssociationId {
         let at = self.model.associations.iter().position(|known| std::ptr::eq(known, association));
         AssociationId(at.expect("the association is one of the model's"))
     }
 
     fn find_rules(&mut self) {
+        let model = self.model;
+        // Of several associations with one name in one class the last counts.
+        let last: BTreeMap<(ClassId, &str), usize> =
+            model.associations.iter().enumerate().map(|(index, a)| ((a.owner, &*a.name), index)).collect();
+        let ancestors: Vec<Vec<ClassId>> = (0..model.classes.len()).map(|c| ancestors(model, ClassId(c))).collect();
+        let mut heirs: BTreeMap<ClassId, Vec<ClassId>> = BTreeMap::new();
+        for (class, above) in ancestors.iter().enumerate() {
+            above.iter().for_each(|ancestor| heirs.entry(*ancestor).or_default().push(ClassId(class)));
+        }
         let mut rules: Vec<(usize, Rule)> = Vec::new();
-        for index in 0..self.model.associations.len() {
+        for (index, association) in model.associations.iter().enumerate() {
             let id = AssociationId(index);
-            if self.is_replaced(id) {
+            if last.get(&(association.owner, &*association.name)) != Some(&index) {
                 continue;
             }
-            let depth = self.depth(self.model.association(id).owner);
-            rules.extend(self.rule(id).map(|rule| (depth, rule)));
+            let redeclares = |class: &&ClassId| last.contains_key(&(**class, &*association.name));
+            let except = heirs.get(&association.owner).into_iter().flatten().filter(redeclares).copied().collect();
+            match self.rule(id, except) {
+                Some(rule) => rules.push((ancestors[association.owner.0].len(), rule)),
+                None if self.is_unclear(id) => self.unclear.push(id),
+                None => {}
+            }
         }
         // Callbacks of a class run before those that a class below it adds.
         rules.sort_by_key(|(depth, _)| *depth);
         self.rules = rules.into_iter().map(|(_, rule)| rule).collect();
+        if self.semantics == Semantics::Django {
+            self.add_pairs();
+        }
     }
 
-    fn depth(&self, class: ClassId) -> usize {
-        (0..self.model.classes.len()).filter(|other| self.model.is_a(class, ClassId(*other))).count()
+    /// Django removes the pairs of a join with either side, whether or not that side has a name for the way back.
+    fn add_pairs(&mut self) {
+        for index in 0..self.model.associations.len() {
+            let Path::Join(join, _) = self.paths[index] else { continue };
+            let declared = self.model.join(join);
+            for (side, owner) in [(Side::Left, declared.left), (Side::Right, declared.right)] {
+                let reach = Reach::Pairs(join, side);
+                if !self.rules.iter().any(|rule| rule.reach == reach) {
+                    let id = AssociationId(index);
+                    let (except, condition, filled) = (Vec::new(), None, None);
+                    let action = Action::Delete;
+                    self.rules.push(Rule { owner, except, reach, condition, filled, action, association: id });
+                }
+            }
+        }
     }
 
-    /// Whether the same class declares the same name again further down.
-    fn is_replaced(&self, id: AssociationId) -> bool {
-        let this = self.model.association(id);
-        self.model.associations[id.0 + 1..].iter().any(|other| other.owner == this.owner && other.name == this.name)
-    }
-
-    fn rule(&self, id: AssociationId) -> Option<Rule> {
+    fn rule(&self, id: AssociationId, except: Vec<ClassId>) -> Option<Rule> {
         let association = self.model.association(id);
-        let classes = (0..self.model.classes.len()).map(ClassId);
-        let redeclares = |class: &ClassId| {
-            *class != association.owner
-                && self.model.is_a(*class, association.owner)
-                && self.model.associations.iter().any(|other| other.owner == *class && other.name == association.name)
-        };
         let (reach, filled) = match (self.path(id), association.kind) {
             (Path::Inverse(reference), _) => (Reach::Children(*reference), None),
             (Path::Own(reference), _) => (Reach::Parent(*reference), None),
@@ -304,8 +380,48 @@ impl<'m> Schema<'m> {
             (None, ..) => None,
         };
         let action = self.action(reach, association.on_delete)?;
-        let except = classes.filter(redeclares).collect();
         Some(Rule { owner: association.owner, except, reach, condition, filled, action, association: id })
+    }
+
+    /// Whether an association without a rule should have one: it leads to objects of a class, in a way that is too involved.
+    fn is_unclear(&self, id: AssociationId) -> bool {
+        let association = self.model.association(id);
+        let involved = match self.path(id) {
+            // Rails ignores it at a `has_one` that goes through another.
+            Path::Through(..) => association.kind != Kind::HasOne,
+            Path::Unknown => true,
+            _ => false,
+        };
+        let acts = self.action(Reach::Children(ReferenceId(0)), association.on_delete).is_some();
+        involved && acts && association.target.is_some()
+    }
+
+    fn find_follows(&mut self) {
+        let mut follows: BTreeMap<ClassId, Vec<Follows>> = BTreeMap::new();
+        for rule in &self.rules {
+            let with_rules = match rule.action {
+                Action::Destroy | Action::Later => true,
+                Action::Delete => false,
+                Action::Nullify | Action::Refuse | Action::RefuseOthers => continue,
+            };
+            let targets = match rule.reach {
+                Reach::Children(reference) => vec![self.root(self.child(reference))],
+                Reach::Parent(reference) => self.target_roots(reference),
+                Reach::Pairs(..) => Vec::new(),
+            };
+            let next = follows.entry(self.root(rule.owner)).or_default();
+            next.extend(targets.into_iter().map(|root| Follows { root, by_rule: true, with_rules }));
+        }
+        for (index, stored) in self.references.iter().enumerate() {
+            if stored.database == Some(OnDelete::Cascade) {
+                let root = self.root(self.child(ReferenceId(index)));
+                for target in self.target_roots(ReferenceId(index)) {
+                    let cascade = Follows { root, by_rule: false, with_rules: false };
+                    follows.entry(target).or_default().push(cascade);
+                }
+            }
+        }
+        self.follows = follows;
     }
 
     /// A delete rule on `through` concerns the rows in between: those that lead on.
@@ -343,7 +459,7 @@ impl<'m> Schema<'m> {
         let mut found = Vec::new();
         for association in self.model.associations.iter().filter(|a| a.kind == Kind::HasOne && !a.is_choice) {
             let Path::Inverse(reference) = association.path else { continue };
-            let several = |other: &crate::model::Association| {
+            let several = |other: &Association| {
                 other.kind == Kind::HasMany && other.path == Path::Inverse(reference) && other.condition.is_none()
             };
             let condition = association.target.zip(association.condition.as_ref());
@@ -373,6 +489,17 @@ impl<'m> Schema<'m> {
             }
         }
     }
+}
+
+/// The classes above one, nearest first.
+fn ancestors(model: &DataModel, class: ClassId) -> Vec<ClassId> {
+    let mut found = Vec::new();
+    let mut at = class;
+    while let Some(parent) = model.class(at).parent.filter(|parent| *parent != class && !found.contains(parent)) {
+        found.push(parent);
+        at = parent;
+    }
+    found
 }
 
 /// The topmost class of a tree; what is abstract and has no table is no tree.

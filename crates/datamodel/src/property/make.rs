@@ -1,7 +1,7 @@
 //! Properties made without text, for [obligations](crate::obligation): names of tables may be anything.
 
 use super::{Formula, Mode, Moment, Number, Property, Set, Step, Variable, VariableId, Way};
-use crate::model::{ClassId, DataModel, ReferenceId, Target};
+use crate::model::{ClassId, DataModel, JoinId, ReferenceId, Target};
 
 /// The object that is deleted, and another.
 const DELETED: VariableId = VariableId(0);
@@ -13,6 +13,12 @@ pub(crate) fn no_dangling(model: &DataModel, reference: ReferenceId, class: Clas
     let formula = Formula::Quantified(Number::All, EACH, Moment::After, Box::new(not(dangles)));
     let text = format!("no dangling {} after {}", stored(model, reference), model.class(class).name);
     about(model, class, Some(reference), text, Mode::Always, formula)
+}
+
+/// After the delete of an object of a class no pair of a join names what is gone.
+pub(crate) fn no_torn_pairs(model: &DataModel, join: JoinId, class: ClassId) -> Property {
+    let text = format!("no dangling rows of {} after {}", model.join(join).name, model.class(class).name);
+    about(model, class, None, text, Mode::Always, not(Formula::Torn(join)))
 }
 
 /// After the delete of an object of a class whatever named something by this reference still does.

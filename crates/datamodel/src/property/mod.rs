@@ -26,7 +26,7 @@ mod template;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::model::{AssociationId, ClassId, DataModel, ReferenceId};
+use crate::model::{AssociationId, ClassId, DataModel, JoinId, ReferenceId};
 
 pub use template::TEMPLATES;
 
@@ -132,6 +132,8 @@ pub enum Formula {
     Gone(Set),
     /// Some member is gone, and yet named.
     Dangling(Set),
+    /// Some pair of a join names what is gone.
+    Torn(JoinId),
     /// All members are of a class.
     Is(Set, ClassId),
     /// The ORM declines the delete.

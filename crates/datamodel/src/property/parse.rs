@@ -284,8 +284,13 @@ impl<'a> Parser<'a> {
         let mut targets: Vec<ClassId> = ways.iter().flat_map(|(_, way)| way.targets(self.model)).collect();
         targets.sort();
         targets.dedup();
-        if !targets.is_empty() {
+        // A way that leads nobody knows where is one; what is asked about it is then not known either.
+        if !ways.is_empty() {
             return Ok(Step { ways, targets });
+        }
+        if classes.is_empty() {
+            let message = format!("nothing is known of what {name} is to be looked for in");
+            return Err(PropertyError { message, span, hint: None });
         }
         let owners: Vec<&str> = classes.iter().map(|class| &*self.model.class(*class).name).collect();
         let message = format!("{} has nothing called {name}", owners.join(" or "));

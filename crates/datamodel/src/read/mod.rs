@@ -21,6 +21,7 @@ mod sql;
 
 use std::sync::Arc;
 
+pub(crate) use self::inflect::Inflections;
 use crate::model::{DataModel, Framework, Place, Remark};
 
 /// The stack that files are read on. Parsers descend as deep as a text is nested, and a text may be anything.

@@ -22,26 +22,21 @@ pub(crate) fn props(name: &str) -> String {
     std::fs::read_to_string(file).unwrap()
 }
 
-/// The solver, unless there is none here.
-pub(crate) fn solver() -> Option<Solver> {
-    let solver = Solver::from_environment().ok();
-    if solver.is_none() {
-        eprintln!("no solver here: skipped");
-    }
-    solver
+/// The solver.
+pub(crate) fn solver() -> Solver {
+    Solver::from_environment().expect("these tests need a solver, which ./test installs")
 }
 
 /// The verdicts of all properties of a text about a model.
 pub(crate) fn verdicts(
-    ruby: &str,
+    model: &DataModel,
     properties: &str,
     semantics: Semantics,
     limits: Limits,
     solver: &Solver,
 ) -> Vec<(String, Verdict)> {
-    let model = model(ruby);
-    let properties = Properties::parse(properties, &model).unwrap_or_else(|error| panic!("{error:?}"));
-    let schema = Schema::new(&model, semantics);
+    let properties = Properties::parse(properties, model).unwrap_or_else(|error| panic!("{error:?}"));
+    let schema = Schema::new(model, semantics);
     let decide = |property| {
         let question = Question { schema: &schema, property, assumptions: &properties.assumptions };
         logic::decide(question, solver, limits).unwrap()
@@ -49,8 +44,24 @@ pub(crate) fn verdicts(
     properties.list.iter().map(|property| (property.name.clone(), decide(property))).collect()
 }
 
-/// Reads models of a Rails application; what stands behind `--- schema` is its db/schema.rb.
-pub(crate) fn model(ruby: &str) -> DataModel {
+/// The letters of verdicts: holds, fails, unknown.
+pub(crate) fn letters(found: &[(String, Verdict)]) -> String {
+    let letter = |verdict: &Verdict| match verdict {
+        Verdict::Holds(_) => 'y',
+        Verdict::Fails(_) => 'n',
+        Verdict::Unknown(_) => '?',
+    };
+    found.iter().map(|(_, verdict)| letter(verdict)).collect()
+}
+
+/// A text without the indentation that it has inside a test: that of its first line.
+pub(crate) fn unindented(text: &str) -> String {
+    let indent = text.lines().find(|line| !line.trim().is_empty()).map_or(0, |l| l.len() - l.trim_start().len());
+    text.lines().map(|line| format!("{}\n", line.get(indent..).unwrap_or(line.trim_start()))).collect()
+}
+
+/// The files of a Rails application; what stands behind `--- schema` is its db/schema.rb.
+pub(crate) fn rails_files(ruby: &str) -> Vec<File> {
     let (models, schema) = ruby.split_once("--- schema\n").unwrap_or((ruby, ""));
     let config = "module App\n  class Application < Rails::Application\n    config.active_record.belongs_to_required_by_default = false\n  end\nend\n";
     let mut files = vec![File::new("app/models/all.rb", models), File::new("config/application.rb", config)];
@@ -58,5 +69,10 @@ pub(crate) fn model(ruby: &str) -> DataModel {
         let schema = format!("ActiveRecord::Schema[7.1].define(version: 1) do\n{schema}end\n");
         files.push(File::new("db/schema.rb", schema));
     }
-    read::read(Framework::Rails, &files)
+    files
+}
+
+/// Reads them.
+pub(crate) fn model(ruby: &str) -> DataModel {
+    read::read(Framework::Rails, &rails_files(ruby))
 }

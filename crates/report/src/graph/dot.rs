@@ -20,6 +20,6 @@ pub(super) fn draw(graph: &Graph) -> String {
     out + "}\n"
 }
 
-fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n"))
 }

@@ -12,6 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::Place;
 
+pub(crate) use dot::quoted;
+pub(crate) use svg::escaped;
+
 /// Nodes and the edges between them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Graph {

@@ -50,6 +50,15 @@ impl Encoder<'_, '_> {
             Formula::Dangling(set) => {
                 self.each(property, set, values, |encoder, root, y| encoder.gone(root, y).not()).not()
             }
+            Formula::Torn(join) => {
+                let declared = self.schema.model.join(*join);
+                let (left, right) = (self.schema.root(declared.left), self.schema.root(declared.right));
+                let (l, r) = (self.name("l"), self.name("r"));
+                let (x, y) = (Term::var(l.clone()), Term::var(r.clone()));
+                let gone = Term::or([self.gone(left, &x), self.gone(right, &y)]);
+                let sorts = (self.sort(left), self.sort(right));
+                Term::some([(l, &sorts.0), (r, &sorts.1)], Term::and([self.pair_stays(*join, &x, &y), gone]))
+            }
             Formula::Is(set, class) => {
                 self.each(property, set, values, |encoder, root, y| match encoder.schema.root(*class) == root {
                     true => encoder.is(*class, y.clone()),

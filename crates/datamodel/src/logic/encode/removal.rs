@@ -18,16 +18,22 @@ impl Encoder<'_, '_> {
         self.assert_first_step(class);
         let refusals = self.refusals(class);
         let errors = self.errors();
-        for (name, (must, may)) in [("refused", refusals), ("raises", errors)] {
-            match asks_for_refusal {
-                true => {
-                    self.script.function(name, &[], Sort::Bool);
-                    self.script.assert(Term::or(must).implies(Term::constant(name)), format!("must be {name}"));
-                    self.script.assert(Term::constant(name).implies(Term::or(may)), format!("may be {name}"));
-                }
-                false => self.script.assert(Term::or(must).not(), format!("not {name}")),
-            }
+        if !asks_for_refusal {
+            self.script.assert(Term::or(refusals.0).not(), "not refused");
+            self.script.assert(Term::or(errors.0).not(), "not raises");
+            return;
         }
+        let (refused, raises) = (Term::constant("refused"), Term::constant("raises"));
+        for (name, may) in [("refused", refusals.1), ("raises", errors.1)] {
+            self.script.function(name, &[], Sort::Bool);
+            self.script.assert(Term::constant(name).implies(Term::or(may)), format!("may be {name}"));
+        }
+        // Whoever declines first ends it. Django has looked before it sends anything; elsewhere it depends.
+        self.script.assert(Term::and([refused.clone(), raises.clone()]).not(), "one of them declines");
+        let declined = Term::or([refused.clone(), raises]);
+        let refuses = if self.schema.semantics == Semantics::Django { refused } else { declined.clone() };
+        self.script.assert(Term::or(refusals.0).implies(refuses), "must be refused");
+        self.script.assert(Term::or(errors.0).implies(declined), "must be declined");
     }
 
     fn declare_delete(&mut self, class: ClassId) {
@@ -211,12 +217,12 @@ impl Encoder<'_, '_> {
         Term::and([filled, self.owns(rule, &p), self.meets(rule, c)].into_iter().chain(settled))
     }
 
-    /// Whether the ORM has settled what becomes of `c` before the row that it names goes.
+    /// Whether the ORM has settled what becomes of `c` before the row that it names goes, or has not let that row go.
     fn caught(&self, reference: ReferenceId, target: ClassId, p: &Term, c: &Term) -> Term {
         let rules = self.part.rules.iter().map(|index| &self.schema.rules[*index]);
         let settling = rules.filter(|rule| {
             let about = rule.reach == Reach::Children(reference) && self.schema.root(rule.owner) == target;
-            about && rule.action.settles()
+            about && (rule.action.settles() || matches!(rule.action, Action::Refuse | Action::RefuseOthers))
         });
         let any = Term::or(settling.map(|rule| Term::and([self.owns(rule, p), self.meets(rule, c)])));
         Term::and([self.destroyed(target, p), any])
@@ -307,12 +313,17 @@ impl Encoder<'_, '_> {
                     bad.push(self.fires(reference, target, &filled, &p, &c));
                 }
             }
-            if stored.not_null {
-                bad.push(self.nulled(reference, &c));
-            }
-            let bad = Term::or(bad);
-            must.push(Term::some([("c", &sort)], Term::and([bad.clone(), self.gone(root, &c).not()])));
-            may.push(Term::some([("c", &sort)], bad));
+            let (left, emptied) =
+                (Term::or(bad), if stored.not_null { self.nulled(reference, &c) } else { Term::False });
+            let stays = self.gone(root, &c).not();
+            must.push(Term::some(
+                [("c", &sort)],
+                Term::and([Term::or([left.clone(), emptied.clone()]), stays.clone()]),
+            ));
+            // Foreign keys of Django are looked at when everything is done.
+            let is_late = self.schema.semantics == Semantics::Django && stored.database != Some(OnDelete::Restrict);
+            let left = if is_late { Term::and([left, stays]) } else { left };
+            may.push(Term::some([("c", &sort)], Term::or([left, emptied])));
         }
         for join in self.part.joins.clone() {
             let Some(_) = self.schema.model.join(join).on_delete.filter(|action| *action != OnDelete::Cascade) else {

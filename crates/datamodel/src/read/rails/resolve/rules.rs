@@ -9,6 +9,7 @@ use crate::read::rails::tables::{self, Who};
 impl<'a> Resolver<'a> {
     /// Foreign keys that nobody declared, and unique indexes.
     pub(super) fn database(&mut self) {
+        self.model.tables = self.schema.tables.keys().map(|table| table.as_ref().into()).collect();
         tables::add_foreign_keys(&mut self.model, self.schema, &self.by_table);
         tables::add_unique_keys(&mut self.model, self.schema, &self.by_table);
     }

@@ -1,14 +1,23 @@
 //! What `isolde model` answers: properties with their verdicts, and findings with what they look like and what to change.
 //!
-//! Like [`Report`](crate::Report), it is data first: text and JSON say the same. An instance is a list of lines, because what an
-//! object looks like is the business of whoever made it.
+//! Like [`Report`](crate::Report), it is data first: [text](ModelReport::to_text), JSON, [SARIF](ModelReport::to_sarif) and
+//! [JUnit](ModelReport::to_junit) say the same. An instance is a list of lines, because what an object looks like is the business
+//! of whoever made it.
+//!
+//! A team that starts with a hundred findings keeps them in a [`Baseline`] and looks at what is new; what is so on purpose, a
+//! comment in the source says, and the report keeps both apart from what counts.
 
-use std::fmt::Write;
+mod baseline;
+mod junit;
+mod sarif;
+mod text;
 
 use serde::{Deserialize, Serialize};
 
-use crate::paint::{Paint, Style};
+use crate::paint::Style;
 use crate::{FORMAT, Place, Tool, Verdict};
+
+pub use baseline::Baseline;
 
 /// The whole answer about a data model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,6 +30,9 @@ pub struct ModelReport {
     pub command: String,
     /// The application.
     pub path: String,
+    /// What stands before the names of files to find them from where the command was given: `path/to/app/`.
+    #[serde(default)]
+    pub root: String,
     /// Whose rules were applied: `rails`.
     pub semantics: String,
     /// The answer in one word.
@@ -28,8 +40,20 @@ pub struct ModelReport {
     pub verdict: Verdict,
     /// How much was read.
     pub size: ModelSize,
-    /// What goes wrong.
+    /// What goes wrong, and counts.
     pub findings: Vec<Finding>,
+    /// What goes wrong as the baseline knows, and does not count.
+    #[serde(default)]
+    pub known: Vec<Finding>,
+    /// What goes wrong on purpose, as comments in the source say, and does not count.
+    #[serde(default)]
+    pub ignored: Vec<Ignored>,
+    /// What the baseline knows and no longer goes wrong.
+    #[serde(default)]
+    pub fixed: Vec<String>,
+    /// Comments that are to ignore something and do not, and why.
+    #[serde(default)]
+    pub idle: Vec<ModelRemark>,
     /// What was asked, and what came out.
     pub properties: Vec<Decided>,
     /// How many obligations were proved for all data.
@@ -64,8 +88,22 @@ pub struct Finding {
     pub why: String,
     /// Data that show it.
     pub example: Example,
+    /// A query for rows of a real database that are in this state already.
+    #[serde(default)]
+    pub query: Option<String>,
     /// What to change.
     pub change: Option<Change>,
+}
+
+/// A finding that a comment in the source says is on purpose.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ignored {
+    /// What is ignored.
+    pub finding: Finding,
+    /// Why, as the comment says.
+    pub reason: String,
+    /// Where it says so.
+    pub place: Place,
 }
 
 /// Data, and what a delete does to them.
@@ -77,10 +115,40 @@ pub struct Example {
     pub delete: Option<String>,
     /// The objects after; or what stood in the way.
     pub after: Vec<String>,
+    /// What stood in the way, if the delete did not go through.
+    #[serde(default)]
+    pub declined: Option<String>,
+    /// Each object and pair, before and after.
+    #[serde(default)]
+    pub objects: Vec<ObjectChange>,
     /// Statements that make the data, and delete.
     pub sql: Vec<String>,
     /// The same for the console of the framework.
     pub console: Vec<String>,
+}
+
+/// An object, or a pair of a join, before a delete and after it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ObjectChange {
+    /// How it looks before: `tag1 ──taggable──▶ photo1`.
+    pub before: String,
+    /// How it looks after; `None` if it is gone.
+    pub after: Option<String>,
+    /// After the delete it names what is gone.
+    pub dangles: bool,
+}
+
+/// Lines of a file, changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChangedLines {
+    /// The file.
+    pub file: String,
+    /// The first line, from 1.
+    pub line: u32,
+    /// What stands there; nothing, if lines are put before it.
+    pub old: Vec<String>,
+    /// What should.
+    pub new: Vec<String>,
 }
 
 /// A change that helps.
@@ -92,6 +160,9 @@ pub struct Change {
     pub place: Option<Place>,
     /// With it, this was proved for all data; otherwise it is only a proposal.
     pub verified: bool,
+    /// The lines to change, where it is known how.
+    #[serde(default)]
+    pub lines: Option<ChangedLines>,
 }
 
 /// A property, decided or not.
@@ -101,10 +172,16 @@ pub struct Decided {
     pub name: String,
     /// As it is written.
     pub text: String,
+    /// Where.
+    #[serde(default)]
+    pub place: Option<Place>,
     /// `holds`, `fails` or `unknown`.
     pub verdict: String,
     /// What that means here: `for all data`, or why it is not known.
     pub meaning: String,
+    /// It fails as the baseline knows, and does not count.
+    #[serde(default)]
+    pub known: bool,
     /// Data that break it, or show it.
     pub example: Option<Example>,
 }
@@ -129,7 +206,12 @@ impl ModelReport {
             semantics: semantics.into(),
             verdict: Verdict::Holds,
             size: ModelSize::default(),
+            root: String::new(),
             findings: Vec::new(),
+            known: Vec::new(),
+            ignored: Vec::new(),
+            fixed: Vec::new(),
+            idle: Vec::new(),
             properties: Vec::new(),
             proved: 0,
             undecided: Vec::new(),
@@ -139,7 +221,7 @@ impl ModelReport {
 
     /// Sets the verdict to what the parts amount to.
     pub fn settle(&mut self) {
-        let fails = self.properties.iter().any(|property| property.verdict == "fails");
+        let fails = self.properties.iter().any(|property| property.verdict == "fails" && !property.known);
         let unknown = self.properties.iter().filter(|property| property.verdict == "unknown").count();
         let open = unknown + self.undecided.len();
         self.verdict = match (fails || !self.findings.is_empty(), open) {
@@ -159,111 +241,43 @@ impl ModelReport {
     /// The report for people.
     pub fn to_text(&self, style: Style) -> String {
         let mut out = String::new();
-        self.write(&mut out, style).expect("writing to a string cannot fail");
+        text::write(&mut out, self, style).expect("writing to a string cannot fail");
         out
     }
 
-    fn write(&self, out: &mut String, style: Style) -> std::fmt::Result {
-        let paint = match self.verdict {
-            Verdict::Holds => Paint::Good,
-            Verdict::Violated => Paint::Bad,
-            Verdict::Inconclusive(_) => Paint::Unsure,
-        };
-        style.write(out, paint, self.verdict.word())?;
-        let ModelSize { classes, references, associations } = self.size;
-        writeln!(out, "  {}", self.path)?;
-        writeln!(
-            out,
-            "  {classes} classes, {references} references, {associations} associations; {} semantics",
-            self.semantics
-        )?;
-        for property in &self.properties {
-            self.write_property(out, style, property)?;
-        }
-        for (index, finding) in self.findings.iter().enumerate() {
-            write_finding(out, style, index + 1, finding)?;
-        }
-        self.write_rest(out, style)
+    /// The report for code scanning: SARIF 2.1.0.
+    pub fn to_sarif(&self) -> String {
+        sarif::write(self)
     }
 
-    fn write_property(&self, out: &mut String, style: Style, property: &Decided) -> std::fmt::Result {
-        let paint = match property.verdict.as_str() {
-            "holds" => Paint::Good,
-            "fails" => Paint::Bad,
-            _ => Paint::Unsure,
-        };
-        out.push('\n');
-        style.write(out, paint, &format!("{:<8}", property.verdict))?;
-        style.write(out, Paint::Bold, &property.name)?;
-        writeln!(out, "  {}", property.meaning)?;
-        if property.name != property.text {
-            writeln!(out, "        {}", property.text)?;
-        }
-        match &property.example {
-            Some(example) => write_example(out, style, example),
-            None => Ok(()),
-        }
+    /// The report for continuous integration: JUnit's XML.
+    pub fn to_junit(&self) -> String {
+        junit::write(self)
     }
 
-    fn write_rest(&self, out: &mut String, style: Style) -> std::fmt::Result {
-        if self.proved > 0 {
-            let what = if self.proved == 1 { "obligation is" } else { "obligations are" };
-            writeln!(out, "\n{} {what} proved for all data.", self.proved)?;
-        }
-        for undecided in &self.undecided {
-            style.write(out, Paint::Unsure, "\nnot decided  ")?;
-            writeln!(out, "{undecided}")?;
-        }
-        if !self.remarks.is_empty() {
-            writeln!(out, "\nNot understood, and modelled generously:")?;
-        }
-        for remark in &self.remarks {
-            writeln!(out, "  {}{}", told(remark.place.as_ref()), remark.message)?;
-        }
-        Ok(())
-    }
-}
-
-fn told(place: Option<&Place>) -> String {
-    match place {
-        Some(Place { file: Some(file), line: 0 }) => format!("{file}  "),
-        Some(Place { file: Some(file), line }) => format!("{file}:{line}  "),
-        _ => String::new(),
-    }
-}
-
-fn write_finding(out: &mut String, style: Style, number: usize, finding: &Finding) -> std::fmt::Result {
-    write!(out, "\n{number}. ")?;
-    style.write(out, Paint::Bold, &finding.headline)?;
-    out.push('\n');
-    style.write(out, Paint::Dim, &format!("   {}{}", told(finding.place.as_ref()), finding.id))?;
-    writeln!(out, "\n   {}", finding.why)?;
-    write_example(out, style, &finding.example)?;
-    if let Some(change) = &finding.change {
-        let verdict = if change.verified { "proved to help, for all data" } else { "not proved to help" };
-        write!(out, "   change   {}", told(change.place.as_ref()))?;
-        style.write(out, Paint::Change, &change.code)?;
-        writeln!(out, "  ({verdict})")?;
-    }
-    Ok(())
-}
-
-fn write_example(out: &mut String, style: Style, example: &Example) -> std::fmt::Result {
-    let columns = [("before", &example.before), ("after", &example.after), ("try", &example.console)];
-    for (word, lines) in columns {
-        if word == "after" {
-            if let Some(delete) = &example.delete {
-                style.write(out, Paint::Bad, "   delete   ")?;
-                writeln!(out, "{delete}")?;
+    /// The examples of all findings as SQL, each in a transaction that is undone.
+    pub fn to_sql(&self) -> String {
+        let mut out = String::new();
+        for finding in self.findings.iter().chain(&self.known) {
+            out += &format!("-- {}\n-- {}\nBEGIN;\n", finding.id, finding.headline);
+            finding.example.sql.iter().for_each(|line| out += &format!("{line}\n"));
+            if let Some(query) = &finding.query {
+                out += &format!("{query}\n");
             }
-            if example.after.is_empty() && example.delete.is_some() {
-                writeln!(out, "   after    (nothing is left)")?;
-            }
+            out += "ROLLBACK;\n\n";
         }
-        for (index, line) in lines.iter().enumerate() {
-            style.write(out, Paint::Dim, &format!("   {:<9}", if index == 0 { word } else { "" }))?;
-            writeln!(out, "{line}")?;
-        }
+        out
     }
-    Ok(())
+
+    /// The file of a place, as seen from where the command was given.
+    fn file(&self, place: &Place) -> String {
+        format!("{}{}", self.root, place.file.as_deref().unwrap_or_default())
+    }
+}
+
+impl Finding {
+    /// What kind of finding it is: what its name begins with.
+    pub fn kind(&self) -> &str {
+        self.id.split(':').next().unwrap_or(&self.id)
+    }
 }

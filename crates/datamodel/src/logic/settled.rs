@@ -1,0 +1,84 @@
+//! What needs no solver: rules that settle whatever names what goes.
+//!
+//! That nothing dangles after a delete is plain where every object that the delete can reach goes *with* its rules, and its
+//! class has a rule without a condition about everything that may name it: whoever named it is gone, or names nothing any
+//! more. The same for the pairs of a join. Everything else is a question for a solver; this answers "yes" or nothing.
+
+use super::schema::{Reach, Reached, Schema};
+use crate::model::{ClassId, JoinId, Path, ReferenceId, Side};
+use crate::property::{Formula, Moment, Number, Property, Way};
+
+/// Whether a property is plainly true: that nothing dangles by a reference, or in a join, after a delete.
+pub fn settled(schema: &Schema<'_>, property: &Property) -> bool {
+    let Some(variable) = property.delete.filter(|_| schema.unclear.is_empty()) else { return false };
+    let reached = || schema.reach(property.variables[variable.0].class);
+    match shape(schema, property) {
+        Some(Shape::Reference(reference)) => reference_is_settled(schema, reference, &reached()),
+        Some(Shape::Pairs(join)) => pairs_are_settled(schema, join, &reached()),
+        None => false,
+    }
+}
+
+enum Shape {
+    Reference(ReferenceId),
+    Pairs(JoinId),
+}
+
+/// What a property says, if it is of one of the two kinds.
+fn shape(schema: &Schema<'_>, property: &Property) -> Option<Shape> {
+    match &property.formula {
+        Formula::Not(inner) => match **inner {
+            Formula::Torn(join) => Some(Shape::Pairs(join)),
+            _ => None,
+        },
+        Formula::Quantified(Number::All, _, Moment::After, body) => {
+            let Formula::Not(inner) = &**body else { return None };
+            let Formula::Dangling(set) = &**inner else { return None };
+            match set.steps.as_slice() {
+                [step] if set.moment == Moment::After => match step.ways.as_slice() {
+                    [(_, Way::Reference(reference))] => Some(Shape::Reference(*reference)),
+                    [(_, Way::Association(id))] => match schema.path(*id) {
+                        Path::Own(reference) => Some(Shape::Reference(*reference)),
+                        _ => None,
+                    },
+                    _ => None,
+                },
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+fn reference_is_settled(schema: &Schema<'_>, reference: ReferenceId, reached: &Reached) -> bool {
+    let stored = &schema.references[reference.0];
+    !stored.targets.is_empty()
+        && stored.targets.iter().all(|target| {
+            let root = schema.root(*target);
+            !reached.contains(root)
+                || stored.database.is_some() && schema.row_goes(root)
+                || !reached.deleted.contains(&root) && every_kind(schema, *target, Reach::Children(reference))
+        })
+}
+
+fn pairs_are_settled(schema: &Schema<'_>, join: JoinId, reached: &Reached) -> bool {
+    let declared = schema.model.join(join);
+    let sides = [(declared.left, Side::Left), (declared.right, Side::Right)];
+    sides.into_iter().all(|(class, side)| {
+        let root = schema.root(class);
+        !reached.contains(root)
+            || schema.pairs_are_guarded(join) && schema.row_goes(root)
+            || !reached.deleted.contains(&root) && every_kind(schema, class, Reach::Pairs(join, side))
+    })
+}
+
+/// Whether objects of a class, and of every class below it, have a rule that settles all of these.
+fn every_kind(schema: &Schema<'_>, class: ClassId, reach: Reach) -> bool {
+    let kinds = (0..schema.model.classes.len()).map(ClassId).filter(|kind| schema.model.is_a(*kind, class));
+    kinds.into_iter().all(|kind| {
+        schema.rules_of(kind).any(|rule| {
+            let whole = rule.condition.is_none() && rule.filled.is_none();
+            rule.reach == reach && whole && rule.action.settles()
+        })
+    })
+}

@@ -1,0 +1,173 @@
+//! Obligations: what should be true of every data model, without anybody asking.
+//!
+//! Each kind below makes properties out of a model. A property that holds is proved for all data and not mentioned again; one
+//! that fails is a [`Trouble`] with the data that show it, and a [`Remedy`] is tried: the model is changed, and the same
+//! property decided again. Nothing is reported without an instance in hand.
+//!
+//! Most of them need no solver. One object that names another is often enough to break a property, and a rule that settles
+//! whatever names what goes ([`settled`](crate::logic::settled)) is enough to prove it. Only the rest is asked.
+
+mod dangling;
+mod database;
+mod remedy;
+mod words;
+
+use std::collections::BTreeMap;
+
+use isolde_smt::{Silence, Solver};
+
+use crate::logic::evaluate::{self, Scene};
+use crate::logic::{
+    Case, Instance, Limits, Object, Order, Outcome, Question, Reached, Schema, Verdict, decide, delete,
+};
+use crate::model::{AssociationId, ClassId, DataModel, Path, Place, ReferenceId};
+use crate::property::Property;
+
+pub use remedy::{Edit, Patch, Remedy};
+pub(crate) use words::rule as rule_word;
+
+/// Every kind of trouble, by the word that its [name](Trouble::id) begins with, and what goes wrong. The order of reports.
+pub const KINDS: &[(&str, &str)] = &[
+    ("dangling", "the delete of an object leaves others that name it"),
+    ("skipped", "a delete passes over the rules of what it deletes, and what these would have taken along stays"),
+    ("raises", "the delete of an object is stopped by the database"),
+    ("never", "no object of a class can be deleted"),
+    ("emptied", "a relation that is required is made to name nothing"),
+    ("disagree", "the same delete ends differently in the application and in the database"),
+    ("racy", "what is unique is only checked, not enforced"),
+    ("nullable", "a relation that is required may be empty in the table"),
+];
+
+/// What came of the obligations of a model.
+#[derive(Clone, Debug, Default)]
+pub struct Obligations {
+    /// What goes wrong.
+    pub troubles: Vec<Trouble>,
+    /// How many were proved.
+    pub proved: usize,
+    /// What was not decided, and why.
+    pub undecided: Vec<String>,
+}
+
+/// Something that goes wrong.
+#[derive(Clone, Debug)]
+pub struct Trouble {
+    /// What it is called, the same from run to run: its kind, and what it is about.
+    pub id: String,
+    /// What happens, in one sentence.
+    pub headline: String,
+    /// Why, in a sentence or two.
+    pub why: String,
+    /// Where it is declared.
+    pub place: Place,
+    /// Data that show it.
+    pub case: Case,
+    /// A query for rows of a real database that are in this state already.
+    pub query: Option<String>,
+    /// What to change.
+    pub remedy: Option<Remedy>,
+}
+
+/// Decides the obligations of a model.
+pub fn obligations(schema: &Schema<'_>, solver: &Solver, limits: Limits) -> Result<Obligations, Silence> {
+    let mut work = Work { schema, solver, limits, found: Obligations::default(), reached: BTreeMap::new() };
+    work.dangling()?;
+    work.pairs()?;
+    work.raises()?;
+    work.never()?;
+    work.emptied()?;
+    work.disagree();
+    work.racy();
+    work.nullable();
+    Ok(work.found)
+}
+
+struct Work<'a, 'm> {
+    schema: &'a Schema<'m>,
+    solver: &'a Solver,
+    limits: Limits,
+    found: Obligations,
+    /// What the delete of an object reaches, by class; found once.
+    reached: BTreeMap<ClassId, Reached>,
+}
+
+impl Work<'_, '_> {
+    /// Data that break a property, if there are any; first the simplest, if they are given, then any.
+    fn decide(&mut self, property: &Property, simplest: Option<Instance>) -> Result<Option<Case>, Silence> {
+        let simple = simplest.and_then(|before| self.broken_by(property, before));
+        if simple.is_some() {
+            return Ok(simple);
+        }
+        let question = Question { schema: self.schema, property, assumptions: &[] };
+        match decide(question, self.solver, self.limits)? {
+            Verdict::Fails(case) => return Ok(case),
+            Verdict::Holds(_) => self.found.proved += 1,
+            Verdict::Unknown(reason) => self.found.undecided.push(format!("{}: {reason}", property.text)),
+        }
+        Ok(None)
+    }
+
+    /// The case in which the delete of object 0 breaks a property, if it does.
+    fn broken_by(&self, property: &Property, before: Instance) -> Option<Case> {
+        let outcome = delete(self.schema, &before, 0, Order::Up);
+        let counts = matches!(outcome, Outcome::Done(_)) || property.formula.asks_for_refusal();
+        let scene = Scene { schema: self.schema, before: &before, outcome: Some(&outcome) };
+        let broken = counts && self.schema.unclear.is_empty() && !evaluate::is_true(scene, property, Some(0));
+        broken.then_some(Case { before, delete: Some((0, outcome)) })
+    }
+
+    /// What the delete of an object of a class reaches.
+    fn reached(&mut self, class: ClassId) -> Reached {
+        self.reached.entry(class).or_insert_with(|| self.schema.reach(class)).clone()
+    }
+
+    /// Object 1 names object 0.
+    fn naming(&self, reference: ReferenceId, target: ClassId) -> Option<Instance> {
+        let mut data = Instance::default();
+        data.objects.push(Object::new(self.concrete(target)?));
+        data.objects.push(Object::new(self.concrete(self.schema.child(reference))?));
+        data.objects[1].references.insert(reference, 0);
+        self.allowed(data)
+    }
+
+    /// These data with what the model demands besides, if it allows them.
+    fn allowed(&self, data: Instance) -> Option<Instance> {
+        let data = data.completed(self.schema)?;
+        data.violation(self.schema).is_none().then_some(data)
+    }
+
+    /// A class of which there can be objects: this one, or one below it.
+    fn concrete(&self, class: ClassId) -> Option<ClassId> {
+        let mut all = (0..self.schema.model.classes.len()).map(ClassId);
+        let fits = |other: &ClassId| self.schema.is_concrete(*other) && self.schema.model.is_a(*other, class);
+        if self.schema.is_concrete(class) { Some(class) } else { all.find(fits) }
+    }
+
+    /// What a class declares about the objects that name it; rather without a condition.
+    fn inverse(&self, reference: ReferenceId, target: ClassId) -> Option<AssociationId> {
+        let ids = self.schema.model.associations_of(target).into_iter();
+        let mut ids: Vec<AssociationId> = ids.filter(|id| *self.schema.path(*id) == Path::Inverse(reference)).collect();
+        ids.sort_by_key(|id| (self.schema.model.association(*id).condition.is_some(), *id));
+        ids.into_iter().next()
+    }
+
+    /// Whether a property holds of a changed model.
+    fn holds_with(&self, model: &DataModel, property: &Property) -> bool {
+        let schema = Schema::new(model, self.schema.semantics);
+        if crate::logic::settled(&schema, property) {
+            return true;
+        }
+        let question = Question { schema: &schema, property, assumptions: &[] };
+        matches!(decide(question, self.solver, self.limits), Ok(Verdict::Holds(_)))
+    }
+
+    fn name(&self, class: ClassId) -> String {
+        self.schema.model.class(class).name.to_string()
+    }
+
+    /// `Photo.profile`
+    fn stored(&self, reference: ReferenceId) -> String {
+        let declared = self.schema.model.reference(reference);
+        format!("{}.{}", self.name(declared.child), declared.name)
+    }
+}

@@ -1,0 +1,254 @@
+//! Remedies: changes to a model that are tried before they are proposed.
+//!
+//! An [`Edit`] is a change to what an application declares. It is made to the model first, and proposed only if the property
+//! that failed is then proved. How it looks in the files is for [`repair`](crate::repair) to find out.
+
+use std::sync::Arc;
+
+use super::Work;
+use super::words::{macro_name, rule};
+use crate::logic::Schema;
+use crate::logic::instance::{column_name, table_name, variable_name};
+use crate::model::{
+    Association, AssociationId, ClassId, DataModel, DeleteRule, Framework, JoinId, Kind, OnDelete, Path, Place,
+    ReferenceId, Required, Target,
+};
+use crate::property::Property;
+use crate::read::Inflections;
+
+/// A change that helps.
+#[derive(Clone, Debug)]
+pub struct Remedy {
+    /// What is changed.
+    pub edit: Edit,
+    /// The declaration or statement to write.
+    pub code: String,
+    /// Where; nowhere in particular, if it is a migration.
+    pub place: Place,
+    /// The lines to change, if it was found out how, and if the model that is read from them has the change.
+    pub patch: Option<Patch>,
+}
+
+/// Lines of a file, changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Patch {
+    /// The file.
+    pub file: Arc<str>,
+    /// The first line, from 1.
+    pub line: u32,
+    /// What stands there; nothing, if lines are put before it.
+    pub old: Vec<String>,
+    /// What should.
+    pub new: Vec<String>,
+}
+
+/// A change to what an application declares.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Edit {
+    /// What becomes of the objects of an association.
+    Dependent(AssociationId, DeleteRule),
+    /// Another association.
+    Declare(Box<Association>),
+    /// What the field that has the column says about deletes: in Django and Prisma.
+    Field(ReferenceId, OnDelete),
+    /// What the database does about a column.
+    ForeignKey(ReferenceId, OnDelete),
+    /// The database removes the rows of a join with either side.
+    GuardPairs(JoinId),
+    /// The database enforces what is unique.
+    UniqueIndex(usize),
+    /// The database enforces that a relation is filled.
+    NotNull(ReferenceId),
+}
+
+impl Edit {
+    /// The model with the change.
+    pub fn apply(&self, model: &DataModel) -> DataModel {
+        let mut changed = model.clone();
+        match self {
+            Edit::Dependent(id, rule) => changed.associations[id.0].on_delete = Some(*rule),
+            Edit::Declare(association) => changed.associations.push((**association).clone()),
+            Edit::Field(reference, action) => {
+                let by_orm = match action {
+                    OnDelete::Cascade => DeleteRule::Destroy,
+                    OnDelete::SetNull => DeleteRule::Nullify,
+                    _ => DeleteRule::Restrict,
+                };
+                let inverse = |association: &&mut Association| association.path == Path::Inverse(*reference);
+                let emulated = changed.framework == Framework::Django
+                    || model.associations.iter().any(|a| a.path == Path::Inverse(*reference) && a.on_delete.is_some());
+                match emulated {
+                    true => changed.associations.iter_mut().filter(inverse).for_each(|a| a.on_delete = Some(by_orm)),
+                    false => changed.references[reference.0].on_delete = Some(*action),
+                }
+            }
+            Edit::ForeignKey(reference, action) => changed.references[reference.0].on_delete = Some(*action),
+            Edit::GuardPairs(join) => changed.joins[join.0].on_delete = Some(OnDelete::Cascade),
+            Edit::UniqueIndex(index) => changed.uniqueness[*index].enforced = true,
+            Edit::NotNull(reference) => changed.references[reference.0].required = Required::NotNull,
+        }
+        changed
+    }
+
+    /// Where it is to be made.
+    fn place(&self, model: &DataModel) -> Place {
+        match self {
+            Edit::Dependent(id, _) => model.association(*id).place.clone(),
+            Edit::Declare(association) => association.place.clone(),
+            Edit::Field(reference, _) => model.reference(*reference).place.clone(),
+            Edit::ForeignKey(..) | Edit::GuardPairs(_) | Edit::UniqueIndex(_) | Edit::NotNull(_) => Place::default(),
+        }
+    }
+
+    /// What to write, in a line.
+    pub(crate) fn code(&self, schema: &Schema<'_>) -> String {
+        let model = schema.model;
+        match self {
+            Edit::Dependent(id, said) => {
+                let association = model.association(*id);
+                let (kind, said) = (association.kind, rule(model.framework, association.kind, *said));
+                format!("{} :{} with dependent: {said}", macro_name(kind), association.name)
+            }
+            Edit::Declare(association) => declared(schema, association),
+            Edit::Field(_, action) if model.framework == Framework::Django => {
+                format!("on_delete=models.{}", if *action == OnDelete::Cascade { "CASCADE" } else { "SET_NULL" })
+            }
+            Edit::Field(_, action) => {
+                format!("onDelete: {}", if *action == OnDelete::Cascade { "Cascade" } else { "SetNull" })
+            }
+            Edit::ForeignKey(reference, action) => {
+                let child = table_name(schema, schema.child(*reference));
+                let column = column_name(schema, *reference);
+                let parents = schema.references[reference.0].targets.first();
+                let parent = parents.map(|target| table_name(schema, *target)).unwrap_or_default();
+                let action = if *action == OnDelete::Cascade { "CASCADE" } else { "SET NULL" };
+                format!("ALTER TABLE {child} ADD FOREIGN KEY ({column}) REFERENCES {parent} ON DELETE {action};")
+            }
+            Edit::GuardPairs(join) => guard_pairs(schema, *join),
+            Edit::UniqueIndex(index) => {
+                let unique = &model.uniqueness[*index];
+                let columns = unique.references.iter().map(|reference| column_name(schema, *reference));
+                let columns = columns.chain(unique.columns.iter().map(ToString::to_string));
+                let symbols: Vec<String> = columns.map(|column| format!(":{column}")).collect();
+                format!("add_index :{}, [{}], unique: true", table_name(schema, unique.class), symbols.join(", "))
+            }
+            Edit::NotNull(reference) => {
+                let table = table_name(schema, schema.child(*reference));
+                format!("change_column_null :{table}, :{}, false", column_name(schema, *reference))
+            }
+        }
+    }
+}
+
+/// A declaration of Rails, with the options that its names do not imply.
+fn declared(schema: &Schema<'_>, association: &Association) -> String {
+    let model = schema.model;
+    let (Path::Inverse(reference), Some(target)) = (&association.path, association.target) else {
+        return String::new();
+    };
+    let inflections = Inflections::default();
+    let class = &model.class(target).name;
+    let mut line = format!("{} :{}", macro_name(association.kind), association.name);
+    let by_name = match association.kind {
+        Kind::HasMany => inflections.camelize(&inflections.singularize(&association.name)),
+        _ => inflections.camelize(&association.name),
+    };
+    if by_name != **class {
+        line += &format!(", class_name: \"{class}\"");
+    }
+    let stored = model.reference(*reference);
+    let column = column_name(schema, *reference);
+    if matches!(stored.target, Target::Any(_)) {
+        line += &format!(", as: :{}", stored.name);
+    } else if inflections.foreign_key(&model.class(association.owner).name) != column {
+        line += &format!(", foreign_key: :{column}");
+    }
+    if let Some(said) = association.on_delete {
+        line += &format!(", dependent: {}", rule(Framework::Rails, association.kind, said));
+    }
+    line
+}
+
+fn guard_pairs(schema: &Schema<'_>, join: JoinId) -> String {
+    let declared = schema.model.join(join);
+    let sides = [declared.left, declared.right];
+    let column = |class: ClassId| Inflections::default().foreign_key(&schema.model.class(class).name);
+    let statement = |class: ClassId| {
+        let table = table_name(schema, class);
+        match schema.model.framework {
+            Framework::Rails => format!("add_foreign_key :{}, :{table}, on_delete: :cascade", declared.name),
+            _ => format!(
+                "ALTER TABLE {} ADD FOREIGN KEY ({}) REFERENCES {table} ON DELETE CASCADE;",
+                declared.name,
+                column(class)
+            ),
+        }
+    };
+    sides.map(statement).join("\n")
+}
+
+impl Work<'_, '_> {
+    /// The first change that helps, about what names a deleted object: it goes too if it needs what it names, otherwise it is
+    /// cut off.
+    pub(super) fn remedy(&self, reference: ReferenceId, target: ClassId, property: &Property) -> Option<Remedy> {
+        let needed = self.schema.model.reference(reference).required > Required::No;
+        let order = if needed { [true, false] } else { [false, true] };
+        let edits = order.into_iter().filter_map(|destroy| self.edit(reference, target, destroy));
+        edits.into_iter().find_map(|edit| self.tried(edit, property))
+    }
+
+    fn edit(&self, reference: ReferenceId, target: ClassId, destroy: bool) -> Option<Edit> {
+        let model = self.schema.model;
+        let action = if destroy { OnDelete::Cascade } else { OnDelete::SetNull };
+        let is_any = matches!(model.reference(reference).target, Target::Any(_));
+        match model.framework {
+            Framework::Rails => {}
+            Framework::Sql => return Some(Edit::ForeignKey(reference, action)),
+            Framework::Django | Framework::Prisma => return (!is_any).then_some(Edit::Field(reference, action)),
+        }
+        let said = if destroy { DeleteRule::Destroy } else { DeleteRule::Nullify };
+        Some(match self.inverse(reference, target) {
+            Some(id) if model.association(id).condition.is_none() => Edit::Dependent(id, said),
+            // What the application means by its name stays as it is.
+            Some(id) => {
+                let near = model.association(id);
+                let made = Association { place: near.place.clone(), ..self.added(reference, target, said) };
+                Edit::Declare(Box::new(Association { name: format!("all_{}", near.name).into(), ..made }))
+            }
+            None => Edit::Declare(Box::new(self.added(reference, target, said))),
+        })
+    }
+
+    fn added(&self, reference: ReferenceId, target: ClassId, rule: DeleteRule) -> Association {
+        let child = self.schema.child(reference);
+        let name = Inflections::default().pluralize(&variable_name(&self.name(child)));
+        let taken = self.schema.model.association_named(target, &name).is_some();
+        let stored = &self.schema.model.reference(reference).name;
+        Association {
+            owner: target,
+            name: if taken { format!("{name}_as_{stored}").into() } else { name.into() },
+            kind: Kind::HasMany,
+            target: Some(child),
+            path: Path::Inverse(reference),
+            condition: None,
+            is_choice: false,
+            on_delete: Some(rule),
+            place: self.schema.model.class(target).place.clone(),
+        }
+    }
+
+    /// A change, if a property is proved with it.
+    pub(super) fn tried(&self, edit: Edit, property: &Property) -> Option<Remedy> {
+        self.holds_with(&edit.apply(self.schema.model), property).then(|| self.proposal(edit))
+    }
+
+    /// A change to the database that makes what is wrong impossible, because the database then refuses it.
+    pub(super) fn migration(&self, edit: Edit) -> Remedy {
+        self.proposal(edit)
+    }
+
+    fn proposal(&self, edit: Edit) -> Remedy {
+        let (code, place) = (edit.code(self.schema), edit.place(self.schema.model));
+        Remedy { edit, code, place, patch: None }
+    }
+}
