@@ -19,6 +19,7 @@ use isolde_scenario::file::{Choice, Granularity, Hashing, SearchKind};
 use crate::model;
 use crate::picture::Picture;
 use crate::server::{self, Server};
+use crate::space;
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -77,6 +78,10 @@ pub(crate) enum Command {
     /// Verify the data model of an application: what deletes leave behind
     #[command(long_about = model::ABOUT, after_long_help = model::LONG_HELP)]
     Model(model::Model),
+
+    /// Explore the state space of a TLA+ specification
+    #[command(long_about = space::ABOUT, after_long_help = space::LONG_HELP)]
+    Space(Box<space::Space>),
 
     /// Print a completion script for a shell
     ///

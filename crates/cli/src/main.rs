@@ -19,6 +19,7 @@ mod page;
 mod picture;
 mod replay;
 mod server;
+mod space;
 mod spec;
 mod watch;
 
@@ -66,6 +67,7 @@ fn run(cli: Cli) -> u8 {
         Command::Replay(replay) => replay::run(&replay, color),
         Command::Spec(spec) => spec::run(&spec, color),
         Command::Model(model) => model::run(&model, color),
+        Command::Space(space) => space::run(&space, color),
         Command::Completions { shell } => {
             clap_complete::generate(shell, &mut Cli::command(), "isolde", &mut std::io::stdout());
             Ok(0)

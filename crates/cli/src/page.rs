@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
 use anstream::{AutoStream, ColorChoice};
-use isolde_report::{ModelReport, Report, Style};
+use isolde_report::{ModelReport, Report, SpaceReport, Style, TraceStyle};
 
 use crate::args::{self, Color, Format};
 use crate::complain::{Look, Mistake};
@@ -68,6 +68,14 @@ impl Page {
     /// Writes an answer about a data model for people.
     pub(crate) fn model(&mut self, report: &ModelReport) -> Result<(), Mistake> {
         self.write(&report.to_text(self.style))
+    }
+
+    /// Writes a whole answer about a state space.
+    pub(crate) fn space(&mut self, report: &SpaceReport, traces: TraceStyle) -> Result<(), Mistake> {
+        match self.format {
+            Format::Text => self.write(&report.to_text(self.style, traces)),
+            Format::Json => self.write(&report.to_json()),
+        }
     }
 
     /// Whether answers are for programs.

@@ -27,6 +27,7 @@ mod graph;
 mod model;
 mod paint;
 mod shell;
+mod space;
 pub mod text;
 mod wrap;
 
@@ -41,6 +42,7 @@ pub use model::{
 };
 pub use paint::Style;
 pub use shell::shell_word;
+pub use space::{Asked, Behaviour, Covered, Passed, SpaceReport, SpaceSize, TraceStyle};
 
 /// The version of the JSON format.
 pub const FORMAT: u32 = 1;

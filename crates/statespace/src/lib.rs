@@ -13,7 +13,14 @@
 //! Everything meets in two types. A [`packed::Program`] is a specification made small: a state is one integer, a step is a
 //! guard and a few assignments on its bits, and the same expressions run as Rust and as SQL. A `Space` is what was found.
 
+pub mod check;
 pub mod ctl;
+pub mod explore;
+pub mod explored;
+pub mod form;
 pub mod graph;
 pub mod live;
 pub mod packed;
+pub mod space;
+mod temporal;
+pub mod tla;

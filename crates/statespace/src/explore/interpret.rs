@@ -1,0 +1,334 @@
+//! States taken apart by the evaluator: for everything that has no packed form.
+//!
+//! Every value that a variable takes gets a number in the variable's dictionary, and the numbers side by side are the state. How
+//! many bits each variable needs is not known before: room is made when a dictionary is full.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use super::{Recode, Stepper, Trouble};
+use crate::form::{Form, Forms, bits_for};
+use crate::packed::Action;
+use crate::space::Way;
+use crate::tla::Spec;
+use crate::tla::eval::{Env, Evaluator, Look, Partial};
+use crate::tla::fault::Fault;
+use crate::tla::ir::Expr;
+use crate::tla::step::{Flow, Label};
+use crate::tla::syntax::At;
+use crate::tla::value::Value;
+
+/// Steps by evaluating.
+pub struct Interpreter<'s> {
+    spec: &'s Spec,
+    /// Evaluates expressions of the specification.
+    pub evaluator: Evaluator<'s>,
+    init: &'s Expr,
+    next: Option<&'s Expr>,
+    dicts: Vec<Dict>,
+    ways: FxHashMap<Label, u32>,
+    labels: Vec<Label>,
+    symmetry: Vec<FxHashMap<Value, Value>>,
+}
+
+/// The values of one variable.
+#[derive(Debug, Default)]
+struct Dict {
+    values: Vec<Value>,
+    numbers: FxHashMap<Value, u32>,
+    /// How many bits there are for their numbers.
+    width: u32,
+    offset: u32,
+}
+
+/// A state has so many bits.
+const BITS: u32 = 128;
+
+impl<'s> Interpreter<'s> {
+    /// Steps of a specification.
+    pub fn new(spec: &'s Spec) -> Result<Interpreter<'s>, Box<Fault>> {
+        let init = spec.init.as_ref().ok_or_else(|| Fault::new(At::default(), "nothing says where behaviours start"))?;
+        let count = spec.variables().len() as u32;
+        if count == 0 || count > BITS {
+            return Err(Fault::new(init.at, "there are no variables, or more than 128"));
+        }
+        let width = (BITS / count).min(16);
+        let dict = |index| Dict { width, offset: index * width, ..Dict::default() };
+        Ok(Interpreter {
+            spec,
+            evaluator: spec.evaluator(),
+            init,
+            next: spec.next.as_ref(),
+            dicts: (0..count).map(dict).collect(),
+            ways: FxHashMap::default(),
+            labels: Vec::new(),
+            symmetry: permutations(&spec.symmetry),
+        })
+    }
+
+    /// The values of the variables in a state.
+    pub fn values(&self, state: u128) -> Partial {
+        self.dicts.iter().map(|dict| dict.values.get(dict.code(state)).cloned()).collect()
+    }
+
+    /// The actions and the ways to take them, as far as they were seen.
+    pub fn actions(&self) -> (Vec<Action>, Vec<Way>) {
+        let mut actions: Vec<Action> = Vec::new();
+        let ways = self.labels.iter().map(|label| {
+            let action = self.spec.action(label.definition);
+            let place = actions.iter().position(|known| *known == action).unwrap_or_else(|| {
+                actions.push(action);
+                actions.len() - 1
+            });
+            Way { action: place, binding: said(label) }
+        });
+        let ways = ways.collect();
+        (actions, ways)
+    }
+
+    /// How the states lie in keys when everything is known: as small as can be. And how a state gets there.
+    pub fn forms(&self) -> (Forms, Recode<u128>) {
+        let mut moves = Vec::new();
+        let mut forms = Vec::new();
+        for (dict, (name, _)) in self.dicts.iter().zip(self.spec.variables()) {
+            let mut sorted = dict.values.clone();
+            sorted.sort();
+            let places = dict.values.iter().map(|value| sorted.binary_search(value).unwrap_or(0) as u128);
+            moves.push((dict.offset, dict.width, places.collect::<Vec<u128>>()));
+            forms.push((name.clone(), Form::Enum(Arc::new(sorted))));
+        }
+        let forms = Forms::new(forms);
+        let offsets: Vec<u32> = forms.layout.slots.iter().map(|slot| slot.offset).collect();
+        let recode = move |state: u128| {
+            let parts = moves.iter().zip(&offsets).map(|((from, width, places), to)| {
+                let number = (state >> from) as usize & ((1 << width) - 1);
+                places.get(number).copied().unwrap_or(0) << to
+            });
+            parts.fold(0, |a, b| a | b)
+        };
+        (forms, Box::new(recode))
+    }
+
+    fn pack(&mut self, values: &Partial) -> Result<u128, Trouble> {
+        let canonical;
+        let values = match self.symmetry.is_empty() {
+            true => values,
+            false => {
+                canonical = self.canonical(values);
+                &canonical
+            }
+        };
+        let mut state = 0;
+        for (dict, value) in self.dicts.iter_mut().zip(values) {
+            let Some(value) = value else { continue };
+            state |= u128::from(dict.number(value)?) << dict.offset;
+        }
+        Ok(state)
+    }
+
+    /// The least of the states that differ only by names that make no difference.
+    fn canonical(&self, values: &Partial) -> Partial {
+        let renamed = |names: &FxHashMap<Value, Value>| -> Partial {
+            values.iter().map(|value| value.as_ref().map(|value| rename(value, names))).collect()
+        };
+        self.symmetry.iter().map(renamed).chain([values.clone()]).min().unwrap_or_default()
+    }
+
+    /// What the step from one state to another is called, and where it is written; nothing, if there is none.
+    pub fn step_between(&mut self, from: &Partial, to: &Partial) -> Result<Option<(String, String)>, Box<Fault>> {
+        let Some(next) = self.next else { return Ok(None) };
+        let wanted = if self.symmetry.is_empty() { to.clone() } else { self.canonical(to) };
+        let mut found = None;
+        self.evaluator.steps(next, from, &mut |label, next| {
+            let same = match self.symmetry.is_empty() {
+                true => *next == wanted,
+                false => self.canonical(next) == wanted,
+            };
+            if same {
+                found = Some(label.clone());
+            }
+            Ok(if same { Flow::Break(()) } else { Flow::Continue(()) })
+        })?;
+        Ok(found.map(|label| {
+            let action = self.spec.action(label.definition);
+            let binding = said(&label);
+            let name = if binding.is_empty() { action.name } else { format!("{}({binding})", action.name) };
+            (name, format!("{} line {}", action.file, action.line))
+        }))
+    }
+
+    fn way(&mut self, label: &Label) -> u32 {
+        if let Some(way) = self.ways.get(label) {
+            return *way;
+        }
+        let way = self.labels.len() as u32;
+        self.labels.push(label.clone());
+        self.ways.insert(label.clone(), way);
+        way
+    }
+
+    /// Whether a step is taken at all.
+    fn permitted(&self, now: &Partial, next: &Partial) -> Result<bool, Box<Fault>> {
+        for constraint in &self.spec.action_constraints {
+            if !self.evaluator.truth(constraint, Env::default(), Look::step(now, next))? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+impl Stepper for Interpreter<'_> {
+    type Word = u128;
+
+    fn initial(&mut self, found: &mut dyn FnMut(u128)) -> Result<(), Trouble> {
+        let mut states = Vec::new();
+        self.evaluator.initial(self.init, &mut |state| {
+            states.push(state.clone());
+            Ok(Flow::Continue(()))
+        })?;
+        for state in &states {
+            found(self.pack(state)?);
+        }
+        Ok(())
+    }
+
+    fn steps(&mut self, state: u128, found: &mut Vec<(u32, u128)>) -> Result<(), Trouble> {
+        let Some(next) = self.next else { return Ok(()) };
+        let now = self.values(state);
+        let mut reached = Vec::new();
+        self.evaluator.steps(next, &now, &mut |label, next| {
+            reached.push((label.clone(), next.clone()));
+            Ok(Flow::Continue(()))
+        })?;
+        for (label, next) in &reached {
+            if self.spec.action_constraints.is_empty() || self.permitted(&now, next)? {
+                let state = self.pack(next)?;
+                found.push((self.way(label), state));
+            }
+        }
+        Ok(())
+    }
+
+    fn broken(&mut self, state: u128) -> Result<Option<usize>, Trouble> {
+        if self.spec.invariants.is_empty() {
+            return Ok(None);
+        }
+        let values = self.values(state);
+        for (index, (_, invariant)) in self.spec.invariants.iter().enumerate() {
+            if !self.evaluator.truth(invariant, Env::default(), Look::state(&values))? {
+                return Ok(Some(index));
+            }
+        }
+        Ok(None)
+    }
+
+    fn inside(&mut self, state: u128) -> Result<bool, Trouble> {
+        if self.spec.constraints.is_empty() {
+            return Ok(true);
+        }
+        let values = self.values(state);
+        for constraint in &self.spec.constraints {
+            if !self.evaluator.truth(constraint, Env::default(), Look::state(&values))? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn widen(&mut self) -> Result<Recode<u128>, Box<Fault>> {
+        let old: Vec<(u32, u32)> = self.dicts.iter().map(|dict| (dict.offset, dict.width)).collect();
+        for dict in &mut self.dicts {
+            dict.width = bits_for(dict.values.len()) + 1;
+        }
+        let used: u32 = self.dicts.iter().map(|dict| dict.width).sum();
+        if used > BITS {
+            return Err(Fault::new(self.init.at, "the values of the variables are too many to be numbered in 128 bits"));
+        }
+        let spare = (BITS - used) / self.dicts.len() as u32;
+        let mut offset = 0;
+        for dict in &mut self.dicts {
+            (dict.width, dict.offset) = (dict.width + spare, offset);
+            offset += dict.width;
+        }
+        let moves = old.into_iter().zip(&self.dicts).map(|((offset, width), dict)| (offset, width, dict.offset));
+        Ok(moved(moves.collect()))
+    }
+}
+
+impl Dict {
+    fn code(&self, state: u128) -> usize {
+        (state >> self.offset) as usize & ((1 << self.width) - 1)
+    }
+
+    fn number(&mut self, value: &Value) -> Result<u32, Trouble> {
+        if let Some(number) = self.numbers.get(value) {
+            return Ok(*number);
+        }
+        let number = self.values.len() as u32;
+        if u128::from(number) >> self.width != 0 {
+            return Err(Trouble::Narrow);
+        }
+        self.values.push(value.clone());
+        self.numbers.insert(value.clone(), number);
+        Ok(number)
+    }
+}
+
+/// Each part to another place: from where, how wide, to where.
+fn moved(moves: Vec<(u32, u32, u32)>) -> Recode<u128> {
+    Box::new(move |state| {
+        moves.iter().map(|(from, width, to)| ((state >> from) & ((1 << width) - 1)) << to).fold(0, |a, b| a | b)
+    })
+}
+
+/// `r = r1, m = 2`
+fn said(label: &Label) -> String {
+    let parts: Vec<String> = label.binding.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+    parts.join(", ")
+}
+
+/// All renamings that some of these come to, one after another.
+fn permutations(generators: &[Value]) -> Vec<FxHashMap<Value, Value>> {
+    let map = |value: &Value| -> FxHashMap<Value, Value> { value.pairs().unwrap_or_default().into_iter().collect() };
+    let generators: Vec<_> = generators.iter().map(map).collect();
+    let mut all: Vec<FxHashMap<Value, Value>> = Vec::new();
+    let mut waiting: Vec<FxHashMap<Value, Value>> = vec![FxHashMap::default()];
+    while let Some(names) = waiting.pop() {
+        for generator in &generators {
+            let mut product: FxHashMap<Value, Value> = generator.clone();
+            for (from, to) in &names {
+                product.insert(from.clone(), generator.get(to).unwrap_or(to).clone());
+            }
+            product.retain(|from, to| from != to);
+            if !product.is_empty() && !all.contains(&product) {
+                all.push(product.clone());
+                waiting.push(product);
+            }
+        }
+    }
+    all
+}
+
+fn rename(value: &Value, names: &FxHashMap<Value, Value>) -> Value {
+    if let Some(other) = names.get(value) {
+        return other.clone();
+    }
+    let each = |values: &[Value]| values.iter().map(|value| rename(value, names)).collect::<Vec<_>>();
+    match value {
+        Value::Set(elements) => {
+            let mut elements = each(elements);
+            elements.sort_unstable();
+            Value::sorted(elements)
+        }
+        Value::Tuple(elements) => Value::tuple(each(elements)),
+        Value::Function(function) => {
+            let mut pairs: Vec<_> = each(&function.keys).into_iter().zip(each(&function.values)).collect();
+            pairs.sort();
+            let (keys, values): (Vec<_>, Vec<_>) = pairs.into_iter().unzip();
+            Value::function_on(Arc::new(keys), values)
+        }
+        other => other.clone(),
+    }
+}

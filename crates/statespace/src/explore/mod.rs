@@ -1,0 +1,408 @@
+//! The explorer: all states that can be reached, breadth first.
+//!
+//! States are numbered in the order in which they are found, so the states of one level follow each other, and the frontier is
+//! no queue but a range of numbers. What varies is how a state is taken apart and put together: a [`Stepper`] either runs a
+//! compiled program on packed keys or asks the evaluator. When a value turns up that has no code in its slot, the stepper makes
+//! room, every key is rewritten, and the state is looked at once more: nothing wraps, and nothing is lost.
+
+mod interpret;
+mod table;
+
+use std::hash::Hash;
+
+pub use interpret::Interpreter;
+
+use crate::graph::{Graph, GraphBuilder, StateId};
+use crate::packed::Key;
+use crate::tla::fault::Fault;
+use table::Table;
+
+/// An integer that holds a state.
+pub trait Word: Copy + Eq + Hash + Default + std::fmt::Debug + 'static {
+    /// The state as everybody else knows it.
+    fn key(self) -> Key;
+    /// The state, if it fits.
+    fn of(key: Key) -> Self;
+    /// Well mixed bits of it.
+    fn mixed(self) -> u64;
+}
+
+impl Word for u64 {
+    fn key(self) -> Key {
+        Key(self.into())
+    }
+    fn of(key: Key) -> u64 {
+        key.0 as u64
+    }
+    fn mixed(self) -> u64 {
+        let product = u128::from(self ^ 0x9E37_79B9_7F4A_7C15) * 0xA076_1D64_78BD_642F;
+        (product ^ (product >> 64)) as u64
+    }
+}
+
+impl Word for u128 {
+    fn key(self) -> Key {
+        Key(self)
+    }
+    fn of(key: Key) -> u128 {
+        key.0
+    }
+    fn mixed(self) -> u64 {
+        ((self >> 64) as u64).mixed() ^ (self as u64).mixed().rotate_left(23)
+    }
+}
+
+/// Why a step could not be made.
+#[derive(Debug)]
+pub enum Trouble {
+    /// The specification has a mistake.
+    Fault(Box<Fault>),
+    /// A value has no code: there must be more room.
+    Narrow,
+}
+
+impl From<Box<Fault>> for Trouble {
+    fn from(fault: Box<Fault>) -> Trouble {
+        Trouble::Fault(fault)
+    }
+}
+
+/// Takes states apart and puts them together.
+pub trait Stepper {
+    /// What a state is held in.
+    type Word: Word;
+
+    /// The states it starts in; `found` says whether to go on.
+    fn initial(&mut self, found: &mut dyn FnMut(Self::Word)) -> Result<(), Trouble>;
+
+    /// Steps from a state: by number, and where they lead.
+    fn steps(&mut self, state: Self::Word, found: &mut Vec<(u32, Self::Word)>) -> Result<(), Trouble>;
+
+    /// The first invariant that is broken in a state.
+    fn broken(&mut self, state: Self::Word) -> Result<Option<usize>, Trouble>;
+
+    /// Whether a state is to be looked at.
+    fn inside(&mut self, state: Self::Word) -> Result<bool, Trouble>;
+
+    /// Makes room, and says how states are held from now on.
+    fn widen(&mut self) -> Result<Recode<Self::Word>, Box<Fault>>;
+}
+
+/// How states that were held in one way are held in another.
+pub type Recode<W> = Box<dyn Fn(W) -> W>;
+
+/// What to look for, and how far.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// A state without steps is a mistake.
+    pub deadlock: bool,
+    /// Keep the transitions.
+    pub graph: bool,
+    /// Stop at the first mistake.
+    pub stop: bool,
+    /// More states than this are not looked at.
+    pub states_max: usize,
+}
+
+/// What was found.
+#[derive(Debug)]
+pub struct Found<W> {
+    /// The states, level by level.
+    pub states: Vec<W>,
+    /// From which state each was found; its own number, if it is a start.
+    pub parents: Vec<StateId>,
+    /// Where each level ends.
+    pub level_ends: Vec<usize>,
+    /// How they follow each other, if that was asked for.
+    pub graph: Option<Graph>,
+    /// How many starts and steps were made, with those that led to a state already known, as TLC counts.
+    pub generated: u64,
+    /// How often each way was taken, and how often it led to a new state.
+    pub taken: Vec<(u64, u64)>,
+    /// What goes wrong.
+    pub wrong: Option<Wrong<W>>,
+    /// Why not everything was looked at.
+    pub incomplete: Option<Incomplete>,
+}
+
+/// Something that goes wrong.
+#[derive(Debug)]
+pub struct Wrong<W> {
+    /// What.
+    pub what: What,
+    /// In which state; of those that are left out by a constraint, from which it was reached, and the state itself.
+    pub state: StateId,
+    /// A state that is no part of the space.
+    pub beyond: Option<W>,
+}
+
+/// What goes wrong.
+#[derive(Debug)]
+pub enum What {
+    /// An invariant is broken.
+    Invariant(usize),
+    /// Nothing can happen any more.
+    Deadlock,
+    /// The specification has no meaning here.
+    Fault(Box<Fault>),
+}
+
+/// Why not everything was looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Incomplete {
+    /// There are more states than asked for.
+    States,
+    /// Somebody has interrupted.
+    Interrupted,
+}
+
+/// Tells how far one is, and whether to go on.
+pub trait Watch {
+    /// So many states are known, so many of them were looked at, at this level; whether to go on.
+    fn on(&mut self, states: usize, done: usize, level: usize) -> bool;
+}
+
+/// Nobody watches.
+impl Watch for () {
+    fn on(&mut self, _: usize, _: usize, _: usize) -> bool {
+        true
+    }
+}
+
+/// How many states are looked at between two looks at the clock.
+const WATCH_EVERY: usize = 4096;
+
+/// Explores.
+pub fn explore<S: Stepper>(
+    stepper: &mut S,
+    options: &Options,
+    watch: &mut dyn Watch,
+) -> Result<Found<S::Word>, Box<Fault>> {
+    let mut search = Search {
+        found: Found {
+            states: Vec::new(),
+            parents: Vec::new(),
+            level_ends: Vec::new(),
+            graph: None,
+            generated: 0,
+            taken: Vec::new(),
+            wrong: None,
+            incomplete: None,
+        },
+        table: Table::default(),
+        builder: options.graph.then(GraphBuilder::default),
+        closed: 0,
+        stepper,
+        options: *options,
+    };
+    search.start()?;
+    search.run(watch)?;
+    let Search { mut found, builder, closed, .. } = search;
+    if found.level_ends.last() != Some(&found.states.len()) {
+        found.level_ends.push(found.states.len());
+    }
+    if let Some(mut builder) = builder {
+        // States that were not looked at have no transitions.
+        for _ in closed..found.states.len() {
+            builder.close();
+        }
+        found.graph = builder.finish().ok();
+    }
+    Ok(found)
+}
+
+struct Search<'s, S: Stepper> {
+    found: Found<S::Word>,
+    table: Table,
+    builder: Option<GraphBuilder>,
+    /// How many states have all their transitions.
+    closed: usize,
+    stepper: &'s mut S,
+    options: Options,
+}
+
+impl<S: Stepper> Search<'_, S> {
+    fn start(&mut self) -> Result<(), Box<Fault>> {
+        let mut initial = Vec::new();
+        loop {
+            initial.clear();
+            match self.stepper.initial(&mut |state| initial.push(state)) {
+                Ok(()) => break,
+                Err(Trouble::Fault(fault)) => return Err(fault),
+                Err(Trouble::Narrow) => drop(self.stepper.widen()?),
+            }
+        }
+        self.found.generated = initial.len() as u64;
+        for state in initial {
+            if let Some(wrong) = self.reach(state, None)? {
+                self.found.wrong.get_or_insert(wrong);
+                if self.options.stop {
+                    break;
+                }
+            }
+        }
+        self.found.level_ends.push(self.found.states.len());
+        Ok(())
+    }
+
+    fn run(&mut self, watch: &mut dyn Watch) -> Result<(), Box<Fault>> {
+        let mut steps = Vec::new();
+        let mut state = 0;
+        while state < self.found.states.len() {
+            if self.options.stop && self.found.wrong.is_some() {
+                return Ok(());
+            }
+            if state == *self.found.level_ends.last().unwrap_or(&0) {
+                self.found.level_ends.push(self.found.states.len());
+            }
+            if state % WATCH_EVERY == 0 && !watch.on(self.found.states.len(), state, self.found.level_ends.len()) {
+                self.found.incomplete = Some(Incomplete::Interrupted);
+                return Ok(());
+            }
+            if self.found.states.len() > self.options.states_max {
+                self.found.incomplete = Some(Incomplete::States);
+                return Ok(());
+            }
+            self.expand(state as StateId, &mut steps)?;
+            state += 1;
+        }
+        Ok(())
+    }
+
+    fn expand(&mut self, from: StateId, steps: &mut Vec<(u32, S::Word)>) -> Result<(), Box<Fault>> {
+        loop {
+            steps.clear();
+            match self.stepper.steps(self.found.states[from as usize], steps) {
+                Ok(()) => break,
+                Err(Trouble::Narrow) => self.widen()?,
+                Err(Trouble::Fault(fault)) => {
+                    let wrong = Wrong { what: What::Fault(fault), state: from, beyond: None };
+                    self.found.wrong.get_or_insert(wrong);
+                    if self.builder.is_some() {
+                        self.close(&mut Vec::new());
+                    }
+                    return Ok(());
+                }
+            }
+        }
+        if steps.is_empty() && self.options.deadlock {
+            self.found.wrong.get_or_insert(Wrong { what: What::Deadlock, state: from, beyond: None });
+        }
+        self.found.generated += steps.len() as u64;
+        let mut edges = Vec::new();
+        let mut index = 0;
+        while index < steps.len() {
+            let (way, state) = steps[index];
+            let before = self.found.states.len();
+            let wrong = match self.reach(state, Some(from)) {
+                Ok(wrong) => wrong,
+                Err(fault) => return Err(fault),
+            };
+            if wrong.is_some() && self.found.wrong.is_none() {
+                self.found.wrong = wrong;
+            }
+            let new = self.found.states.len() > before;
+            if way as usize >= self.found.taken.len() {
+                self.found.taken.resize(way as usize + 1, (0, 0));
+            }
+            let taken = &mut self.found.taken[way as usize];
+            *taken = (taken.0 + 1, taken.1 + u64::from(new));
+            if self.builder.is_some()
+                && let Some(target) = self.number(state)
+            {
+                edges.push((way, target));
+            }
+            index += 1;
+        }
+        if self.builder.is_some() {
+            self.close(&mut edges);
+        }
+        Ok(())
+    }
+
+    fn close(&mut self, edges: &mut Vec<(u32, StateId)>) {
+        let Some(builder) = &mut self.builder else { return };
+        edges.sort_unstable();
+        edges.dedup();
+        for (way, target) in edges.iter() {
+            builder.push(*way, *target);
+        }
+        builder.close();
+        self.closed += 1;
+    }
+
+    fn number(&self, state: S::Word) -> Option<StateId> {
+        self.table.find(state.mixed(), |number| self.found.states[number as usize] == state)
+    }
+
+    /// A state that was reached; says what is wrong with it, if it is new.
+    fn reach(&mut self, state: S::Word, from: Option<StateId>) -> Result<Option<Wrong<S::Word>>, Box<Fault>> {
+        let hash = state.mixed();
+        let states = &self.found.states;
+        if self.table.find(hash, |number| states[number as usize] == state).is_some() {
+            return Ok(None);
+        }
+        let number = states.len() as StateId;
+        let wrong = match self.stepper.broken(state) {
+            Ok(broken) => broken.map(What::Invariant),
+            Err(Trouble::Fault(fault)) => Some(What::Fault(fault)),
+            Err(Trouble::Narrow) => None,
+        };
+        let inside = match self.stepper.inside(state) {
+            Ok(inside) => inside,
+            Err(Trouble::Fault(fault)) => return Err(fault),
+            Err(Trouble::Narrow) => true,
+        };
+        if !inside {
+            let from = from.unwrap_or(0);
+            return Ok(wrong.map(|what| Wrong { what, state: from, beyond: Some(state) }));
+        }
+        self.found.states.push(state);
+        self.found.parents.push(from.unwrap_or(number));
+        let states = &self.found.states;
+        self.table.insert(hash, number, |number| states[number as usize].mixed());
+        Ok(wrong.map(|what| Wrong { what, state: number, beyond: None }))
+    }
+
+    /// Makes room: every state is held in another way from now on.
+    fn widen(&mut self) -> Result<(), Box<Fault>> {
+        let recode = self.stepper.widen()?;
+        for state in &mut self.found.states {
+            *state = recode(*state);
+        }
+        let states = &self.found.states;
+        self.table.rebuild(states.len(), |number| states[number as usize].mixed());
+        Ok(())
+    }
+}
+
+impl<W> Found<W> {
+    /// The states from a start to a state, on a shortest way.
+    pub fn way_to(&self, state: StateId) -> Vec<StateId> {
+        let mut way = vec![state];
+        let mut at = state;
+        while self.parents[at as usize] != at {
+            at = self.parents[at as usize];
+            way.push(at);
+        }
+        way.reverse();
+        way
+    }
+
+    /// How many steps it takes to come to each state.
+    pub fn levels(&self) -> Vec<u32> {
+        let mut levels = Vec::with_capacity(self.states.len());
+        for (level, end) in self.level_ends.iter().enumerate() {
+            levels.resize(*end, level as u32);
+        }
+        levels.resize(self.states.len(), self.level_ends.len() as u32);
+        levels
+    }
+
+    /// How many states there are on the way to the farthest, as TLC counts.
+    pub fn depth(&self) -> usize {
+        let mut ends = self.level_ends.clone();
+        ends.dedup();
+        ends.len()
+    }
+}

@@ -1,0 +1,187 @@
+//! What was found, whoever looked for it: states with their values, steps with their names, and behaviours in words.
+
+use isolde_report::{Behaviour, Passed};
+
+use crate::explore::{Found, Incomplete, Interpreter, Options, Stepper, What, Word, Watch, explore};
+use crate::form::Forms;
+use crate::graph::{Graph, Path, StateId};
+use crate::packed::{Action, Key};
+use crate::space::{Space, Way};
+use crate::tla::Spec;
+use crate::tla::eval::Partial;
+use crate::tla::fault::Fault;
+
+/// The states, in words as wide as they need.
+#[derive(Debug)]
+pub enum States {
+    /// In 64 bits.
+    Narrow(Vec<u64>),
+    /// In 128 bits.
+    Wide(Vec<u128>),
+}
+
+/// A state space with what is known about how it was found.
+#[derive(Debug)]
+pub struct Explored {
+    /// The states.
+    pub states: States,
+    /// How their values lie in them.
+    pub forms: Forms,
+    /// The actions.
+    pub actions: Vec<Action>,
+    /// The ways to take them.
+    pub ways: Vec<Way>,
+    /// How often each way was taken, and led to a new state.
+    pub taken: Vec<(u64, u64)>,
+    /// How they follow each other, if that was asked for.
+    pub graph: Option<Graph>,
+    /// From which state each was found.
+    parents: Vec<StateId>,
+    /// How many steps each is away.
+    level_ends: Vec<usize>,
+    /// Starts and steps.
+    pub generated: u64,
+    /// What goes wrong, in which state, and the values of a state that is no part of the space.
+    pub wrong: Option<(What, StateId, Option<Partial>)>,
+    /// Why not everything was looked at.
+    pub incomplete: Option<Incomplete>,
+}
+
+impl Explored {
+    /// Explores by evaluating.
+    pub fn by_evaluation(spec: &Spec, options: &Options, watch: &mut dyn Watch) -> Result<Explored, Box<Fault>> {
+        let mut interpreter = Interpreter::new(spec)?;
+        let found = explore(&mut interpreter, options, watch)?;
+        let (forms, recode) = interpreter.forms();
+        if !forms.layout.fits() {
+            let message = "the values of the variables are too many to be numbered in 128 bits";
+            return Err(Fault::new(Default::default(), message));
+        }
+        let (actions, ways) = interpreter.actions();
+        let beyond = |state: u128| interpreter.values(state);
+        let wrong = found.wrong;
+        let wrong = wrong.map(|wrong| (wrong.what, wrong.state, wrong.beyond.map(beyond)));
+        let states = found.states.into_iter().map(|state| recode(state)).collect();
+        Ok(Explored {
+            states: States::Wide(states),
+            forms,
+            actions,
+            ways,
+            taken: found.taken,
+            graph: found.graph,
+            parents: found.parents,
+            level_ends: found.level_ends,
+            generated: found.generated,
+            wrong,
+            incomplete: found.incomplete,
+        })
+    }
+
+    /// Who looked.
+    pub fn engine(&self) -> &'static str {
+        match self.states {
+            States::Narrow(_) => "compiled, 64 bits",
+            States::Wide(_) => "evaluated",
+        }
+    }
+
+    /// How many states there are.
+    pub fn count(&self) -> usize {
+        match &self.states {
+            States::Narrow(states) => states.len(),
+            States::Wide(states) => states.len(),
+        }
+    }
+
+    /// How many states it can start in.
+    pub fn initial(&self) -> usize {
+        self.level_ends.first().copied().unwrap_or(0)
+    }
+
+    /// How many states there are on the way to the farthest, as TLC counts.
+    pub fn depth(&self) -> usize {
+        let mut ends = self.level_ends.clone();
+        ends.dedup();
+        if self.count() == 0 { 0 } else { ends.len() }
+    }
+
+    /// A state.
+    pub fn key(&self, state: StateId) -> Key {
+        match &self.states {
+            States::Narrow(states) => states[state as usize].key(),
+            States::Wide(states) => states[state as usize].key(),
+        }
+    }
+
+    /// The values of the variables in a state.
+    pub fn values(&self, state: StateId) -> Partial {
+        self.forms.decode(self.key(state))
+    }
+
+    /// The space by itself; takes the graph.
+    pub fn to_space(&mut self) -> Space {
+        let mut levels = Vec::with_capacity(self.count());
+        for (level, end) in self.level_ends.iter().enumerate() {
+            levels.resize(*end, level as u32);
+        }
+        Space {
+            layout: self.forms.layout.clone(),
+            actions: self.actions.clone(),
+            ways: self.ways.clone(),
+            keys: (0..self.count() as StateId).map(|state| self.key(state)).collect(),
+            levels,
+            graph: self.graph.take().unwrap_or_default(),
+        }
+    }
+
+    /// What a way to take an action is called: `RMPrepare(r = r1)`.
+    pub fn name(&self, way: usize) -> String {
+        let Some(way) = self.ways.get(way) else { return String::new() };
+        let name = &self.actions[way.action].name;
+        if way.binding.is_empty() { name.clone() } else { format!("{name}({})", way.binding) }
+    }
+
+    /// The states from a start to a state, on a shortest way.
+    fn way_to(&self, state: StateId) -> Vec<StateId> {
+        let mut way = vec![state];
+        let mut at = state;
+        while self.parents[at as usize] != at {
+            at = self.parents[at as usize];
+            way.push(at);
+        }
+        way.reverse();
+        way
+    }
+
+    /// The behaviour to a state, each step taken once more to see what it is called.
+    pub fn behaviour_to(&self, spec: &Spec, state: StateId, beyond: Option<&Partial>) -> Result<Behaviour, Box<Fault>> {
+        let mut all: Vec<Partial> = self.way_to(state).into_iter().map(|state| self.values(state)).collect();
+        all.extend(beyond.cloned());
+        self.behaviour(spec, &all)
+    }
+
+    /// A behaviour in words.
+    pub fn behaviour(&self, spec: &Spec, states: &[Partial]) -> Result<Behaviour, Box<Fault>> {
+        let mut interpreter = Interpreter::new(spec)?;
+        let mut passed = Vec::new();
+        for (index, values) in states.iter().enumerate() {
+            let step = match index.checked_sub(1) {
+                Some(before) => interpreter.step_between(&states[before], values)?,
+                None => None,
+            };
+            let values = values.iter().flatten().map(ToString::to_string).collect();
+            let (action, place) = step.unzip();
+            passed.push(Passed { action, place, values });
+        }
+        let variables = spec.variables().iter().map(|(name, _)| name.clone()).collect();
+        Ok(Behaviour { variables, states: passed, back_to: None, stays: false })
+    }
+
+    /// A path of the graph in words.
+    pub fn path(&self, spec: &Spec, path: &Path) -> Result<Behaviour, Box<Fault>> {
+        let states: Vec<Partial> = path.states.iter().map(|state| self.values(*state)).collect();
+        let mut behaviour = self.behaviour(spec, &states)?;
+        behaviour.back_to = path.back_to;
+        Ok(behaviour)
+    }
+}
