@@ -107,11 +107,8 @@ pub(crate) fn run(args: &Space, color: Color) -> Result<u8, Mistake> {
     let text = input::read_text(&args.file).map_err(Mistake::new)?;
     let config = config(args)?;
     let name = args.file.display().to_string();
-    let files = Files {
-        name: &name,
-        text: &text,
-        config: config.as_ref().map(|(name, text)| (name.as_str(), text.as_str())),
-    };
+    let files =
+        Files { name: &name, text: &text, config: config.as_ref().map(|(name, text)| (name.as_str(), text.as_str())) };
     let folder = args.file.parent().unwrap_or(Path::new("")).to_path_buf();
     let mut find = |module: &str| beside(&folder, module);
     let mut spec = Spec::load(&files, &mut find).map_err(mistake)?;

@@ -207,7 +207,11 @@ impl SpaceReport {
             wide(|covered| grouped(covered.new).len()).max("new".len()),
         );
         out.push('\n');
-        style.write(out, Paint::Dim, &format!("  {:<name$}  {:>taken$}  {:>new$}  place\n", "action", "taken", "new"))?;
+        style.write(
+            out,
+            Paint::Dim,
+            &format!("  {:<name$}  {:>taken$}  {:>new$}  place\n", "action", "taken", "new"),
+        )?;
         for covered in &self.coverage {
             let never = covered.taken == 0;
             let paint = if never { Paint::Unsure } else { Paint::Plain };

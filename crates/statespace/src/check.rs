@@ -1,7 +1,6 @@
 //! The whole job: a specification explored, everything that is asked of it answered, with behaviours that show what fails.
 
 use std::collections::BTreeMap;
-use std::rc::Rc;
 
 use isolde_report::{Asked, Covered, SpaceReport, SpaceSize};
 
@@ -95,7 +94,8 @@ impl Questions {
         if let Some((What::Fault(fault), ..)) = &explored.wrong {
             return Err(fault.clone());
         }
-        let mut answering = Answering { spec, explored: &explored, report: SpaceReport::new(&options.command, &options.path) };
+        let mut answering =
+            Answering { spec, explored: &explored, report: SpaceReport::new(&options.command, &options.path) };
         answering.size();
         answering.safety(deadlock)?;
         answering.warnings();
@@ -274,7 +274,8 @@ impl Answering<'_> {
     fn told(&self, path: &Path) -> Result<isolde_report::Behaviour, Box<Fault>> {
         let mut behaviour = self.explored.path(self.spec, path)?;
         let end = path.end();
-        behaviour.stays = path.back_to.is_none() && self.explored.graph.as_ref().is_some_and(|graph| graph.is_dead(end));
+        behaviour.stays =
+            path.back_to.is_none() && self.explored.graph.as_ref().is_some_and(|graph| graph.is_dead(end));
         Ok(behaviour)
     }
 
@@ -350,6 +351,3 @@ impl Answering<'_> {
             .collect();
     }
 }
-
-/// Bits of states, shared.
-pub(crate) type Label = Rc<BitSet>;

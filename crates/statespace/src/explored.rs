@@ -2,7 +2,7 @@
 
 use isolde_report::{Behaviour, Passed};
 
-use crate::explore::{Found, Incomplete, Interpreter, Options, Stepper, What, Word, Watch, explore};
+use crate::explore::{Incomplete, Interpreter, Options, Watch, What, Word, explore};
 use crate::form::Forms;
 use crate::graph::{Graph, Path, StateId};
 use crate::packed::{Action, Key};

@@ -188,7 +188,10 @@ impl Form {
                 if all.len().checked_mul(values.len())? > ENUM_MAX {
                     return None;
                 }
-                all = all.iter().flat_map(|head: &Vec<Value>| values.iter().map(|v| [&head[..], &[v.clone()]].concat())).collect();
+                all = all
+                    .iter()
+                    .flat_map(|head: &Vec<Value>| values.iter().map(|v| [&head[..], &[v.clone()]].concat()))
+                    .collect();
             }
             Some(all.into_iter().map(made).collect())
         };
@@ -245,7 +248,9 @@ impl Form {
                     _ => None,
                 });
                 match records.collect::<Option<Vec<String>>>() {
-                    Some(names) => Shape::Record(names.into_iter().zip(parts.into_iter().map(|(_, shape)| shape)).collect()),
+                    Some(names) => {
+                        Shape::Record(names.into_iter().zip(parts.into_iter().map(|(_, shape)| shape)).collect())
+                    }
                     None => Shape::Function(parts.into_iter().map(|(key, shape)| (key.to_string(), shape)).collect()),
                 }
             }
@@ -337,10 +342,9 @@ impl Form {
                 .iter()
                 .zip(&function.values)
                 .try_fold(key, |key, (form, value)| form.encode(value, slots, at, key)),
-            (Form::Tuple(forms), Value::Tuple(elements)) if forms.len() == elements.len() => forms
-                .iter()
-                .zip(elements.iter())
-                .try_fold(key, |key, (form, value)| form.encode(value, slots, at, key)),
+            (Form::Tuple(forms), Value::Tuple(elements)) if forms.len() == elements.len() => {
+                forms.iter().zip(elements.iter()).try_fold(key, |key, (form, value)| form.encode(value, slots, at, key))
+            }
             (Form::Sequence(one, longest), Value::Tuple(elements)) if elements.len() <= *longest => {
                 let key = put(key, elements.len() as i64)?;
                 let end = *at + one.slots() * longest;

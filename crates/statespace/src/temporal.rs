@@ -52,9 +52,7 @@ impl<'a> Meaning<'a> {
             },
             Kind::Square(..) => Ok(Temporal::Step(Rc::new(Steps { edges: self.steps(expr, env)?, stutter: true }))),
             Kind::Angle(..) => Ok(Temporal::Step(Rc::new(Steps { edges: self.steps(expr, env)?, stutter: false }))),
-            Kind::Fair(weak, subscript, action) => {
-                Ok(Temporal::fair(&self.fair(expr, *weak, subscript, action, env)?))
-            }
+            Kind::Fair(weak, subscript, action) => Ok(Temporal::fair(&self.fair(expr, *weak, subscript, action, env)?)),
             Kind::Defined(id, arguments) => {
                 let definition = &self.spec.definitions()[*id];
                 match arguments.is_empty() {

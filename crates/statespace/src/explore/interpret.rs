@@ -48,7 +48,8 @@ const BITS: u32 = 128;
 impl<'s> Interpreter<'s> {
     /// Steps of a specification.
     pub fn new(spec: &'s Spec) -> Result<Interpreter<'s>, Box<Fault>> {
-        let init = spec.init.as_ref().ok_or_else(|| Fault::new(At::default(), "nothing says where behaviours start"))?;
+        let init =
+            spec.init.as_ref().ok_or_else(|| Fault::new(At::default(), "nothing says where behaviours start"))?;
         let count = spec.variables().len() as u32;
         if count == 0 || count > BITS {
             return Err(Fault::new(init.at, "there are no variables, or more than 128"));
@@ -244,7 +245,10 @@ impl Stepper for Interpreter<'_> {
         }
         let used: u32 = self.dicts.iter().map(|dict| dict.width).sum();
         if used > BITS {
-            return Err(Fault::new(self.init.at, "the values of the variables are too many to be numbered in 128 bits"));
+            return Err(Fault::new(
+                self.init.at,
+                "the values of the variables are too many to be numbered in 128 bits",
+            ));
         }
         let spare = (BITS - used) / self.dicts.len() as u32;
         let mut offset = 0;

@@ -138,7 +138,13 @@ impl Reader {
                     let (target, target_at) = self.name()?;
                     config.overrides.push((name, module, target, target_at));
                 }
-                _ => return Err(Fault::with_hint(at, format!("what is `{name}`?"), "write `= value` or `<- Definition`")),
+                _ => {
+                    return Err(Fault::with_hint(
+                        at,
+                        format!("what is `{name}`?"),
+                        "write `= value` or `<- Definition`",
+                    ));
+                }
             }
             if self.peek() == Some(",") {
                 self.at += 1;

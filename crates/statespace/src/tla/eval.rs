@@ -31,7 +31,7 @@ pub struct Frame<'a> {
 }
 
 /// What a name is bound to.
-pub(super) enum Binding<'a> {
+pub(crate) enum Binding<'a> {
     /// A value.
     Value(Value),
     /// An argument.
@@ -64,12 +64,12 @@ impl<'a> Look<'a> {
 }
 
 impl<'a> Frame<'a> {
-    pub(super) fn new(names: Vec<Binding<'a>>, outer: Env<'a>) -> Frame<'a> {
+    pub(crate) fn new(names: Vec<Binding<'a>>, outer: Env<'a>) -> Frame<'a> {
         Frame { names, outer }
     }
 
     /// Values bound together, as the components of a tuple are.
-    pub(super) fn values(values: Vec<Value>, outer: Env<'a>) -> Frame<'a> {
+    pub(crate) fn values(values: Vec<Value>, outer: Env<'a>) -> Frame<'a> {
         Frame { names: values.into_iter().map(Binding::Value).collect(), outer }
     }
 
@@ -80,7 +80,7 @@ impl<'a> Frame<'a> {
 }
 
 impl<'a> Env<'a> {
-    pub(super) fn find(self, depth: usize, index: usize) -> (&'a Binding<'a>, Env<'a>) {
+    pub(crate) fn find(self, depth: usize, index: usize) -> (&'a Binding<'a>, Env<'a>) {
         let mut env = self;
         for _ in 0..depth {
             env = env.0.expect("every bound name has a frame").outer;
@@ -92,8 +92,8 @@ impl<'a> Env<'a> {
 
 /// Evaluates.
 pub struct Evaluator<'s> {
-    pub(super) definitions: &'s [Definition],
-    pub(super) variables: &'s [(String, At)],
+    pub(crate) definitions: &'s [Definition],
+    pub(crate) variables: &'s [(String, At)],
     /// Whether variables that are still being chosen were looked at.
     touched: Cell<bool>,
     /// What recursive functions have come to; only of those that depend on nothing.
@@ -203,7 +203,8 @@ impl<'s> Evaluator<'s> {
             }
             Kind::Prime(inner) => {
                 self.touched.set(true);
-                let next = look.next.ok_or_else(|| Fault::new(at, "there is no step here, so nothing can be primed"))?;
+                let next =
+                    look.next.ok_or_else(|| Fault::new(at, "there is no step here, so nothing can be primed"))?;
                 self.eval(inner, env, Look { now: next, next: None, choosing: true })
             }
             Kind::Local(depth, index, arguments) => self.local(at, *depth, *index, arguments, env, look),
@@ -262,12 +263,12 @@ impl<'s> Evaluator<'s> {
     }
 
     /// What an expression is worth, with every set listed: what may be in a state or in another value.
-    pub(super) fn listed(&self, expr: &Expr, env: Env<'_>, look: Look<'_>) -> Result<Value> {
+    pub(crate) fn listed(&self, expr: &Expr, env: Env<'_>, look: Look<'_>) -> Result<Value> {
         self.eval(expr, env, look)?.listed().map_err(|why| Fault::new(expr.at, why))
     }
 
     /// The branch of a CASE that counts.
-    pub(super) fn arm<'e>(
+    pub(crate) fn arm<'e>(
         &self,
         at: At,
         arms: &'e [(Expr, Expr)],
@@ -305,7 +306,7 @@ impl<'s> Evaluator<'s> {
     }
 
     /// The frame of a call: its arguments, seen from `env`.
-    pub(super) fn called<'a>(&self, arguments: &'a [Expr], env: Env<'a>, outer: Env<'a>) -> Frame<'a> {
+    pub(crate) fn called<'a>(&self, arguments: &'a [Expr], env: Env<'a>, outer: Env<'a>) -> Frame<'a> {
         let bound = |expr: &'a Expr| match &*expr.kind {
             Kind::Constant(value) => Binding::Value(value.clone()),
             _ => Binding::Argument(expr, env, OnceCell::new()),
@@ -324,14 +325,7 @@ impl<'s> Evaluator<'s> {
         done
     }
 
-    fn defined(
-        &self,
-        at: At,
-        id: DefinitionId,
-        arguments: &[Expr],
-        env: Env<'_>,
-        look: Look<'_>,
-    ) -> Result<Value> {
+    fn defined(&self, at: At, id: DefinitionId, arguments: &[Expr], env: Env<'_>, look: Look<'_>) -> Result<Value> {
         let definition = &self.definitions[id];
         if !arguments.is_empty() {
             let frame = self.called(arguments, env, Env::default());
@@ -412,7 +406,7 @@ impl<'s> Evaluator<'s> {
     }
 
     /// Whether a value is in a set, which need not be listed for that.
-    pub(super) fn member(&self, value: &Value, set: &Expr, env: Env<'_>, look: Look<'_>) -> Result<bool> {
+    pub(crate) fn member(&self, value: &Value, set: &Expr, env: Env<'_>, look: Look<'_>) -> Result<bool> {
         match &*set.kind {
             Kind::Filter(bound, body) => {
                 if !self.member(value, &bound.set, env, look)? {
@@ -447,16 +441,16 @@ impl<'s> Evaluator<'s> {
         }
     }
 
-    pub(super) fn elements(&self, expr: &Expr, env: Env<'_>, look: Look<'_>) -> Result<Arc<Vec<Value>>> {
+    pub(crate) fn elements(&self, expr: &Expr, env: Env<'_>, look: Look<'_>) -> Result<Arc<Vec<Value>>> {
         self.eval(expr, env, look)?.elements().map_err(|why| Fault::new(expr.at, why))
     }
 
-    pub(super) fn sets(&self, bounds: &[Bound], env: Env<'_>, look: Look<'_>) -> Result<Vec<Arc<Vec<Value>>>> {
+    pub(crate) fn sets(&self, bounds: &[Bound], env: Env<'_>, look: Look<'_>) -> Result<Vec<Arc<Vec<Value>>>> {
         bounds.iter().map(|bound| self.elements(&bound.set, env, look)).collect()
     }
 
     /// Goes through all ways to bind names, until one is found for which it is true.
-    pub(super) fn some(
+    pub(crate) fn some(
         &self,
         bounds: &[Bound],
         sets: &[Arc<Vec<Value>>],
@@ -555,13 +549,7 @@ impl<'s> Evaluator<'s> {
         Ok(())
     }
 
-    fn except(
-        &self,
-        function: &Expr,
-        updates: &[(Vec<Expr>, Expr)],
-        env: Env<'_>,
-        look: Look<'_>,
-    ) -> Result<Value> {
+    fn except(&self, function: &Expr, updates: &[(Vec<Expr>, Expr)], env: Env<'_>, look: Look<'_>) -> Result<Value> {
         let mut value = self.eval(function, env, look)?;
         for (path, new) in updates {
             let path = path.iter().map(|e| Ok((self.listed(e, env, look)?, e.at))).collect::<Result<Vec<_>>>()?;
@@ -570,14 +558,7 @@ impl<'s> Evaluator<'s> {
         Ok(value)
     }
 
-    fn updated(
-        &self,
-        old: &Value,
-        path: &[(Value, At)],
-        new: &Expr,
-        env: Env<'_>,
-        look: Look<'_>,
-    ) -> Result<Value> {
+    fn updated(&self, old: &Value, path: &[(Value, At)], new: &Expr, env: Env<'_>, look: Look<'_>) -> Result<Value> {
         let Some(((argument, at), rest)) = path.split_first() else {
             let frame = Frame::values(vec![old.clone()], env);
             return self.listed(new, frame.env(), look);
@@ -622,7 +603,9 @@ impl<'s> Evaluator<'s> {
                 Err(Fault::new(at, "a temporal formula cannot be evaluated in a state"))
             }
             Builtin::SelectSeq => {
-                let Value::Tuple(elements) = value(0)? else { return Err(Fault::new(at, "SelectSeq takes a sequence")) };
+                let Value::Tuple(elements) = value(0)? else {
+                    return Err(Fault::new(at, "SelectSeq takes a sequence"));
+                };
                 let mut kept = Vec::new();
                 for element in elements.iter() {
                     if self.test(&arguments[1], vec![element.clone()], env, look)? {
@@ -736,7 +719,8 @@ impl<'s> Evaluator<'s> {
 
     fn unchanged(&self, expr: &Expr, env: Env<'_>, look: Look<'_>) -> Result<bool> {
         self.touched.set(true);
-        let next = look.next.ok_or_else(|| Fault::new(expr.at, "there is no step here, so nothing can be unchanged"))?;
+        let next =
+            look.next.ok_or_else(|| Fault::new(expr.at, "there is no step here, so nothing can be unchanged"))?;
         if let Kind::Builtin(Builtin::Tuple, parts) = &*expr.kind {
             for part in parts {
                 if !self.unchanged(part, env, look)? {
@@ -752,7 +736,7 @@ impl<'s> Evaluator<'s> {
 }
 
 /// One way to bind names.
-pub(super) fn bind<'a>(at: At, bound: &Bound, element: &Value, env: Env<'a>) -> Result<Frame<'a>> {
+pub(crate) fn bind<'a>(at: At, bound: &Bound, element: &Value, env: Env<'a>) -> Result<Frame<'a>> {
     if !bound.tuple {
         return Ok(Frame::values(vec![element.clone()], env));
     }

@@ -149,9 +149,11 @@ impl Loader<'_, '_> {
         for module in parse::modules(file, &text)? {
             self.modules.read.entry(module.name.clone()).or_insert(Arc::new(module));
         }
-        self.modules.read.get(name).cloned().ok_or_else(|| {
-            Fault::new(At { file, start: 0, end: 1 }, format!("this file has no module `{name}`"))
-        })
+        self.modules
+            .read
+            .get(name)
+            .cloned()
+            .ok_or_else(|| Fault::new(At { file, start: 0, end: 1 }, format!("this file has no module `{name}`")))
     }
 
     fn standard(&mut self, id: ContextId, name: &str) {
@@ -169,9 +171,11 @@ impl Loader<'_, '_> {
     /// What the configuration says that a name is, if it does.
     fn overridden(&self, name: &str, module: Option<&str>) -> Option<Meaning> {
         let value = self.config.constants.iter().rfind(|(known, ..)| known == name);
-        let other = self.config.overrides.iter().rfind(|(known, of, ..)| {
-            known == name && (of.is_none() || of.as_deref() == module)
-        });
+        let other = self
+            .config
+            .overrides
+            .iter()
+            .rfind(|(known, of, ..)| known == name && (of.is_none() || of.as_deref() == module));
         match (value, other) {
             (Some((_, value, _)), _) => Some(Meaning::Value(value.clone())),
             // The first context is that of the module that is checked.
@@ -202,7 +206,8 @@ impl Loader<'_, '_> {
                 }
                 Unit::Constants(names) => {
                     for (name, _, at) in names {
-                        let meaning = self.substituted(group, name).or_else(|| self.overridden(name, Some(&module.name)));
+                        let meaning =
+                            self.substituted(group, name).or_else(|| self.overridden(name, Some(&module.name)));
                         self.declare(id, name, meaning.unwrap_or(Meaning::Missing), *at)?;
                     }
                 }
@@ -227,7 +232,9 @@ impl Loader<'_, '_> {
 
     fn declare(&mut self, id: ContextId, name: &str, meaning: Meaning, at: At) -> Result<()> {
         match self.modules.contexts[id].names.insert(name.into(), (meaning, false)) {
-            Some((Meaning::Variable(_) | Meaning::Missing | Meaning::Value(_), _)) if self.modules.contexts[id].group == 0 => {
+            Some((Meaning::Variable(_) | Meaning::Missing | Meaning::Value(_), _))
+                if self.modules.contexts[id].group == 0 =>
+            {
                 Err(Fault::new(at, format!("`{name}` is declared twice")))
             }
             _ => Ok(()),

@@ -9,7 +9,7 @@ use super::fault::{Fault, Result};
 use super::syntax::{At, Bound, Definition, Expr, Instance, Kind, Module, Unit};
 
 /// The modules of a file, one after another.
-pub fn modules(file: u32, text: &str) -> Result<Vec<Module>> {
+pub(super) fn modules(file: u32, text: &str) -> Result<Vec<Module>> {
     let tree = tree(file, text)?;
     let reader = Reader { file, text, skipped: 0 };
     let found: Vec<Module> =
@@ -25,7 +25,7 @@ pub fn modules(file: u32, text: &str) -> Result<Vec<Module>> {
 }
 
 /// A single expression, as it is given on the command line. `text` is what the source `file` says.
-pub fn expression(file: u32, text: &str) -> Result<Expr> {
+pub(super) fn expression(file: u32, text: &str) -> Result<Expr> {
     const HEAD: &str = "Expression ==\n ";
     let wrapped = format!("{HEAD}{text}");
     let whole = At { file, start: 0, end: text.len() as u32 };
@@ -123,8 +123,7 @@ impl<'t> Reader<'t> {
 
     fn module(&self, node: Node<'_>) -> Result<Module> {
         let name = self.field(node, "name")?;
-        let mut module =
-            Module { name: self.word(name), extends: Vec::new(), units: Vec::new(), at: self.at(name) };
+        let mut module = Module { name: self.word(name), extends: Vec::new(), units: Vec::new(), at: self.at(name) };
         for child in self.named(node) {
             match child.kind() {
                 "extends" => {
@@ -143,7 +142,10 @@ impl<'t> Reader<'t> {
                 Unit::Variables(self.named(node).into_iter().map(|n| (self.word(n), self.at(n))).collect())
             }
             "constant_declaration" => Unit::Constants(
-                self.named(node).into_iter().map(|n| self.declared(n).map(|(name, arity)| (name, arity, self.at(n)))).collect::<Result<_>>()?,
+                self.named(node)
+                    .into_iter()
+                    .map(|n| self.declared(n).map(|(name, arity)| (name, arity, self.at(n))))
+                    .collect::<Result<_>>()?,
             ),
             "recursive_declaration" => Unit::Recursive(
                 self.named(node).into_iter().map(|n| self.declared(n).map(|(name, _)| name)).collect::<Result<_>>()?,
@@ -192,7 +194,9 @@ impl<'t> Reader<'t> {
             "infix_op_symbol" | "prefix_op_symbol" | "postfix_op_symbol" => {
                 self.named(node).first().map_or_else(|| self.word(node), |inner| self.symbol(*inner))
             }
-            kind => SPELLING.iter().find(|(known, _)| *known == kind).map_or_else(|| self.word(node), |(_, s)| (*s).into()),
+            kind => {
+                SPELLING.iter().find(|(known, _)| *known == kind).map_or_else(|| self.word(node), |(_, s)| (*s).into())
+            }
         }
     }
 

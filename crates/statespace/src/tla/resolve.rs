@@ -207,7 +207,11 @@ impl Scope<'_> {
                 }
                 Kind::Except(function, resolved)
             }
-            Written::Previous => return self.local(at, "@", Arguments::Made(Vec::new()))?.ok_or_else(|| Fault::new(at, "`@` stands only in EXCEPT")),
+            Written::Previous => {
+                return self
+                    .local(at, "@", Arguments::Made(Vec::new()))?
+                    .ok_or_else(|| Fault::new(at, "`@` stands only in EXCEPT"));
+            }
             Written::If(a, b, c) => Kind::If(self.expr(a)?, self.expr(b)?, self.expr(c)?),
             Written::Case(arms, other) => {
                 let arms = arms.iter().map(|(a, b)| Ok((self.expr(a)?, self.expr(b)?))).collect::<Result<_>>()?;
@@ -394,7 +398,10 @@ impl Scope<'_> {
                     scope.apply(at, path, name, Arguments::Made(made.clone()))
                 }
                 _ if arguments.len() == 0 => scope.expr(&expr),
-                _ => Err(Fault::new(at, format!("`{name}` stands for an operator of another module, which is not supported"))),
+                _ => Err(Fault::new(
+                    at,
+                    format!("`{name}` stands for an operator of another module, which is not supported"),
+                )),
             }),
             Meaning::Instance(..) => Err(Fault::new(at, format!("`{name}` is a module and not an expression"))),
             Meaning::Same(context, name) => {

@@ -137,7 +137,9 @@ impl Spec {
         while let Some(conjunct) = conjuncts.pop() {
             match &*conjunct.kind {
                 Kind::And(parts) => conjuncts.extend(parts.iter().rev().cloned()),
-                Kind::Defined(id, arguments) if arguments.is_empty() && self.resolver.level(&conjunct) == Level::Temporal => {
+                Kind::Defined(id, arguments)
+                    if arguments.is_empty() && self.resolver.level(&conjunct) == Level::Temporal =>
+                {
                     conjuncts.push(self.resolver.definitions[*id].body.clone());
                 }
                 Kind::Builtin(Builtin::Always, inner) => match &*inner[0].kind {

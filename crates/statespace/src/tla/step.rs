@@ -129,9 +129,10 @@ impl Evaluator<'_> {
                 let frame = self.called(arguments, env, Env::default());
                 let mut binding = Vec::new();
                 for (name, argument) in definition.parameters.iter().zip(arguments) {
-                    if let Ok(value) = self.eval(argument, env, Look::state(now)).and_then(|value| {
-                        value.listed().map_err(|why| Fault::new(argument.at, why))
-                    }) {
+                    if let Ok(value) = self
+                        .eval(argument, env, Look::state(now))
+                        .and_then(|value| value.listed().map_err(|why| Fault::new(argument.at, why)))
+                    {
                         binding.push((name.clone(), value));
                     }
                 }
@@ -168,7 +169,9 @@ impl Evaluator<'_> {
             let frame = bind(bound.set.at, bound, element, env)?;
             let mut label = label.clone();
             match (bound.tuple, element) {
-                (true, Value::Tuple(parts)) => label.binding.extend(bound.names.iter().cloned().zip(parts.iter().cloned())),
+                (true, Value::Tuple(parts)) => {
+                    label.binding.extend(bound.names.iter().cloned().zip(parts.iter().cloned()))
+                }
                 _ => label.binding.extend(bound.names.first().map(|name| (name.clone(), element.clone()))),
             }
             if self.walk_bound(bounds, sets, body, frame.env(), label, now, partial, found)?.is_break() {
@@ -322,9 +325,9 @@ impl Evaluator<'_> {
         match parts.split_first() {
             None => then(partial),
             Some((last, [])) => self.act(last, env, choosing, partial, then),
-            Some((first, rest)) => self.act(first, env, choosing, partial, &mut |partial| {
-                self.all(rest, env, choosing, partial, then)
-            }),
+            Some((first, rest)) => {
+                self.act(first, env, choosing, partial, &mut |partial| self.all(rest, env, choosing, partial, then))
+            }
         }
     }
 
@@ -383,9 +386,7 @@ impl Evaluator<'_> {
     ) -> Result<Flow> {
         match elements.split_first() {
             None => then(partial),
-            Some((first, rest)) => {
-                one(first, partial, &mut |partial| self.each(bound, rest, partial, then, one))
-            }
+            Some((first, rest)) => one(first, partial, &mut |partial| self.each(bound, rest, partial, then, one)),
         }
     }
 

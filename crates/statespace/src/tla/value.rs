@@ -5,7 +5,6 @@
 //! nothing ([`Lazy`]: `Nat`, `SUBSET S`, `[S -> T]`) are kept as they were written until somebody asks for their elements; they never
 //! get into a state or into another value.
 
-use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
 
@@ -239,7 +238,9 @@ impl Value {
             Value::Tuple(elements) => {
                 Some(elements.iter().enumerate().map(|(at, v)| (Value::Int(at as i64 + 1), v.clone())).collect())
             }
-            Value::Function(function) => Some(function.keys.iter().cloned().zip(function.values.iter().cloned()).collect()),
+            Value::Function(function) => {
+                Some(function.keys.iter().cloned().zip(function.values.iter().cloned()).collect())
+            }
             _ => None,
         }
     }
@@ -293,9 +294,8 @@ impl Lazy {
             Value::Lazy(lazy) => lazy.size(),
             _ => None,
         };
-        let product = |sizes: Vec<Option<usize>>| {
-            sizes.into_iter().try_fold(1usize, |product, size| product.checked_mul(size?))
-        };
+        let product =
+            |sizes: Vec<Option<usize>>| sizes.into_iter().try_fold(1usize, |product, size| product.checked_mul(size?));
         match self {
             Lazy::Interval(a, b) => usize::try_from(b.checked_sub(*a)?.checked_add(1)?.max(0)).ok(),
             Lazy::Subsets(set) => 1usize.checked_shl(u32::try_from(of(set)?).ok()?),
@@ -313,7 +313,9 @@ impl Lazy {
             return Err(format!("the elements of {self} cannot be listed: it is infinite"));
         }
         let listed = match self {
-            Lazy::Interval(a, b) if b.saturating_sub(*a) as usize >= ELEMENTS_MAX && b > a => return Err(self.too_many()),
+            Lazy::Interval(a, b) if b.saturating_sub(*a) as usize >= ELEMENTS_MAX && b > a => {
+                return Err(self.too_many());
+            }
             Lazy::Interval(a, b) => (*a..=*b).map(Value::Int).collect(),
             Lazy::Subsets(set) => self.subsets(&set.elements()?)?,
             Lazy::Functions(from, to) => {
@@ -413,7 +415,10 @@ impl Lazy {
             (Lazy::Strings, Value::Str(_)) => true,
             (Lazy::Interval(a, b), Value::Int(i)) => a <= i && i <= b,
             (Lazy::Nat | Lazy::Int | Lazy::Interval(..), _) => {
-                return Err(format!("{element} is {} and not an integer, as the elements of {self} are", element.kind()));
+                return Err(format!(
+                    "{element} is {} and not an integer, as the elements of {self} are",
+                    element.kind()
+                ));
             }
             (Lazy::Subsets(set), Value::Set(_) | Value::Lazy(_)) => each(set, &element.elements()?)?,
             (Lazy::Functions(from, to), Value::Tuple(elements)) => {
@@ -471,18 +476,15 @@ pub(crate) fn equal(a: &Value, b: &Value) -> Result<bool, Why> {
     }
 }
 
-/// The order that CHOOSE goes by, and sets are printed in.
-pub(crate) fn order(a: &Value, b: &Value) -> Ordering {
-    a.cmp(b)
-}
-
 impl fmt::Display for Value {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Value::Bool(true) => to.write_str("TRUE"),
             Value::Bool(false) => to.write_str("FALSE"),
             Value::Int(number) => write!(to, "{number}"),
-            Value::Str(text) => write!(to, "\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")),
+            Value::Str(text) => {
+                write!(to, "\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n"))
+            }
             Value::Model(name) => to.write_str(name),
             Value::Set(elements) => list(to, "{", elements, "}"),
             Value::Tuple(elements) => list(to, "<<", elements, ">>"),
