@@ -22,5 +22,7 @@ pub mod graph;
 pub mod live;
 pub mod packed;
 pub mod space;
+pub mod sql;
+pub mod store;
 mod temporal;
 pub mod tla;
