@@ -42,7 +42,8 @@ fn broken_files() {
             let mut text = u.choose(&texts)?.clone().into_bytes();
             for _ in 0..u.int_in_range(1..=6)? {
                 let at = u.choose_index(text.len().max(1))?.min(text.len());
-                match u.int_in_range(0..=3)? {
+                match u.int_in_range(0..=4)? {
+                    4 => swap_words(&mut text, at, u.choose_index(100)?),
                     0 => text.truncate(at),
                     1 => drop(text.drain(at..(at + u.int_in_range(0..=40)?).min(text.len()))),
                     2 => {
@@ -79,6 +80,20 @@ fn broken_files() {
         })
         .budget_ms(1500);
     }
+}
+
+/// Exchanges the word at a byte with one of those behind it.
+fn swap_words(text: &mut Vec<u8>, at: usize, distance: usize) {
+    let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    let word = |text: &[u8], from: usize| {
+        let start = from + text.get(from..)?.iter().position(is_word)?;
+        let length = text[start..].iter().position(|byte| !is_word(byte)).unwrap_or(text.len() - start);
+        Some(start..start + length)
+    };
+    let Some(first) = word(text, at) else { return };
+    let Some(second) = word(text, first.end + distance) else { return };
+    let swapped = [&text[second.clone()], &text[first.end..second.start], &text[first.clone()]].concat();
+    text.splice(first.start..second.end, swapped);
 }
 
 /// Nesting that no one writes is not followed down to the end of the stack.

@@ -248,3 +248,151 @@ fn only_what_meets_a_condition_goes() {
         end";
     check(ruby, "no dangling Post.user after User\nafter delete u: User | gone old u.drafts", "ny");
 }
+
+#[test]
+fn a_has_one_through_ignores_its_rule() {
+    let ruby = "
+        class User < ApplicationRecord
+          has_one :membership
+          has_one :group, through: :membership, dependent: :destroy
+        end
+        class Membership < ApplicationRecord
+          belongs_to :user
+          belongs_to :group
+        end
+        class Group < ApplicationRecord
+          has_many :memberships
+        end";
+    check(
+        ruby,
+        "no delete propagation User to Group\nno delete propagation User to Membership\nno dangling Membership.user after User",
+        "yyn",
+    );
+}
+
+#[test]
+fn what_belongs_to_deletes_past_the_rules_of_what_it_belongs_to() {
+    let ruby = "
+        class Post < ApplicationRecord
+          belongs_to :draft, dependent: :delete
+        end
+        class Draft < ApplicationRecord
+          has_many :posts
+          has_many :notes, dependent: :destroy
+        end
+        class Note < ApplicationRecord
+          belongs_to :draft
+        end";
+    check(ruby, "after delete p: Post | gone old p.draft\nno dangling Note.draft after Post", "yn");
+    check(&ruby.replace("dependent: :delete\n", "dependent: :destroy\n"), "no dangling Note.draft after Post", "y");
+}
+
+#[test]
+fn a_belongs_to_takes_along_what_it_belongs_to_after_its_own_row_has_gone() {
+    // The foreign key does not stop it: nothing names the draft any more when it goes.
+    let ruby = "
+        class Post < ApplicationRecord
+          belongs_to :draft, dependent: :destroy
+        end
+        class Draft < ApplicationRecord
+          has_one :post
+        end
+        --- schema
+        create_table \"drafts\" do |t|
+        end
+        create_table \"posts\" do |t|
+          t.bigint \"draft_id\"
+        end
+        add_foreign_key \"posts\", \"drafts\"";
+    check(ruby, "after delete p: Post | not raises\nafter delete p: Post | gone old p.draft", "yy");
+}
+
+#[test]
+fn classes_that_destroy_each_other_come_to_an_end() {
+    let ruby = "
+        class User < ApplicationRecord
+          has_one :profile, dependent: :destroy
+        end
+        class Profile < ApplicationRecord
+          belongs_to :user, dependent: :destroy
+        end";
+    check(
+        ruby,
+        "no dangling Profile.user after User\nno dangling Profile.user after Profile\nafter delete p: Profile | gone old p.user",
+        "yyy",
+    );
+}
+
+#[test]
+fn a_refusal_far_down_undoes_everything() {
+    let ruby = "
+        class User < ApplicationRecord
+          has_many :posts, dependent: :destroy
+        end
+        class Post < ApplicationRecord
+          belongs_to :user
+          has_many :comments, dependent: :restrict_with_exception
+        end
+        class Comment < ApplicationRecord
+          belongs_to :post
+        end";
+    check(ruby, "after delete u: User | refused iff some old u.posts.comments", "y");
+    check(ruby, "no dangling Comment.post after User\nafter delete u: User | not raises", "yy");
+}
+
+#[test]
+fn a_refusal_keeps_the_foreign_key_from_being_asked() {
+    let ruby = "
+        class User < ApplicationRecord
+          has_many :posts, dependent: :restrict_with_error
+        end
+        class Post < ApplicationRecord
+          belongs_to :user
+        end
+        --- schema
+        create_table \"users\" do |t|
+        end
+        create_table \"posts\" do |t|
+          t.bigint \"user_id\"
+        end
+        add_foreign_key \"posts\", \"users\"";
+    check(ruby, "after delete u: User | not raises\nafter delete u: User | refused iff some old u.posts", "yy");
+}
+
+#[test]
+fn unique_is_what_is_filled_and_always_looked_at() {
+    let ruby = "
+        class User < ApplicationRecord
+        end
+        class Card < ApplicationRecord
+          belongs_to :user
+          validates :user_id, uniqueness: true
+        end";
+    let alone = "all a, b: Card | some a.user and a.user = b.user implies a = b";
+    let never_two = "possible some a, b: Card | a != b and no a.user and no b.user";
+    check(ruby, &format!("{alone}\n{never_two}"), "yy");
+    // A validation with a condition is no rule for all.
+    check(&ruby.replace("uniqueness: true", "uniqueness: true, if: :active?"), alone, "n");
+    check(&ruby.replace("uniqueness: true", "uniqueness: { scope: :kind }"), alone, "n");
+}
+
+#[test]
+fn rows_that_are_only_marked_are_not_protected_by_the_database() {
+    let ruby = "
+        class User < ApplicationRecord
+          acts_as_paranoid
+          has_many :posts
+        end
+        class Post < ApplicationRecord
+          belongs_to :user
+        end
+        --- schema
+        create_table \"users\" do |t|
+        end
+        create_table \"posts\" do |t|
+          t.bigint \"user_id\"
+        end
+        add_foreign_key \"posts\", \"users\", on_delete: :cascade";
+    check(ruby, "no dangling Post.user after User\nafter delete u: User | not raises", "ny");
+    check(&ruby.replace("acts_as_paranoid", ""), "no dangling Post.user after User", "y");
+}

@@ -17,7 +17,7 @@ impl Encoder<'_, '_> {
         }
         self.assert_first_step(class);
         let refusals = self.refusals(class);
-        let errors = self.errors();
+        let errors = self.errors(class);
         if !asks_for_refusal {
             self.script.assert(Term::or(refusals.0).not(), "not refused");
             self.script.assert(Term::or(errors.0).not(), "not raises");
@@ -300,7 +300,7 @@ impl Encoder<'_, '_> {
     }
 
     /// When the database must decline, and when it may.
-    fn errors(&mut self) -> (Vec<Term>, Vec<Term>) {
+    fn errors(&mut self, class: ClassId) -> (Vec<Term>, Vec<Term>) {
         let (mut must, mut may) = (Vec::new(), Vec::new());
         let c = Term::var("c");
         for reference in self.part.references.clone() {
@@ -321,7 +321,8 @@ impl Encoder<'_, '_> {
                 Term::and([Term::or([left.clone(), emptied.clone()]), stays.clone()]),
             ));
             // Foreign keys of Django are looked at when everything is done.
-            let is_late = self.schema.semantics == Semantics::Django && stored.database != Some(OnDelete::Restrict);
+            let is_late = self.schema.semantics == Semantics::Django && stored.database != Some(OnDelete::Restrict)
+                || self.goes_after(reference, class);
             let left = if is_late { Term::and([left, stays]) } else { left };
             may.push(Term::some([("c", &sort)], Term::or([left, emptied])));
         }
@@ -346,6 +347,29 @@ impl Encoder<'_, '_> {
             may.push(some(bad));
         }
         (must, may)
+    }
+
+    /// Whether what a reference names goes only with the one object that names it, and so after its row.
+    fn goes_after(&self, reference: ReferenceId, class: ClassId) -> bool {
+        let is_unique =
+            |unique: &super::super::schema::Unique| unique.references == [reference] && unique.condition.is_none();
+        let targets = self.schema.target_roots(reference);
+        let leads_there = |rule: &Rule| match rule.reach {
+            _ if matches!(rule.action, Action::Nullify | Action::Refuse | Action::RefuseOthers) => false,
+            Reach::Children(other) => targets.contains(&self.schema.root(self.schema.child(other))),
+            Reach::Parent(other) => {
+                other != reference && self.schema.target_roots(other).iter().any(|root| targets.contains(root))
+            }
+            Reach::Pairs(..) => false,
+        };
+        let cascades = |other: &ReferenceId| {
+            let there = targets.contains(&self.schema.root(self.schema.child(*other)));
+            there && self.schema.references[other.0].database == Some(OnDelete::Cascade)
+        };
+        self.schema.unique.iter().any(is_unique)
+            && !targets.contains(&self.schema.root(class))
+            && !self.part.rules.iter().any(|index| leads_there(&self.schema.rules[*index]))
+            && !self.part.references.iter().any(cascades)
     }
 
     /// Whether the ORM removes the pairs of an object before its row goes.
