@@ -114,8 +114,10 @@ fn explore(system: &ScenarioSystem<'_>, strategy: Strategy, matching: Matching) 
 impl<'a> Visitor<ScenarioSystem<'a>> for Found {
     fn leaf(&mut self, at: &Visit<'_, ScenarioSystem<'a>>) -> ControlFlow<()> {
         self.ends.insert(describe_end(at.system, at.state));
-        if let (Some(classes), Some(events)) = (&mut self.classes, at.events()) {
-            self.twice |= !classes.insert(class(at.system, events));
+        if let Some(classes) = &mut self.classes {
+            let mut run = Run::default();
+            isolde_explore::replay(at.system, &at.schedule(), &mut run).expect("what was run can be run again");
+            self.twice |= !classes.insert(run.class.expect("a run has an end"));
         }
         ControlFlow::Continue(())
     }
@@ -124,6 +126,19 @@ impl<'a> Visitor<ScenarioSystem<'a>> for Found {
         if event.published() {
             self.answers.extend(describe_invariants(at.system, at.state));
         }
+        ControlFlow::Continue(())
+    }
+}
+
+/// A run, made again for what its events were.
+#[derive(Default)]
+struct Run {
+    class: Option<Vec<(Place, Place)>>,
+}
+
+impl<'a> Visitor<ScenarioSystem<'a>> for Run {
+    fn leaf(&mut self, at: &Visit<'_, ScenarioSystem<'a>>) -> ControlFlow<()> {
+        self.class = at.events().map(|events| class(at.system, events));
         ControlFlow::Continue(())
     }
 }

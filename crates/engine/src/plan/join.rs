@@ -6,14 +6,14 @@
 //! side whose rows are all kept: those rows may as well not be there at all.
 
 use isolde_sql::ast::JoinKind;
-use isolde_sql::catalog::Catalog;
+use isolde_sql::catalog::{Catalog, Table, TableId};
 use isolde_sql::typed::{self, From, RelSource, Select};
 
 use super::expr::exprs;
 use super::facts::{self, Facts, RelSet, Used, facts};
 use super::path::{self, Path};
 use super::siread::{self, Siread};
-use super::{Access, Expr, Item, Nest, RelStep, Source, Step, Subquery, equal, estimate, expr, simplify};
+use super::{Access, Expr, Item, Nest, RelStep, Source, Step, Subquery, constant_in, equal, estimate, expr, simplify};
 
 /// A condition that must hold, with what it depends on.
 #[derive(Clone)]
@@ -120,7 +120,8 @@ impl Planner<'_> {
         let implied = equal::gates(&conditions);
         let gates = take(&mut conditions, |f| f.rels.is_subset(bound) && !f.volatile);
         let gates = implied.iter().map(|e| expr(self.catalog, e)).chain(self.compile(gates)).collect();
-        let mut nest = Nest { gates, steps: Vec::new() };
+        let first = if once { self.read_first(&operands, &conditions) } else { Vec::new() };
+        let mut nest = Nest { gates, first, steps: Vec::new() };
         let mut bound = bound.clone();
         while !operands.is_empty() {
             let operand = operands.remove(self.next(&operands, &conditions, &bound));
@@ -134,6 +135,21 @@ impl Planner<'_> {
         // Without FROM, a volatile condition has no step to stand in.
         nest.gates.extend(self.compile(conditions));
         nest
+    }
+
+    /// The tables behind IN that are expected to have more rows than the only one of FROM: they are joined to it, and the larger one is
+    /// read first.
+    fn read_first(&self, operands: &[Operand<'_>], conditions: &[Condition<'_>]) -> Vec<TableId> {
+        let [Operand::Rel(rel)] = *operands else { return Vec::new() };
+        let RelSource::Table(own) = &self.select.rels[rel].source else { return Vec::new() };
+        let keyed = |c: &Condition<'_>| constant_in::keyed_table(self.catalog, c.expr);
+        let tables: Vec<&Table> = conditions.iter().filter_map(keyed).collect();
+        if tables.is_empty() || self.path(rel, conditions, &RelSet::new()).cost() < path::SCAN {
+            return Vec::new();
+        }
+        let others: Vec<Condition<'_>> = conditions.iter().filter(|c| keyed(c).is_none()).cloned().collect();
+        let rows = estimate::rows(self.catalog.table(*own), rel, &others);
+        tables.into_iter().filter(|table| estimate::rows(table, 0, &[]) > rows).map(|table| table.id).collect()
     }
 
     /// Compiles conditions: what needs no subquery and no routine first, as PostgreSQL orders them by cost.

@@ -98,6 +98,8 @@ pub(crate) struct SelectPlan {
 pub(crate) struct Nest {
     /// Conditions on what is bound before: checked once, and nothing is read if one fails.
     pub(crate) gates: Vec<Expr>,
+    /// Tables behind IN that PostgreSQL would begin to read before anything else; if one is empty, nothing else is read.
+    pub(crate) first: Vec<TableId>,
     pub(crate) steps: Vec<Step>,
 }
 

@@ -64,6 +64,9 @@ impl<'r> Run<'r> {
         if !self.holds(ctx, &nest.gates)? {
             return GO_ON;
         }
+        if !nest.first.is_empty() && !self.siread_first(ctx, &nest.first)? {
+            return GO_ON;
+        }
         self.steps(ctx, &nest.steps, sink)
     }
 

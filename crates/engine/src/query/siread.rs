@@ -46,6 +46,22 @@ impl Run<'_> {
         }
     }
 
+    /// The same for tables behind IN that would be read before all others; false: one is empty, and so is the result.
+    pub(super) fn siread_first(&self, ctx: &mut Context<'_>, tables: &[TableId]) -> Result<bool, Interrupt> {
+        let view = ctx.view;
+        let Some(reader) = ctx.reader.as_mut() else { return Ok(true) };
+        if !reader.watches() {
+            return Ok(true);
+        }
+        for &table in tables {
+            reader.scan(view, table)?;
+            if view.table(table).iter().next().is_none() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     fn search(
         &mut self,
         ctx: &mut Context<'_>,

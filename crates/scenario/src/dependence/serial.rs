@@ -10,7 +10,8 @@
 //! | is remembered to have read something | does, too | a third may write it, and then ask which of the two came first |
 //! | asks for the edges of a transaction, or changes them | does, too | it is the same transaction |
 //! | dooms a transaction | is a step of it, or asks about it | always |
-//! | takes writes back, or changes a version that somebody does not see | reads | same table |
+//! | takes writes back | reads | same table |
+//! | changes a version that somebody does not see | reads from an earlier snapshot | same table |
 //! | ends a transaction | begins or ends another | they may be two of three in a row; or it has left versions that the other comes to |
 //! | begins a transaction | writes, takes that back, or ends one, and is not watched | always: open versions are in the way of searches |
 //! | is READ ONLY, or doomed, or rare | is watched, or writes | always |
@@ -46,7 +47,8 @@ fn one_way(a: &Watched, b: &Watched) -> bool {
         || (a.ends && (b.begins || b.ends) && a.conflicts.is_near(&b.conflicts))
         || a.wrote.meets(b.tables)
         || share(&a.held, &b.checked)
-        || a.unwrote.union(a.rewrote).meets(b.read)
+        || a.unwrote.meets(b.read)
+        || (a.rewrote.meets(b.read) && !b.begins)
 }
 
 /// Whether two sorted lists have something in common.
