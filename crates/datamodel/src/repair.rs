@@ -12,14 +12,18 @@ use crate::model::{Association, DataModel, Framework, OnDelete, Path, Place, Ref
 use crate::obligation::{Edit, Patch, Trouble};
 use crate::read::{self, File};
 
+/// Where a change is made: the file, the line, and what is put before it. Several lines can be put before one.
+type Key = (Arc<str>, u32, Vec<String>);
+
 /// Finds the lines to change for each remedy.
 pub fn write(schema: &Schema<'_>, files: &[File], troubles: &mut [Trouble]) {
     let by_path: BTreeMap<Arc<str>, &File> = files.iter().map(|file| (file.path.clone(), file)).collect();
-    let mut patches: BTreeMap<(Arc<str>, u32, bool), Patch> = BTreeMap::new();
+    let mut patches: BTreeMap<Key, Patch> = BTreeMap::new();
     for remedy in troubles.iter_mut().filter_map(|trouble| trouble.remedy.as_mut()) {
         let file = by_path.get(&remedy.place.file);
         let Some(patch) = file.and_then(|file| patch(schema, file, &remedy.edit, &remedy.place)) else { continue };
-        let key = (patch.file.clone(), patch.line, patch.old.is_empty());
+        let added = if patch.old.is_empty() { patch.new.clone() } else { Vec::new() };
+        let key = (patch.file.clone(), patch.line, added);
         // Two changes of one line: the first is tried, the other is told in words unless it is the same.
         if *patches.entry(key).or_insert_with(|| patch.clone()) == patch {
             remedy.patch = Some(patch);
@@ -41,7 +45,7 @@ pub fn write(schema: &Schema<'_>, files: &[File], troubles: &mut [Trouble]) {
 }
 
 /// The file with all changes, from its end to its beginning.
-fn patched(file: &File, patches: &BTreeMap<(Arc<str>, u32, bool), Patch>) -> File {
+fn patched(file: &File, patches: &BTreeMap<Key, Patch>) -> File {
     let mut lines: Vec<&str> = file.text.lines().collect();
     for patch in patches.values().rev().filter(|patch| patch.file == file.path) {
         let start = (patch.line as usize).saturating_sub(1).min(lines.len());

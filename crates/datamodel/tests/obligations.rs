@@ -59,53 +59,24 @@ fn a_model_that_takes_care_has_no_findings() {
 #[test]
 fn a_cascade_that_is_skipped() {
     check(
-        "class User < ApplicationRecord
-           has_many :posts, dependent: :delete_all
-         end
-         class Post < ApplicationRecord
-           belongs_to :user
-           has_many :comments, dependent: :destroy
-         end
-         class Comment < ApplicationRecord
-           belongs_to :post
-         end",
+        &common::posts_with_comments(", dependent: :delete_all"),
         "skipped:Comment.post:User => has_many :posts, dependent: :destroy",
     );
 }
 
 #[test]
 fn the_database_stands_in_the_way_or_disagrees() {
-    let ruby = "class User < ApplicationRecord
-           has_many :posts
-         end
-         class Post < ApplicationRecord
-           belongs_to :user
-         end
-         --- schema
-         create_table \"users\" do |t|
-         end
-         create_table \"posts\" do |t|
-           t.bigint \"user_id\", null: false
-         end
-         add_foreign_key \"posts\", \"users\"";
+    let ruby = &common::posts_in_tables("", ", null: false", Some(""));
     check(ruby, "raises:User => has_many :posts, dependent: :destroy");
-    let disagreeing = ruby.replace("has_many :posts", "has_many :posts, dependent: :restrict_with_error");
-    check(
-        &disagreeing.replace("\"posts\", \"users\"", "\"posts\", \"users\", on_delete: :cascade"),
-        "disagree:Post.user:User",
-    );
+    let disagreeing =
+        common::posts_in_tables(", dependent: :restrict_with_error", ", null: false", Some(", on_delete: :cascade"));
+    check(&disagreeing, "disagree:Post.user:User");
 }
 
 #[test]
 fn a_required_relation_that_is_emptied() {
     check(
-        "class User < ApplicationRecord
-           has_many :posts, dependent: :nullify
-         end
-         class Post < ApplicationRecord
-           belongs_to :user
-           validates :user, presence: true
-         end",
+        &common::needed_posts(", dependent: :nullify"),
         "emptied:Post.user:User => has_many :posts, dependent: :destroy",
     );
 }
@@ -151,6 +122,16 @@ fn rows_of_joins_are_left_by_the_side_that_does_not_declare_them() {
         "class Role < ApplicationRecord\n          has_and_belongs_to_many :users",
     );
     check(&both.replace("delete_all", "destroy"), "");
+}
+
+#[test]
+fn a_class_that_is_joined_with_itself_removes_the_rows_of_one_side() {
+    check(
+        "class Product < ApplicationRecord
+           has_and_belongs_to_many :related, class_name: \"Product\", join_table: \"related\", foreign_key: :a_id, association_foreign_key: :b_id
+         end",
+        "dangling:related:Product => add_foreign_key :related, :products, on_delete: :cascade  # for either column",
+    );
 }
 
 #[test]

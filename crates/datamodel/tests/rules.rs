@@ -16,13 +16,7 @@ fn check(ruby: &str, properties: &str, expected: &str) {
 
 #[test]
 fn restrict_refuses_and_nothing_changes() {
-    let ruby = "
-        class User < ApplicationRecord
-          has_many :posts, dependent: :restrict_with_error
-        end
-        class Post < ApplicationRecord
-          belongs_to :user
-        end";
+    let ruby = &common::posts(", dependent: :restrict_with_error");
     check(ruby, "after delete u: User | not refused", "n");
     check(ruby, "possible after delete u: User | not refused", "y");
     check(ruby, "no dangling Post.user after User", "y");
@@ -58,43 +52,19 @@ fn callbacks_run_in_the_order_of_declaration() {
 
 #[test]
 fn nullify_cuts_off_unless_the_column_forbids_it() {
-    let ruby = "
-        class User < ApplicationRecord
-          has_many :posts, dependent: :nullify
-        end
-        class Post < ApplicationRecord
-          belongs_to :user
-        end";
+    let ruby = &common::posts(", dependent: :nullify");
     check(
         ruby,
         "no dangling Post.user after User\nno delete propagation User to Post\nafter delete u: User | not raises",
         "yyy",
     );
-    let strict = format!(
-        "{ruby}
-        --- schema
-        create_table \"users\" do |t|
-        end
-        create_table \"posts\" do |t|
-          t.bigint \"user_id\", null: false
-        end"
-    );
+    let strict = common::posts_in_tables(", dependent: :nullify", ", null: false", None);
     check(&strict, "after delete u: User | not raises", "n");
 }
 
 #[test]
 fn delete_all_passes_over_what_its_rows_would_take_along() {
-    let ruby = "
-        class User < ApplicationRecord
-          has_many :posts, dependent: :delete_all
-        end
-        class Post < ApplicationRecord
-          belongs_to :user
-          has_many :comments, dependent: :destroy
-        end
-        class Comment < ApplicationRecord
-          belongs_to :post
-        end";
+    let ruby = &common::posts_with_comments(", dependent: :delete_all");
     check(
         ruby,
         "no dangling Post.user after User\nno dangling Comment.post after Post\nno dangling Comment.post after User",
@@ -173,44 +143,24 @@ fn circles_end_and_are_proved_by_rank() {
 
 #[test]
 fn the_database_acts_behind_the_application() {
-    let ruby = "
-        class User < ApplicationRecord
-          has_many :posts
-        end
-        class Post < ApplicationRecord
-          belongs_to :user
-        end
-        --- schema
-        create_table \"users\" do |t|
-        end
-        create_table \"posts\" do |t|
-          t.bigint \"user_id\"
-        end
-        add_foreign_key \"posts\", \"users\"";
+    let ruby = &common::posts_in_tables("", "", Some(""));
     check(ruby, "after delete u: User | not raises\nno dangling Post.user after User", "ny");
-    let cascade = ruby.replace("\"posts\", \"users\"", "\"posts\", \"users\", on_delete: :cascade");
+    let cascade = common::posts_in_tables("", "", Some(", on_delete: :cascade"));
     check(&cascade, "after delete u: User | not raises\ndelete propagates User to Post.user", "yy");
-    let nullify = ruby.replace("\"posts\", \"users\"", "\"posts\", \"users\", on_delete: :nullify");
+    let nullify = common::posts_in_tables("", "", Some(", on_delete: :nullify"));
     check(
         &nullify,
         "after delete u: User | not raises\nno delete propagation User to Post\nno dangling Post.user after User",
         "yyy",
     );
     // Jobs come too late for a foreign key.
-    let later = ruby.replace("has_many :posts\n", "has_many :posts, dependent: :destroy_async\n");
+    let later = common::posts_in_tables(", dependent: :destroy_async", "", Some(""));
     check(&later, "after delete u: User | not raises", "n");
 }
 
 #[test]
 fn a_validation_is_no_invariant_under_deletes() {
-    let ruby = "
-        class User < ApplicationRecord
-          has_many :posts, dependent: :nullify
-        end
-        class Post < ApplicationRecord
-          belongs_to :user
-          validates :user, presence: true
-        end";
+    let ruby = &common::needed_posts(", dependent: :nullify");
     check(ruby, "always related Post.user\nafter delete u: User | all p: Post | some p.user", "yn");
 }
 
@@ -342,20 +292,7 @@ fn a_refusal_far_down_undoes_everything() {
 
 #[test]
 fn a_refusal_keeps_the_foreign_key_from_being_asked() {
-    let ruby = "
-        class User < ApplicationRecord
-          has_many :posts, dependent: :restrict_with_error
-        end
-        class Post < ApplicationRecord
-          belongs_to :user
-        end
-        --- schema
-        create_table \"users\" do |t|
-        end
-        create_table \"posts\" do |t|
-          t.bigint \"user_id\"
-        end
-        add_foreign_key \"posts\", \"users\"";
+    let ruby = &common::posts_in_tables(", dependent: :restrict_with_error", "", Some(""));
     check(ruby, "after delete u: User | not raises\nafter delete u: User | refused iff some old u.posts", "yy");
 }
 
@@ -378,21 +315,8 @@ fn unique_is_what_is_filled_and_always_looked_at() {
 
 #[test]
 fn rows_that_are_only_marked_are_not_protected_by_the_database() {
-    let ruby = "
-        class User < ApplicationRecord
-          acts_as_paranoid
-          has_many :posts
-        end
-        class Post < ApplicationRecord
-          belongs_to :user
-        end
-        --- schema
-        create_table \"users\" do |t|
-        end
-        create_table \"posts\" do |t|
-          t.bigint \"user_id\"
-        end
-        add_foreign_key \"posts\", \"users\", on_delete: :cascade";
-    check(ruby, "no dangling Post.user after User\nafter delete u: User | not raises", "ny");
-    check(&ruby.replace("acts_as_paranoid", ""), "no dangling Post.user after User", "y");
+    let plain = common::posts_in_tables("", "", Some(", on_delete: :cascade"));
+    let marked = plain.replace("  has_many", "  acts_as_paranoid\n  has_many");
+    check(&marked, "no dangling Post.user after User\nafter delete u: User | not raises", "ny");
+    check(&plain, "no dangling Post.user after User", "y");
 }

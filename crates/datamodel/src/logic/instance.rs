@@ -336,6 +336,19 @@ impl Instance {
                 (false, false) => format!("{name} = {class}.new({named}).tap {{ _1.save!(validate: false) }}"),
             });
         }
+        for (join, left, right) in &self.pairs {
+            let way = |side| {
+                let found = schema.model.associations.iter().find(|a| a.path == Path::Join(*join, side));
+                found.map(|association| association.name.clone())
+            };
+            let (near, name, far) = match (way(Side::Left), way(Side::Right)) {
+                (Some(name), _) => (*left, name, *right),
+                (None, Some(name)) => (*right, name, *left),
+                (None, None) => continue,
+            };
+            let (near, far) = (self.name(schema, near), self.name(schema, far));
+            lines.push(if python { format!("{near}.{name}.add({far})") } else { format!("{near}.{name} << {far}") });
+        }
         if let Some(deleted) = deleted {
             let name = self.name(schema, deleted);
             lines.push(if python { format!("{name}.delete()") } else { format!("{name}.destroy!") });

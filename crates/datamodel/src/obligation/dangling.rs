@@ -87,10 +87,10 @@ impl Work<'_, '_> {
     }
 
     /// Decides a property that may be plain.
-    fn examine(
+    fn examine<I: IntoIterator<Item = Instance>>(
         &mut self,
         property: &Property,
-        simplest: impl FnOnce(&Self) -> Option<Instance>,
+        simplest: impl FnOnce(&Self) -> I,
     ) -> Result<Option<Case>, Silence> {
         if settled(self.schema, property) {
             self.found.proved += 1;
@@ -118,18 +118,18 @@ impl Work<'_, '_> {
         self.allowed(data)
     }
 
-    /// One pair, of which object 0 is to be deleted.
-    fn pair(&self, join: JoinId, class: ClassId) -> Option<Instance> {
+    /// One pair, of which object 0 is to be deleted; both ways round, if a class is joined with itself.
+    fn pair(&self, join: JoinId, class: ClassId) -> Vec<Instance> {
         let declared = self.schema.model.join(join);
-        let mut data = Instance::default();
-        let is_left = self.schema.root(class) == self.schema.root(declared.left);
-        let (near, far) = if is_left { (declared.left, declared.right) } else { (declared.right, declared.left) };
-        if self.schema.root(near) != self.schema.root(class) {
-            return None;
-        }
-        data.objects.extend([Object::new(self.concrete(near)?), Object::new(self.concrete(far)?)]);
-        data.pairs.insert(if is_left { (join, 0, 1) } else { (join, 1, 0) });
-        self.allowed(data)
+        let sides = [(declared.left, declared.right, (join, 0, 1)), (declared.right, declared.left, (join, 1, 0))];
+        let here = sides.into_iter().filter(|(near, ..)| self.schema.root(*near) == self.schema.root(class));
+        let one = |(near, far, pair)| {
+            let mut data = Instance::default();
+            data.objects.extend([Object::new(self.concrete(near)?), Object::new(self.concrete(far)?)]);
+            data.pairs.insert(pair);
+            self.allowed(data)
+        };
+        here.filter_map(one).collect()
     }
 
     /// The rule of a class that deletes rows which a reference may name, past their own rules.
@@ -246,9 +246,18 @@ impl Work<'_, '_> {
         let declared = self.schema.model.join(join);
         let (name, parent) = (&declared.name, self.name(class));
         let roots = [declared.left, declared.right].map(|side| self.schema.root(side));
-        let why = match roots.contains(&self.schema.root(class)) {
-            true => format!("{parent} does not declare the relation of {name}, so nobody removes the rows, and nothing in the database protects them."),
-            false => "What is deleted goes without its callbacks, which would have removed the rows, and nothing in the database protects them.".into(),
+        let why = match (roots.contains(&self.schema.root(class)), roots[0] == roots[1]) {
+            (true, true) => format!(
+                "{parent} is joined with itself, and removes only the rows of its own side; those on whose other side \
+                 it stands stay, and nothing in the database protects them."
+            ),
+            (true, false) => format!(
+                "{parent} does not declare the relation of {name}, so nobody removes the rows, and nothing in the \
+                 database protects them."
+            ),
+            (false, _) => "What is deleted goes without its callbacks, which would have removed the rows, and nothing \
+                           in the database protects them."
+                .into(),
         };
         Trouble {
             id: format!("dangling:{name}:{parent}"),

@@ -93,8 +93,12 @@ struct Work<'a, 'm> {
 
 impl Work<'_, '_> {
     /// Data that break a property, if there are any; first the simplest, if they are given, then any.
-    fn decide(&mut self, property: &Property, simplest: Option<Instance>) -> Result<Option<Case>, Silence> {
-        let simple = simplest.and_then(|before| self.broken_by(property, before));
+    fn decide(
+        &mut self,
+        property: &Property,
+        simplest: impl IntoIterator<Item = Instance>,
+    ) -> Result<Option<Case>, Silence> {
+        let simple = simplest.into_iter().find_map(|before| self.broken_by(property, before));
         if simple.is_some() {
             return Ok(simple);
         }

@@ -184,7 +184,10 @@ fn guard_pairs(schema: &Schema<'_>, join: JoinId) -> String {
             ),
         }
     };
-    sides.map(statement).join("\n")
+    match sides {
+        [left, right] if left == right => format!("{}  # for either column", statement(left)),
+        _ => sides.map(statement).join("\n"),
+    }
 }
 
 impl Work<'_, '_> {

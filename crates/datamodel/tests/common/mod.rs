@@ -60,6 +60,32 @@ pub(crate) fn unindented(text: &str) -> String {
     text.lines().map(|line| format!("{}\n", line.get(indent..).unwrap_or(line.trim_start()))).collect()
 }
 
+/// A user has posts, with these options.
+pub(crate) fn posts(options: &str) -> String {
+    format!(
+        "class User < ApplicationRecord\n  has_many :posts{options}\nend\n\
+         class Post < ApplicationRecord\n  belongs_to :user\nend\n"
+    )
+}
+
+/// The same, and a post needs its user.
+pub(crate) fn needed_posts(options: &str) -> String {
+    posts(options).replace(":user\n", ":user\n  validates :user, presence: true\n")
+}
+
+/// The same, and posts have comments, which go with them.
+pub(crate) fn posts_with_comments(options: &str) -> String {
+    let posts = posts(options).replace(":user\n", ":user\n  has_many :comments, dependent: :destroy\n");
+    format!("{posts}class Comment < ApplicationRecord\n  belongs_to :post\nend\n")
+}
+
+/// The same with tables: options of the column, and of the foreign key, if there is to be one.
+pub(crate) fn posts_in_tables(options: &str, column: &str, key: Option<&str>) -> String {
+    let key = key.map(|key| format!("add_foreign_key \"posts\", \"users\"{key}\n")).unwrap_or_default();
+    let tables = "create_table \"users\" do |t|\nend\ncreate_table \"posts\" do |t|\n  t.bigint \"user_id\"";
+    format!("{}--- schema\n{tables}{column}\nend\n{key}", posts(options))
+}
+
 /// The files of a Rails application; what stands behind `--- schema` is its db/schema.rb.
 pub(crate) fn rails_files(ruby: &str) -> Vec<File> {
     let (models, schema) = ruby.split_once("--- schema\n").unwrap_or((ruby, ""));

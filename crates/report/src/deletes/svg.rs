@@ -24,7 +24,7 @@ struct Box {
 
 pub(super) fn draw(graph: &DeleteGraph) -> String {
     let boxes = place(graph);
-    let right = boxes.iter().map(|b| b.x + b.wide / 2.0).fold(700.0, f64::max) + MARGIN + 40.0;
+    let right = boxes.iter().map(|b| b.x + b.wide / 2.0).fold(960.0, f64::max) + MARGIN + 40.0;
     let bottom = boxes.iter().map(|b| b.y + BOX_HEIGHT / 2.0).fold(0.0, f64::max) + MARGIN + LEGEND_HEIGHT;
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {right:.0} {bottom:.0}\" width=\"{right:.0}\" \
@@ -86,7 +86,7 @@ fn legend(bottom: f64) -> String {
     let kinds = DeleteKind::ALL.iter().map(|(_, word, color, dashes)| (*word, *color, *dashes));
     let mut out = String::new();
     for (index, (word, color, dashes)) in kinds.chain([("goes wrong", WRONG, "")]).enumerate() {
-        let (x, y) = (MARGIN + index as f64 * 112.0, bottom - 16.0);
+        let (x, y) = (MARGIN + index as f64 * 136.0, bottom - 16.0);
         out += &format!(
             "<line x1=\"{x:.0}\" y1=\"{y:.0}\" x2=\"{:.0}\" y2=\"{y:.0}\" stroke=\"{color}\" stroke-width=\"2\" \
              stroke-dasharray=\"{dashes}\"/><text x=\"{:.0}\" y=\"{:.0}\" fill=\"#444\">{word}</text>\n",
@@ -137,7 +137,7 @@ fn place(graph: &DeleteGraph) -> Vec<Box> {
         .collect();
     let mut y = MARGIN + BOX_HEIGHT / 2.0;
     for depth in 0..=layers.iter().copied().max().unwrap_or(0) {
-        let mut members: Vec<usize> = (0..layers.len()).filter(|class| layers[*class] == depth).collect();
+        let members: Vec<usize> = (0..layers.len()).filter(|class| layers[*class] == depth).collect();
         // Those above are placed already.
         let middle = |class: usize| {
             let above = graph.edges.iter().filter(|e| e.to == class && layers.get(e.from).is_some_and(|d| *d < depth));
@@ -145,16 +145,20 @@ fn place(graph: &DeleteGraph) -> Vec<Box> {
             let count = above.len().max(1) as f64;
             above.iter().sum::<f64>() / count
         };
-        let mut wanted: Vec<(f64, usize)> = members.iter().map(|class| (middle(*class), *class)).collect();
-        wanted.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        members = wanted.into_iter().map(|(_, class)| class).collect();
+        // What has no arrows comes last, out of the way.
+        let is_alone = |class: usize| !graph.edges.iter().any(|edge| edge.from == class || edge.to == class);
+        let mut wanted: Vec<(bool, f64, usize)> =
+            members.iter().map(|class| (is_alone(*class), middle(*class), *class)).collect();
+        wanted.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.cmp(&b.2)));
         let mut x = MARGIN;
-        for class in members {
-            if x + boxes[class].wide > ROW_WIDTH_MAX {
+        for (_, middle, class) in wanted {
+            let wide = boxes[class].wide;
+            if x + wide > ROW_WIDTH_MAX {
                 (x, y) = (MARGIN, y + BOX_HEIGHT + GAP);
             }
-            (boxes[class].x, boxes[class].y) = (x + boxes[class].wide / 2.0, y);
-            x += boxes[class].wide + GAP;
+            let left = if middle + wide / 2.0 > ROW_WIDTH_MAX { x } else { x.max(middle - wide / 2.0) };
+            (boxes[class].x, boxes[class].y) = (left + wide / 2.0, y);
+            x = left + wide + GAP;
         }
         y += LAYER_GAP;
     }
