@@ -13,7 +13,9 @@ use super::expr::exprs;
 use super::facts::{self, Facts, RelSet, Used, facts};
 use super::path::{self, Path};
 use super::siread::{self, Siread};
-use super::{Access, Expr, Item, Nest, RelStep, Source, Step, Subquery, constant_in, equal, estimate, expr, simplify};
+use super::{
+    Access, Expr, Item, Nest, RelStep, Source, Step, Subquery, constant_in, equal, estimate, expr, inline, simplify,
+};
 
 /// A condition that must hold, with what it depends on.
 #[derive(Clone)]
@@ -117,7 +119,8 @@ impl Planner<'_> {
         bound: &RelSet,
         once: bool,
     ) -> Nest {
-        let implied = equal::gates(&conditions);
+        let mut implied = equal::gates(&conditions);
+        implied.extend(inline::gates(self.select, &conditions));
         let gates = take(&mut conditions, |f| f.rels.is_subset(bound) && !f.volatile);
         let gates = implied.iter().map(|e| expr(self.catalog, e)).chain(self.compile(gates)).collect();
         let first = if once { self.read_first(&operands, &conditions) } else { Vec::new() };

@@ -21,6 +21,7 @@ mod estimate;
 pub(crate) mod expr;
 pub(crate) mod facts;
 mod heap;
+mod inline;
 mod join;
 mod merge;
 mod order;
@@ -253,7 +254,10 @@ impl QueryPlan {
 pub(crate) fn query(catalog: &Catalog, q: &typed::Query) -> QueryPlan {
     let outer_scope: Vec<&typed::Expr> = q.order_by.iter().map(|k| &k.expr).chain(&q.limit).chain(&q.offset).collect();
     let body = match &q.body {
-        typed::QueryBody::Select(s) => BodyPlan::Select(Box::new(select(catalog, s, &outer_scope))),
+        typed::QueryBody::Select(s) => {
+            let inlined = inline::with_queries(q);
+            BodyPlan::Select(Box::new(select(catalog, inlined.as_ref().unwrap_or(s), &outer_scope)))
+        }
         typed::QueryBody::Values(rows) => BodyPlan::Values(rows.iter().map(|row| exprs(catalog, row)).collect()),
         typed::QueryBody::SetOperation { op, all, left, right } => BodyPlan::SetOperation {
             op: *op,
