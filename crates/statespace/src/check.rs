@@ -90,7 +90,7 @@ impl Questions {
         let needs_graph = options.graph || !self.formulas.is_empty() || !spec.properties.is_empty();
         let deadlock = options.deadlock.or(spec.check_deadlock).unwrap_or(true);
         let how = explore::Options { deadlock, graph: needs_graph, stop: true, states_max: options.states_max };
-        let explored = Explored::by_evaluation(spec, &how, watch)?;
+        let explored = Explored::explore(spec, &how, watch)?;
         if let Some((What::Fault(fault), ..)) = &explored.wrong {
             return Err(fault.clone());
         }

@@ -2,10 +2,11 @@
 
 use isolde_report::{Behaviour, Passed};
 
-use crate::explore::{Incomplete, Interpreter, Options, Watch, What, Word, explore};
-use crate::form::Forms;
+use crate::compile::{Compiled, NotCompiled, compile, compile_with};
+use crate::explore::{Fast, Incomplete, Interpreter, Options, Watch, What, Word, explore};
+use crate::form::{Form, Forms};
 use crate::graph::{Graph, Path, StateId};
-use crate::packed::{Action, Key};
+use crate::packed::{Action, Key, Program};
 use crate::space::{Space, Way};
 use crate::tla::Spec;
 use crate::tla::eval::Partial;
@@ -45,6 +46,18 @@ pub struct Explored {
     pub wrong: Option<(What, StateId, Option<Partial>)>,
     /// Why not everything was looked at.
     pub incomplete: Option<Incomplete>,
+    /// The program that found it, if one did.
+    pub program: Option<Program>,
+    /// Why there was none.
+    pub not_compiled: Option<String>,
+}
+
+/// Whether the values have outgrown their forms.
+enum Outgrown {
+    /// No: this was found.
+    Not(Box<Explored>),
+    /// They need these.
+    By(Vec<Form>),
 }
 
 impl Explored {
@@ -74,15 +87,75 @@ impl Explored {
             generated: found.generated,
             wrong,
             incomplete: found.incomplete,
+            program: None,
+            not_compiled: None,
         })
     }
 
     /// Who looked.
     pub fn engine(&self) -> &'static str {
-        match self.states {
-            States::Narrow(_) => "compiled, 64 bits",
-            States::Wide(_) => "evaluated",
+        match self.program {
+            Some(_) => "compiled",
+            None => "evaluated",
         }
+    }
+
+    /// Explores by a program, if the specification can be made one; else by evaluating.
+    pub fn explore(spec: &Spec, options: &Options, watch: &mut dyn Watch) -> Result<Explored, Box<Fault>> {
+        let mut compiled = compile(spec);
+        loop {
+            let outgrown = match compiled {
+                Ok(program) if program.program.layout.bits <= 64 => {
+                    Explored::by_program::<u64>(spec, program, options, watch, States::Narrow)?
+                }
+                Ok(program) => Explored::by_program::<u128>(spec, program, options, watch, States::Wide)?,
+                Err(NotCompiled::Fault(fault)) => return Err(fault),
+                Err(NotCompiled::NoForm(why)) => {
+                    let mut explored = Explored::by_evaluation(spec, options, watch)?;
+                    explored.not_compiled = Some(why);
+                    return Ok(explored);
+                }
+            };
+            compiled = match outgrown {
+                Outgrown::Not(explored) => return Ok(*explored),
+                Outgrown::By(forms) => compile_with(spec, forms),
+            };
+        }
+    }
+
+    fn by_program<W: Word>(
+        spec: &Spec,
+        compiled: Compiled,
+        options: &Options,
+        watch: &mut dyn Watch,
+        states: fn(Vec<W>) -> States,
+    ) -> Result<Outgrown, Box<Fault>> {
+        let mut fast = Fast::<W>::new(spec, compiled)?;
+        let found = match explore(&mut fast, options, watch) {
+            Ok(found) => found,
+            Err(fault) => match fast.outgrown.take() {
+                Some(forms) => return Ok(Outgrown::By(forms)),
+                None => return Err(fault),
+            },
+        };
+        let forms = fast.compiled.forms.clone();
+        let wrong =
+            found.wrong.map(|wrong| (wrong.what, wrong.state, wrong.beyond.map(|state| forms.decode(state.key()))));
+        Ok(Outgrown::Not(Box::new(Explored {
+            states: states(found.states),
+            forms,
+            actions: fast.compiled.program.actions.clone(),
+            ways: fast.ways.clone(),
+            taken: found.taken,
+            graph: found.graph,
+            parents: found.parents,
+            level_ends: found.level_ends,
+            generated: found.generated,
+            wrong,
+            incomplete: found.incomplete,
+            program: Some(fast.compiled.program),
+            not_compiled: None,
+        })))
     }
 
     /// How many states there are.

@@ -154,6 +154,31 @@ impl Form {
         })
     }
 
+    /// A form with room to grow where it has grown: twice as much as before.
+    pub fn roomier(self, before: &Form) -> Form {
+        let each = |forms: Vec<Form>, before: &[Form]| -> Vec<Form> {
+            forms.into_iter().zip(before).map(|(form, before)| form.roomier(before)).collect()
+        };
+        match (self, before) {
+            (Form::Int(a, b), Form::Int(c, d)) => {
+                let more = b.saturating_sub(a).max(1);
+                Form::Int(
+                    if a < *c { a.saturating_sub(more) } else { a },
+                    if b > *d { b.saturating_add(more) } else { b },
+                )
+            }
+            (Form::Function(keys, forms), Form::Function(_, before)) => Form::Function(keys, each(forms, before)),
+            (Form::Tuple(forms), Form::Tuple(before)) if forms.len() == before.len() => {
+                Form::Tuple(each(forms, before))
+            }
+            (Form::Sequence(one, longest), Form::Sequence(old, shorter)) => {
+                let longest = if longest > *shorter { longest + longest / 2 } else { longest };
+                Form::Sequence(Box::new(one.roomier(old)), longest)
+            }
+            (form, _) => form,
+        }
+    }
+
     /// A form that has the values of both.
     pub fn join(self, other: Form) -> Option<Form> {
         if self == other {

@@ -14,6 +14,7 @@
 //! guard and a few assignments on its bits, and the same expressions run as Rust and as SQL. A `Space` is what was found.
 
 pub mod check;
+pub mod compile;
 pub mod ctl;
 pub mod explore;
 pub mod explored;

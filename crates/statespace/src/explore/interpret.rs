@@ -68,6 +68,11 @@ impl<'s> Interpreter<'s> {
         })
     }
 
+    /// The values that a variable was seen to have.
+    pub fn seen(&self, variable: usize) -> &[Value] {
+        &self.dicts[variable].values
+    }
+
     /// The values of the variables in a state.
     pub fn values(&self, state: u128) -> Partial {
         self.dicts.iter().map(|dict| dict.values.get(dict.code(state)).cloned()).collect()
@@ -288,7 +293,7 @@ fn moved(moves: Vec<(u32, u32, u32)>) -> Recode<u128> {
 }
 
 /// `r = r1, m = 2`
-fn said(label: &Label) -> String {
+pub(super) fn said(label: &Label) -> String {
     let parts: Vec<String> = label.binding.iter().map(|(name, value)| format!("{name} = {value}")).collect();
     parts.join(", ")
 }

@@ -5,11 +5,13 @@
 //! compiled program on packed keys or asks the evaluator. When a value turns up that has no code in its slot, the stepper makes
 //! room, every key is rewritten, and the state is looked at once more: nothing wraps, and nothing is lost.
 
+mod fast;
 mod interpret;
 mod table;
 
 use std::hash::Hash;
 
+pub use fast::Fast;
 pub use interpret::Interpreter;
 
 use crate::graph::{Graph, GraphBuilder, StateId};
@@ -23,11 +25,34 @@ pub trait Word: Copy + Eq + Hash + Default + std::fmt::Debug + 'static {
     fn key(self) -> Key;
     /// The state, if it fits.
     fn of(key: Key) -> Self;
+    /// How many bits it has.
+    const BITS: u32;
     /// Well mixed bits of it.
     fn mixed(self) -> u64;
+    /// The bits that both have.
+    fn and(self, other: Self) -> Self;
+    /// The bits that one of them has.
+    fn or(self, other: Self) -> Self;
+    /// Some bits from a place on.
+    fn field(self, shift: u32, mask: u64) -> u64;
+    /// Bits at a place.
+    fn at(bits: u64, shift: u32) -> Self;
 }
 
 impl Word for u64 {
+    const BITS: u32 = u64::BITS;
+    fn and(self, other: u64) -> u64 {
+        self & other
+    }
+    fn or(self, other: u64) -> u64 {
+        self | other
+    }
+    fn field(self, shift: u32, mask: u64) -> u64 {
+        self.checked_shr(shift).unwrap_or(0) as u64 & mask
+    }
+    fn at(bits: u64, shift: u32) -> u64 {
+        u64::from(bits).checked_shl(shift).unwrap_or(0)
+    }
     fn key(self) -> Key {
         Key(self.into())
     }
@@ -41,6 +66,19 @@ impl Word for u64 {
 }
 
 impl Word for u128 {
+    const BITS: u32 = u128::BITS;
+    fn and(self, other: u128) -> u128 {
+        self & other
+    }
+    fn or(self, other: u128) -> u128 {
+        self | other
+    }
+    fn field(self, shift: u32, mask: u64) -> u64 {
+        self.checked_shr(shift).unwrap_or(0) as u64 & mask
+    }
+    fn at(bits: u64, shift: u32) -> u128 {
+        u128::from(bits).checked_shl(shift).unwrap_or(0)
+    }
     fn key(self) -> Key {
         Key(self)
     }

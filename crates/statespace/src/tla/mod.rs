@@ -14,7 +14,7 @@ pub mod eval;
 pub mod fault;
 pub mod ir;
 mod modules;
-mod operate;
+pub(crate) mod operate;
 mod parse;
 mod resolve;
 pub mod spec;

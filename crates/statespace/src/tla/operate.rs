@@ -6,7 +6,7 @@ use super::builtin::Builtin;
 use super::value::{Lazy, Value, Why};
 
 /// Applies an operator to values.
-pub(super) fn operate(builtin: Builtin, values: &[Value]) -> Result<Value, Why> {
+pub(crate) fn operate(builtin: Builtin, values: &[Value]) -> Result<Value, Why> {
     match (builtin, values) {
         (Builtin::Boolean, []) => Ok(Value::sorted(vec![Value::Bool(false), Value::Bool(true)])),
         (Builtin::Strings, []) => Ok(lazy(Lazy::Strings)),

@@ -1,0 +1,108 @@
+//! Every specification in `specs/`, explored by the program and by the evaluator: the same states, steps and depth, and those
+//! that are pinned in `specs/counts.txt`. `UPDATE_GOLDEN=1` writes what is found.
+
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use isolde_statespace::check::{self, Options};
+use isolde_statespace::explore;
+use isolde_statespace::explored::Explored;
+use isolde_statespace::tla::Spec;
+use isolde_statespace::tla::spec::Files;
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/specs")
+}
+
+/// Configurations with the specification they are of: `BallotsSymmetric.cfg` is one of `Ballots.tla`.
+fn configurations() -> Vec<(String, PathBuf, PathBuf)> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder()).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|extension| extension != "cfg") {
+            continue;
+        }
+        let name = path.file_stem().unwrap().to_string_lossy().to_string();
+        let mut module = name.clone();
+        while !folder().join(format!("{module}.tla")).exists() {
+            module.pop();
+        }
+        found.push((name, folder().join(format!("{module}.tla")), path));
+    }
+    found.sort();
+    found
+}
+
+fn load(tla: &Path, cfg: &Path) -> Spec {
+    let (text, config) = (fs::read_to_string(tla).unwrap(), fs::read_to_string(cfg).unwrap());
+    let name = tla.file_name().unwrap().to_string_lossy();
+    let files = Files { name: &name, text: &text, config: Some(("cfg", &config)) };
+    let mut find = |module: &str| {
+        let file = format!("{module}.tla");
+        fs::read_to_string(folder().join(&file)).ok().map(|text| (file, text))
+    };
+    Spec::load(&files, &mut find).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn everything() -> explore::Options {
+    explore::Options { deadlock: false, graph: true, stop: false, states_max: usize::MAX }
+}
+
+fn states(explored: &Explored) -> BTreeSet<String> {
+    let values = |state| explored.values(state).iter().flatten().map(|v| v.to_string()).collect::<Vec<_>>().join("; ");
+    (0..explored.count() as u32).map(values).collect()
+}
+
+#[test]
+fn counts_are_those_that_are_known() {
+    let mut lines = String::new();
+    for (name, tla, cfg) in configurations() {
+        let mut spec = load(&tla, &cfg);
+        let explored = Explored::explore(&spec, &everything(), &mut ()).unwrap_or_else(|f| panic!("{name}: {f:?}"));
+        let evaluated = Explored::by_evaluation(&spec, &everything(), &mut ()).unwrap();
+        let sizes = |e: &Explored| (e.count(), e.generated, e.depth(), e.graph.as_ref().unwrap().transitions());
+        if explored.not_compiled.is_none() {
+            assert_eq!(
+                (sizes(&explored).0, sizes(&explored).1, sizes(&explored).2),
+                (sizes(&evaluated).0, sizes(&evaluated).1, sizes(&evaluated).2),
+                "{name}: the program and the evaluator"
+            );
+            assert_eq!(states(&explored), states(&evaluated), "{name}: the program and the evaluator");
+        }
+        let options = Options {
+            deadlock: None,
+            ctl: Vec::new(),
+            invariants: Vec::new(),
+            states_max: usize::MAX,
+            coverage: false,
+            graph: false,
+            command: String::new(),
+            path: name.clone(),
+        };
+        let report = check::check(&mut spec, &options, &mut ()).unwrap().report;
+        let (count, generated, depth, _) = sizes(&explored);
+        let answers: Vec<String> = report
+            .properties
+            .iter()
+            .filter(|asked| asked.verdict != "holds")
+            .map(|asked| format!("{} {}", asked.name, asked.verdict))
+            .collect();
+        let how = explored.not_compiled.as_ref().map_or("compiled".into(), |why| format!("evaluated: {why}"));
+        writeln!(
+            lines,
+            "{name:<18} {count:>7} states {generated:>8} generated  depth {depth:>3}  {}  [{}]  {how}",
+            report.verdict.word(),
+            answers.join(", ")
+        )
+        .unwrap();
+    }
+    let golden = folder().join("counts.txt");
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        fs::write(&golden, &lines).unwrap();
+    }
+    assert_eq!(fs::read_to_string(&golden).unwrap_or_default(), lines);
+}
