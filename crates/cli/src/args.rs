@@ -18,6 +18,7 @@ use isolde_scenario::file::{Choice, Granularity, Hashing, SearchKind};
 
 use crate::model;
 use crate::picture::Picture;
+use crate::prove;
 use crate::server::{self, Server};
 use crate::space;
 
@@ -78,6 +79,10 @@ pub(crate) enum Command {
     /// Verify the data model of an application: what deletes leave behind
     #[command(long_about = model::ABOUT, after_long_help = model::LONG_HELP)]
     Model(model::Model),
+
+    /// Prove that procedures keep the rules of the data
+    #[command(long_about = prove::ABOUT, after_long_help = prove::LONG_HELP)]
+    Prove(prove::Prove),
 
     /// Explore the state space of a TLA+ specification
     #[command(long_about = space::ABOUT, after_long_help = space::LONG_HELP)]

@@ -17,6 +17,7 @@ mod model_files;
 mod on;
 mod page;
 mod picture;
+mod prove;
 mod replay;
 mod server;
 mod space;
@@ -67,6 +68,7 @@ fn run(cli: Cli) -> u8 {
         Command::Replay(replay) => replay::run(&replay, color),
         Command::Spec(spec) => spec::run(&spec, color),
         Command::Model(model) => model::run(&model, color),
+        Command::Prove(prove) => prove::run(&prove, color),
         Command::Space(space) => space::run(&space, color),
         Command::Completions { shell } => {
             clap_complete::generate(shell, &mut Cli::command(), "isolde", &mut std::io::stdout());

@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
 use anstream::{AutoStream, ColorChoice};
-use isolde_report::{ModelReport, Report, SpaceReport, Style, TraceStyle};
+use isolde_report::{ModelReport, ProveReport, Report, SpaceReport, Style, TraceStyle};
 
 use crate::args::{self, Color, Format};
 use crate::complain::{Look, Mistake};
@@ -74,6 +74,14 @@ impl Page {
     pub(crate) fn space(&mut self, report: &SpaceReport, traces: TraceStyle) -> Result<(), Mistake> {
         match self.format {
             Format::Text => self.write(&report.to_text(self.style, traces)),
+            Format::Json => self.write(&report.to_json()),
+        }
+    }
+
+    /// Writes a whole answer about procedures.
+    pub(crate) fn proof(&mut self, report: &ProveReport) -> Result<(), Mistake> {
+        match self.format {
+            Format::Text => self.write(&report.to_text(self.style)),
             Format::Json => self.write(&report.to_json()),
         }
     }

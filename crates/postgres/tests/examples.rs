@@ -21,6 +21,7 @@ fn examples() -> Vec<PathBuf> {
         .filter_map(|entry| fs::read_dir(entry.unwrap().path()).ok())
         .flat_map(|entries| entries.map(|entry| entry.unwrap().path()))
         .filter(|path| path.extension().is_some_and(|e| e == "sql"))
+        .filter(|path| fs::read_to_string(path).unwrap().contains("--@ thread"))
         .collect();
     files.sort();
     files

@@ -26,6 +26,7 @@ mod fix;
 mod graph;
 mod model;
 mod paint;
+mod prove;
 mod shell;
 mod space;
 pub mod text;
@@ -41,6 +42,7 @@ pub use model::{
     ObjectChange,
 };
 pub use paint::Style;
+pub use prove::{ProofCell, ProofWitness, ProveReport, TableChange};
 pub use shell::shell_word;
 pub use space::{Asked, Behaviour, Covered, Passed, SpaceReport, SpaceSize, TraceStyle};
 

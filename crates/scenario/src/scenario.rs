@@ -79,6 +79,15 @@ impl Thread {
     }
 }
 
+/// The database that the set-up of a file leaves.
+pub fn set_up(file: &ScenarioFile) -> Result<Database, ScenarioError> {
+    let mut database = Database::new();
+    match run_setup(&mut database, &file.setup, &file.sources) {
+        Ok(_) => Ok(database),
+        Err(diagnostic) => Err(file.sources.error(diagnostic)),
+    }
+}
+
 impl Scenario {
     /// Reads a scenario, runs its set-up and binds its statements. `loader` reads the files it includes.
     pub fn parse(name: &str, text: &str, loader: Loader<'_>) -> Result<Scenario, ScenarioError> {
@@ -87,7 +96,8 @@ impl Scenario {
 
     /// Runs the set-up of a file and binds its statements.
     pub fn new(file: ScenarioFile) -> Result<Scenario, ScenarioError> {
-        let ScenarioFile { sources, setup, threads, invariants, finals, expected, options } = file;
+        let ScenarioFile { sources, setup, threads, invariants, finals, rules: _, assumptions: _, expected, options } =
+            file;
         let built = (|| {
             let mut database = Database::new();
             let variables = run_setup(&mut database, &setup, &sources)?;

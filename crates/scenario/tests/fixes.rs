@@ -17,6 +17,7 @@ fn scenarios() -> Vec<PathBuf> {
     let files = directories.iter().filter(|d| d.is_dir()).flat_map(|d| std::fs::read_dir(d).unwrap());
     let mut files: Vec<PathBuf> = files.map(|e| e.unwrap().path()).collect();
     files.retain(|path| path.extension().is_some_and(|e| e == "sql"));
+    files.retain(|path| std::fs::read_to_string(path).unwrap().contains("--@ thread"));
     files.sort();
     files
 }

@@ -14,6 +14,8 @@ fn scenarios() -> Vec<PathBuf> {
     let directories = examples.filter(|p| p.is_dir()).chain([root.join("tests/golden")]);
     let entries = directories.flat_map(|directory| std::fs::read_dir(directory).unwrap().map(|e| e.unwrap().path()));
     let mut paths: Vec<PathBuf> = entries.filter(|p| p.extension().is_some_and(|e| e == "sql")).collect();
+    // What is there to be proved only has no threads; golden mistakes may have none either.
+    paths.retain(|path| !path.components().any(|c| c.as_os_str() == "atm"));
     paths.sort();
     paths
 }

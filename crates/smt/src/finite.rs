@@ -122,7 +122,13 @@ impl Ground<'_> {
     fn formula(&self, term: &Term, scope: &mut Scope) -> Term {
         match term {
             Term::True | Term::False => term.clone(),
-            Term::Var(_) => Term::False,
+            // Numbers are no objects: there is no universe of them that could be fixed.
+            Term::Var(_) | Term::Int(_) | Term::Real(..) => Term::False,
+            Term::Ite(a, b, c) => {
+                let when = self.formula(a, scope);
+                let (then, otherwise) = (self.formula(b, scope), self.formula(c, scope));
+                Term::and([when.clone().implies(then), Term::or([when, otherwise])])
+            }
             Term::Apply(name, arguments) => self.predicate(name, arguments, scope),
             Term::Not(inner) => self.formula(inner, scope).not(),
             Term::And(inner) => Term::and(inner.iter().map(|t| self.formula(t, scope)).collect::<Vec<_>>()),

@@ -21,12 +21,15 @@
 //! What is *absent*: nothing here knows what the terms mean. A solver that is missing, crashes, does not know or takes too
 //! long is an answer of its own, never "unsatisfiable".
 
+mod arith;
 pub mod finite;
 mod script;
+mod sexp;
 mod solver;
 mod term;
 
 pub use finite::{Assignment, Sizes};
 pub use script::{Assertion, Function, Script};
+pub use sexp::Sexp;
 pub use solver::{Answer, INSTALL, Session, Silence, Solver};
-pub use term::{Sort, Term};
+pub use term::{Sort, Term, quoted};

@@ -15,6 +15,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use crate::script::Script;
+use crate::sexp::{Sexp, depth};
 use crate::term::{self, Term};
 
 /// How a solver can be had.
@@ -131,7 +132,7 @@ impl Solver {
             && let Ok(mut idle) = self.idle.lock()
         {
             session.tell("(reset)\n");
-            session.tell(GREETING);
+            session.tell(&greeting("ALL"));
             idle.push(session);
         }
         answer
@@ -139,6 +140,11 @@ impl Solver {
 
     /// Starts the program.
     pub fn start(&self) -> Result<Session, Silence> {
+        self.start_for("ALL")
+    }
+
+    /// Starts the program for questions of a logic that SMT-LIB names, or a solver does: `HORN`.
+    pub fn start_for(&self, logic: &str) -> Result<Session, Silence> {
         let mut command = Command::new(&self.program);
         command.args(flags(&self.program)).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command
@@ -158,13 +164,15 @@ impl Solver {
             });
         }
         let mut session = Session { child, questions, lines, is_lost: false };
-        session.tell(GREETING);
+        session.tell(&greeting(logic));
         Ok(session)
     }
 }
 
 /// What every conversation begins with.
-const GREETING: &str = "(set-option :print-success false)\n(set-option :produce-models true)\n(set-logic ALL)\n";
+fn greeting(logic: &str) -> String {
+    format!("(set-option :print-success false)\n(set-option :produce-models true)\n(set-logic {logic})\n")
+}
 
 fn flags(program: &Path) -> &'static [&'static str] {
     match program.file_name().and_then(|name| name.to_str()) {
@@ -212,7 +220,7 @@ impl Session {
         let mut truths = Vec::with_capacity(names.len());
         // In pieces: nobody promises to read a line of any length.
         for piece in names.chunks(200) {
-            let terms: Vec<String> = piece.iter().map(|name| Symbol(name).to_string()).collect();
+            let terms: Vec<String> = piece.iter().map(|name| term::quoted(name)).collect();
             self.tell(&format!("(get-value ({}))\n", terms.join(" ")));
             let mut text = String::new();
             while text.is_empty() || depth(&text) > 0 {
@@ -228,6 +236,40 @@ impl Session {
             truths.extend(values);
         }
         Ok(truths)
+    }
+
+    /// After "sat": what these terms are, in order.
+    pub fn values(&mut self, terms: &[Term], timeout: Duration) -> Result<Vec<Sexp>, Silence> {
+        let mut values = Vec::with_capacity(terms.len());
+        // In pieces: nobody promises to read a line of any length.
+        for piece in terms.chunks(100) {
+            let texts: Vec<String> = piece.iter().map(Term::to_string).collect();
+            let answer = self.answer(&format!("(get-value ({}))", texts.join(" ")), timeout)?;
+            let pairs = answer.parts();
+            if pairs.len() != piece.len() || pairs.iter().any(|pair| pair.parts().len() != 2) {
+                return Err(Silence::Crash(answer.to_string()));
+            }
+            values.extend(pairs.iter().filter_map(|pair| pair.parts().get(1)).cloned());
+        }
+        Ok(values)
+    }
+
+    /// Gives a command, and reads the one thing that it answers.
+    pub fn answer(&mut self, command: &str, timeout: Duration) -> Result<Sexp, Silence> {
+        self.tell(&format!("{command}\n"));
+        let deadline = Instant::now() + timeout;
+        let mut text = String::new();
+        while text.trim().is_empty() || depth(&text) > 0 {
+            text.push_str(&self.line(deadline, timeout)?);
+            text.push('\n');
+        }
+        let answer = Sexp::read(&text).into_iter().next();
+        match answer {
+            Some(Sexp::List(parts)) if parts.first().and_then(Sexp::atom) == Some("error") => {
+                Err(Silence::Crash(text.trim().to_string()))
+            }
+            answer => answer.ok_or_else(|| Silence::Crash(text.trim().to_string())),
+        }
     }
 
     fn line(&mut self, deadline: Instant, timeout: Duration) -> Result<String, Silence> {
@@ -250,28 +292,6 @@ impl Drop for Session {
 
 fn ended() -> Silence {
     Silence::Crash("it ended without an answer".into())
-}
-
-struct Symbol<'a>(&'a str);
-
-impl fmt::Display for Symbol<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        term::symbol(f, self.0)
-    }
-}
-
-/// Open parentheses, outside of `|names|`.
-fn depth(text: &str) -> i64 {
-    let mut quoted = false;
-    text.chars().fold(0, |depth, c| match c {
-        '|' => {
-            quoted = !quoted;
-            depth
-        }
-        '(' if !quoted => depth + 1,
-        ')' if !quoted => depth - 1,
-        _ => depth,
-    })
 }
 
 /// What stands between parentheses and spaces; `|names|` are one word.
@@ -298,6 +318,5 @@ mod tests {
     #[test]
     fn words_of_an_answer() {
         assert_eq!(words("((a true)\n (|b c (| false))"), ["a", "true", "|b c (|", "false"]);
-        assert_eq!(depth("((a |(|) "), 1);
     }
 }

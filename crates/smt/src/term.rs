@@ -11,6 +11,10 @@ use std::sync::Arc;
 pub enum Sort {
     /// True or false.
     Bool,
+    /// Whole numbers, without bounds.
+    Int,
+    /// Real numbers.
+    Real,
     /// A sort of its own, of which nothing is known but its name.
     Named(Arc<str>),
 }
@@ -44,6 +48,12 @@ pub enum Term {
     Some(Vec<(Arc<str>, Sort)>, Box<Term>),
     /// At most so many of them are true.
     AtMost(usize, Vec<Term>),
+    /// A whole number.
+    Int(i128),
+    /// A real number, as a whole number over a power of ten.
+    Real(i128, u32),
+    /// The second if the first, otherwise the third.
+    Ite(Box<Term>, Box<Term>, Box<Term>),
 }
 
 impl Term {
@@ -155,8 +165,9 @@ impl Term {
     /// How many quantifiers and operations it has: the measure of the paper's "clauses".
     pub fn size(&self) -> usize {
         match self {
-            Term::True | Term::False | Term::Var(_) => 0,
+            Term::True | Term::False | Term::Var(_) | Term::Int(_) | Term::Real(..) => 0,
             Term::Apply(_, inner) => inner.iter().map(Term::size).sum(),
+            Term::Ite(a, b, c) => 1 + a.size() + b.size() + c.size(),
             Term::And(inner) | Term::Or(inner) | Term::AtMost(_, inner) => {
                 1 + inner.iter().map(Term::size).sum::<usize>()
             }
@@ -168,7 +179,8 @@ impl Term {
     /// How many variables its quantifiers bind.
     pub fn variables(&self) -> usize {
         match self {
-            Term::True | Term::False | Term::Var(_) => 0,
+            Term::True | Term::False | Term::Var(_) | Term::Int(_) | Term::Real(..) => 0,
+            Term::Ite(a, b, c) => a.variables() + b.variables() + c.variables(),
             Term::Apply(_, inner) | Term::And(inner) | Term::Or(inner) | Term::AtMost(_, inner) => {
                 inner.iter().map(Term::variables).sum()
             }
@@ -187,6 +199,8 @@ impl fmt::Display for Sort {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Sort::Bool => f.write_str("Bool"),
+            Sort::Int => f.write_str("Int"),
+            Sort::Real => f.write_str("Real"),
             Sort::Named(name) => symbol(f, name),
         }
     }
@@ -217,6 +231,13 @@ impl fmt::Display for Term {
                 inner.iter().try_for_each(|term| write!(f, " (ite {term} 1 0)"))?;
                 write!(f, ") {most})")
             }
+            Term::Int(number) if *number < 0 => write!(f, "(- {})", number.unsigned_abs()),
+            Term::Int(number) => write!(f, "{number}"),
+            Term::Real(number, 0) => write!(f, "(to_real {})", Term::Int(*number)),
+            Term::Real(number, places) => {
+                write!(f, "(/ (to_real {}) 1{}.0)", Term::Int(*number), "0".repeat(*places as usize))
+            }
+            Term::Ite(a, b, c) => write!(f, "(ite {a} {b} {c})"),
         }
     }
 }
@@ -244,4 +265,15 @@ pub(crate) fn symbol(f: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {
         true => f.write_str(name),
         false => write!(f, "|{}|", name.replace(['|', '\\'], "_")),
     }
+}
+
+/// A name as it is printed.
+pub fn quoted(name: &str) -> String {
+    struct Name<'a>(&'a str);
+    impl fmt::Display for Name<'_> {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            symbol(f, self.0)
+        }
+    }
+    Name(name).to_string()
 }

@@ -15,6 +15,8 @@ pub const SECTIONS: &[(&str, &str)] = &[
     ("thread", "thread NAME [xN] [isolation LEVEL] [autocommit] [retry N]"),
     ("invariant", "invariant NAME"),
     ("final", "final NAME"),
+    ("rule", "rule NAME"),
+    ("assume", "assume PROCEDURE"),
     ("expect", "expect error CODE"),
     ("option", "option KEY VALUE"),
 ];
@@ -45,6 +47,8 @@ pub(super) enum Header {
     Thread(ThreadHeader),
     Invariant(String),
     Final(String),
+    Rule(String),
+    Assume(String),
     ExpectError(SqlState),
     Option(OptionSetting),
 }
@@ -113,6 +117,8 @@ pub(super) fn parse(line: &str, offset: u32) -> Result<Header, Diagnostic> {
         "thread" => Header::Thread(thread(&mut words)?),
         "invariant" => Header::Invariant(words.name("invariant NAME")?),
         "final" => Header::Final(words.name("final NAME")?),
+        "rule" => Header::Rule(words.name("rule NAME")?),
+        "assume" => Header::Assume(words.name("assume PROCEDURE")?),
         "expect" => expect(&mut words)?,
         "option" => Header::Option(option(&mut words)?),
         other => {

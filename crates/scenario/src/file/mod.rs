@@ -56,6 +56,10 @@ pub struct ScenarioFile {
     pub invariants: Vec<QuerySection>,
     /// Queries that hold when all threads have ended.
     pub finals: Vec<QuerySection>,
+    /// Queries that `isolde prove` proves; exploring passes over them.
+    pub rules: Vec<QuerySection>,
+    /// Conditions that callers of a procedure promise, by its name; for `isolde prove`.
+    pub assumptions: Vec<QuerySection>,
     /// Errors that are no violation in any thread.
     pub expected: Vec<SqlState>,
     /// `option` lines.
@@ -133,22 +137,34 @@ pub fn no_includes(include: Include<'_>) -> Result<Included, String> {
 
 /// Reads a scenario; from a `.spec` file, the one that runs its sessions against each other.
 pub fn read(name: &str, text: &str, loader: Loader<'_>) -> Result<ScenarioFile, ScenarioError> {
-    read_as(name, text, loader, false)
+    read_as(name, text, loader, false, false)
+}
+
+/// Reads a scenario to prove things about its procedures: it need not have threads.
+pub fn read_procedures(name: &str, text: &str, loader: Loader<'_>) -> Result<ScenarioFile, ScenarioError> {
+    read_as(name, text, loader, false, true)
 }
 
 /// Reads a scenario for a server, which may understand what is refused here: such statements are
 /// [ignored](StatementKind::Ignored) as far as their meaning goes, and only their texts count.
 pub fn read_texts(name: &str, text: &str, loader: Loader<'_>) -> Result<ScenarioFile, ScenarioError> {
-    read_as(name, text, loader, true)
+    read_as(name, text, loader, true, false)
 }
 
-fn read_as(name: &str, text: &str, loader: Loader<'_>, texts: bool) -> Result<ScenarioFile, ScenarioError> {
+fn read_as(
+    name: &str,
+    text: &str,
+    loader: Loader<'_>,
+    texts: bool,
+    threadless: bool,
+) -> Result<ScenarioFile, ScenarioError> {
     if name.ends_with(".spec") {
         return Spec::parse(name, text)?.scenario();
     }
     let mut reader = Reader {
         loader,
         texts,
+        threadless,
         file: ScenarioFile::default(),
         copies: Vec::new(),
         queries: Vec::new(),
@@ -174,6 +190,8 @@ struct Reader<'l> {
     loader: Loader<'l>,
     /// Whether the texts are enough.
     texts: bool,
+    /// Whether it may do without threads.
+    threadless: bool,
     file: ScenarioFile,
     /// `xN` for each entry of `file.threads`, which holds one of the copies until [`Reader::finish`].
     copies: Vec<Option<u32>>,
@@ -184,10 +202,19 @@ struct Reader<'l> {
     including: Vec<String>,
 }
 
-/// An invariant or final section while it is read.
+/// What a section with one query is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum QueryKind {
+    Invariant,
+    Final,
+    Rule,
+    Assumption,
+}
+
+/// A section with one query while it is read.
 struct OpenQuery {
     name: Arc<str>,
-    every_state: bool,
+    kind: QueryKind,
     span: Span,
     statements: Vec<ClientStatement>,
 }
@@ -269,8 +296,10 @@ impl Reader<'_> {
                     span,
                 });
             }
-            Header::Invariant(name) => self.open_query(name, true, span)?,
-            Header::Final(name) => self.open_query(name, false, span)?,
+            Header::Invariant(name) => self.open_query(name, QueryKind::Invariant, span)?,
+            Header::Final(name) => self.open_query(name, QueryKind::Final, span)?,
+            Header::Rule(name) => self.open_query(name, QueryKind::Rule, span)?,
+            Header::Assume(name) => self.open_query(name, QueryKind::Assumption, span)?,
             Header::ExpectError(state) => match self.section {
                 Section::Thread(index) => self.file.threads[index].expected.push(state),
                 _ => self.file.expected.push(state),
@@ -280,12 +309,14 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn open_query(&mut self, name: String, every_state: bool, span: Span) -> Result<(), Diagnostic> {
-        if self.queries.iter().any(|q| *q.name == *name) {
+    fn open_query(&mut self, name: String, kind: QueryKind, span: Span) -> Result<(), Diagnostic> {
+        // Of a procedure several things may be assumed.
+        let clash = |q: &OpenQuery| *q.name == *name && q.kind != QueryKind::Assumption;
+        if kind != QueryKind::Assumption && self.queries.iter().any(clash) {
             return Err(Diagnostic::syntax(span, format!("there are two checks named {name}")));
         }
         self.section = Section::Query(self.queries.len());
-        self.queries.push(OpenQuery { name: name.into(), every_state, span, statements: Vec::new() });
+        self.queries.push(OpenQuery { name: name.into(), kind, span, statements: Vec::new() });
         Ok(())
     }
 
@@ -354,11 +385,16 @@ impl Reader<'_> {
     /// What can only be said once everything was read.
     fn finish(&mut self) -> Result<(), Diagnostic> {
         for query in std::mem::take(&mut self.queries) {
-            let kind = if query.every_state { &mut self.file.invariants } else { &mut self.file.finals };
+            let kind = match query.kind {
+                QueryKind::Invariant => &mut self.file.invariants,
+                QueryKind::Final => &mut self.file.finals,
+                QueryKind::Rule => &mut self.file.rules,
+                QueryKind::Assumption => &mut self.file.assumptions,
+            };
             kind.push(query.finish()?);
         }
         let threads = std::mem::take(&mut self.file.threads);
-        if threads.is_empty() {
+        if threads.is_empty() && !self.threadless {
             let error = Diagnostic::syntax(Span::default(), "the file has no threads");
             return Err(error.hint("write `--@ thread NAME` on a line above the statements that one session runs"));
         }
@@ -380,7 +416,12 @@ impl Reader<'_> {
 
 impl OpenQuery {
     fn finish(self) -> Result<QuerySection, Diagnostic> {
-        let kind = if self.every_state { "invariant" } else { "final check" };
+        let kind = match self.kind {
+            QueryKind::Invariant => "invariant",
+            QueryKind::Final => "final check",
+            QueryKind::Rule => "rule",
+            QueryKind::Assumption => "assumption about",
+        };
         let hint = "it is one query that returns true";
         let mut statements = self.statements.into_iter();
         let Some(statement) = statements.next() else {

@@ -1,0 +1,163 @@
+//! `isolde prove`: the procedures of a file against its rules.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use isolde_prove::{Limits, Named, Options, Program, ir};
+use isolde_scenario::file::{self, QuerySection};
+use isolde_smt::Solver;
+
+use crate::args::{self, Color, Output};
+use crate::complain::Mistake;
+use crate::input;
+use crate::page::{self, Page};
+
+/// Nothing is known, because nobody can answer.
+const EXIT_INCONCLUSIVE: u8 = 3;
+
+pub(crate) const ABOUT: &str = "\
+Prove that procedures keep the rules of the data, for all arguments and all rows.
+
+Reads a SQL file with tables, procedures and rules: the `--@ invariant` sections of a scenario, and `--@ rule NAME` sections, \
+each one query that must return true. Every procedure is decided against every rule, without running it: either it keeps the rule \
+whatever it is called with and whatever is in the tables, or there are rows and arguments with which it does not, and these are run and \
+shown. `--@ assume PROCEDURE` and `SELECT condition` say what callers see to.";
+
+pub(crate) const LONG_HELP: &str = "\
+The proofs are those of an SMT solver, z3 or cvc5, which must be installed; ISOLDE_SOLVER names another.
+
+Exit codes:
+  0  holds: every procedure keeps every rule
+  1  violated: some procedure breaks a rule, and was shown to
+  2  the command line or the file has a mistake
+  3  inconclusive: something is not modelled, or the solver is missing or does not know
+
+Examples:
+  isolde prove examples/atm/withdraw.sql
+  isolde prove bank.sql --procedure withdraw --rule never_overdrawn
+  isolde prove bank.sql --emit cfg --procedure withdraw | dot -Tsvg";
+
+/// `isolde prove`
+#[derive(Debug, Args)]
+pub(crate) struct Prove {
+    /// A SQL file with tables, procedures and rules
+    #[arg(value_name = "FILE")]
+    path: PathBuf,
+
+    /// Look at this procedure only
+    #[arg(long, value_name = "NAME")]
+    procedure: Option<String>,
+
+    /// Look at this rule only
+    #[arg(long, value_name = "NAME")]
+    rule: Option<String>,
+
+    /// How long the solver may think about one question
+    #[arg(long, value_name = "TIME", default_value = "20s", value_parser = args::duration)]
+    timeout: Duration,
+
+    /// How often loops are written out when looking for violations
+    #[arg(long, value_name = "COUNT", default_value_t = 3, value_parser = rounds)]
+    rounds_max: usize,
+
+    /// Print what is worked on instead of the answer: cfg or smt2
+    ///
+    /// `cfg` is the control-flow graph of each procedure, for Graphviz; `smt2` is every question that was put to the solver.
+    #[arg(long, value_name = "WHAT", hide_possible_values = true)]
+    emit: Option<Emit>,
+
+    #[command(flatten)]
+    output: Output,
+}
+
+/// What to print instead of the answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Emit {
+    Cfg,
+    Smt2,
+}
+
+fn rounds(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|count| (1..=10).contains(count)).ok_or_else(|| "write a number from 1 to 10".into())
+}
+
+/// Reads, decides and prints; says what to exit with.
+pub(crate) fn run(args: &Prove, color: Color) -> Result<u8, Mistake> {
+    let program = program(args)?;
+    let mut page = Page::open(&args.output, color)?;
+    if args.emit == Some(Emit::Cfg) {
+        page.verbatim(&graphs(&program, args)?)?;
+        return Ok(0);
+    }
+    let options = Options {
+        limits: Limits { timeout: args.timeout, rounds_max: args.rounds_max },
+        procedure: args.procedure.clone(),
+        rule: args.rule.clone(),
+        command: args::command_line(),
+        path: args.path.display().to_string(),
+    };
+    match Solver::from_environment().and_then(|solver| isolde_prove::check(&program, &solver, &options)) {
+        Ok((report, scripts)) => {
+            match args.emit {
+                Some(Emit::Smt2) => page.verbatim(&questions(&scripts))?,
+                _ => page.proof(&report)?,
+            }
+            Ok(report.verdict.exit_code())
+        }
+        Err(silence) => {
+            page::complain(&Mistake::new(silence.to_string()), color);
+            Ok(EXIT_INCONCLUSIVE)
+        }
+    }
+}
+
+fn program(args: &Prove) -> Result<Program, Mistake> {
+    let included = input::read(&args.path)?;
+    let file = file::read_procedures(&included.name, &included.text, &mut input::include)?;
+    let database = isolde_scenario::set_up(&file)?;
+    let rules: Vec<Named<'_>> = file.invariants.iter().chain(&file.rules).map(named).collect();
+    let assumptions: Vec<Named<'_>> = file.assumptions.iter().map(named).collect();
+    let program =
+        Program::new(database, file.sources.text(), &rules, &assumptions).map_err(|d| file.sources.error(d))?;
+    let known = |id: &_| Some(&*program.catalog().routine(*id).name) == args.procedure.as_deref();
+    if args.procedure.is_some() && !program.procedures().iter().any(known) {
+        return Err(Mistake::new(format!(
+            "{} has no procedure {}",
+            included.name,
+            args.procedure.as_deref().unwrap_or("")
+        )));
+    }
+    if program.rules.is_empty() {
+        return Err(Mistake::Elsewhere {
+            message: format!("{} has no rules", included.name),
+            hint: Some("write `--@ rule NAME` on a line above a query that must return true".into()),
+        });
+    }
+    if program.procedures().is_empty() {
+        return Err(Mistake::new(format!("{} has no procedures", included.name)));
+    }
+    Ok(program)
+}
+
+fn named(section: &QuerySection) -> Named<'_> {
+    Named { name: &section.name, statement: &section.statement.ast }
+}
+
+fn graphs(program: &Program, args: &Prove) -> Result<String, Mistake> {
+    let mut text = String::new();
+    for id in program.procedures() {
+        let name = &program.catalog().routine(id).name;
+        if args.procedure.as_ref().is_some_and(|wanted| **wanted != **name) {
+            continue;
+        }
+        let graph = ir::lower(program.catalog(), id)
+            .map_err(|refusal| Mistake::new(format!("{name}: not modelled: {}", refusal.what)))?;
+        text.push_str(&ir::to_dot(&graph, &program.source));
+    }
+    Ok(text)
+}
+
+fn questions(scripts: &[(String, String)]) -> String {
+    scripts.iter().map(|(name, text)| format!("; {name}\n(reset)\n{text}(check-sat)\n\n")).collect()
+}

@@ -1,0 +1,891 @@
+//! From bound PL/pgSQL to the graph.
+//!
+//! One pass over the structured code. [`Lowering`] carries where errors go, which loops are around, and for each routine being
+//! written out (the procedure itself, or one that it calls) a [`Frame`] that says which variable of the graph stands for which of
+//! the routine's. What the graph has no action for is a [`Refusal`] with its place.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use isolde_sql::ast::ParamMode;
+use isolde_sql::ast::plpgsql::RaiseLevel;
+use isolde_sql::builtin;
+use isolde_sql::catalog::{Catalog, RoutineId};
+use isolde_sql::typed::{
+    Expr, ExprKind, FieldRef, Handler, Into, OpenSource, Place, Query, QueryBody, RaiseMessage, Routine,
+    RoutineReturns, Statement, StatementKind, Stmt, StmtKind, Transaction,
+};
+use isolde_sql::{Span, SqlState, Type, Value, bind};
+
+use super::expand::each_expr;
+use super::{Action, Edge, Graph, Node, Read, Variable, Write, records};
+use crate::logic::{Refusal, Result, sort_of};
+
+/// Calls within calls within calls: deeper than this is recursion by another name.
+const CALLS_MAX: usize = 16;
+
+/// The graph of a routine.
+pub fn lower(catalog: &Catalog, id: RoutineId) -> Result<Graph> {
+    let def = catalog.routine(id);
+    let graph = Graph {
+        name: def.name.clone(),
+        routine: id,
+        variables: Vec::new(),
+        nodes: Vec::new(),
+        edges: Vec::new(),
+        entry: 0,
+        exit: 0,
+        heads: Vec::new(),
+        cut: false,
+    };
+    let mut lowering =
+        Lowering { catalog, graph, frames: Vec::new(), loops: Vec::new(), handler: None, calls: vec![id], marks: 0 };
+    let entry = lowering.node(def.span);
+    let exit = lowering.node(def.span);
+    (lowering.graph.entry, lowering.graph.exit) = (entry, exit);
+    let routine = bound(catalog, id)?;
+    lowering.enter(&routine, exit)?;
+    for (at, param) in def.params.iter().enumerate() {
+        if param.mode != ParamMode::Out {
+            let variable = lowering.scalar(at)?;
+            lowering.graph.variables[variable].input = Some(at);
+        }
+    }
+    if let Some(end) = lowering.block(entry, &routine.body)? {
+        lowering.edge(end, exit, Action::Skip, def.span);
+    }
+    Ok(lowering.graph)
+}
+
+fn bound(catalog: &Catalog, id: RoutineId) -> Result<Arc<Routine>> {
+    let def = catalog.routine(id);
+    bind::routine(catalog, def).map_err(|d| Refusal::new(d.message.clone()).at(d.span))
+}
+
+struct Lowering<'c> {
+    catalog: &'c Catalog,
+    graph: Graph,
+    frames: Vec<Frame>,
+    /// The heads of the loops around.
+    loops: Vec<usize>,
+    /// Where errors go.
+    handler: Option<usize>,
+    /// The routines being written out.
+    calls: Vec<RoutineId>,
+    /// Numbers given to cursors and blocks.
+    marks: usize,
+}
+
+/// A routine that is being written out.
+struct Frame {
+    /// What stands for each of its variables.
+    slots: Vec<Stands>,
+    found: usize,
+    /// Where RETURN goes.
+    exit: usize,
+    /// Where the value of RETURN goes.
+    result: Option<usize>,
+    /// For each label: where EXIT and CONTINUE go.
+    labels: BTreeMap<usize, (usize, Option<usize>)>,
+}
+
+/// What stands for a variable of a routine.
+#[derive(Clone)]
+enum Stands {
+    Scalar(usize),
+    Row(Vec<(Arc<str>, usize)>),
+    Nothing,
+}
+
+impl Lowering<'_> {
+    // Building blocks.
+
+    fn node(&mut self, span: Span) -> usize {
+        self.graph.nodes.push(Node { span, loops: self.loops.clone() });
+        self.graph.nodes.len() - 1
+    }
+
+    fn edge(&mut self, from: usize, to: usize, action: Action, span: Span) {
+        let on_error = self.handler;
+        self.graph.edges.push(Edge { from, to, action, span, on_error });
+    }
+
+    /// Does something, and gives the place behind it.
+    fn act(&mut self, from: usize, action: Action, span: Span) -> usize {
+        let to = self.node(span);
+        self.edge(from, to, action, span);
+        to
+    }
+
+    fn variable(&mut self, name: &str, ty: Type, not_null: bool) -> usize {
+        self.graph.variables.push(Variable { name: name.into(), ty, not_null, input: None });
+        self.graph.variables.len() - 1
+    }
+
+    fn mark(&mut self) -> usize {
+        self.marks += 1;
+        self.marks
+    }
+
+    fn frame(&self) -> &Frame {
+        self.frames.last().expect("a routine is being written out")
+    }
+
+    fn found(&self) -> Option<usize> {
+        Some(self.frame().found)
+    }
+
+    /// Makes variables for those of a routine.
+    fn enter(&mut self, routine: &Routine, exit: usize) -> Result<()> {
+        let fields = records::fields(routine)?;
+        let mut slots = Vec::new();
+        for (slot, variable) in routine.variables.iter().enumerate() {
+            slots.push(match (fields.get(&slot), sort_of(variable.ty)) {
+                (Some(fields), None) => {
+                    let one = |(name, ty): &(Arc<str>, Type)| {
+                        sort_of(*ty)?;
+                        Some((name.clone(), self.variable(&format!("{}.{name}", variable.name), *ty, false)))
+                    };
+                    fields.iter().map(one).collect::<Option<Vec<_>>>().map_or(Stands::Nothing, Stands::Row)
+                }
+                (_, Some(_)) => Stands::Scalar(self.variable(&variable.name, variable.ty, variable.not_null)),
+                (None, None) => Stands::Nothing,
+            });
+        }
+        let Stands::Scalar(found) = slots[routine.found] else { return Err(Refusal::new("a routine without FOUND")) };
+        let result = match &routine.returns {
+            RoutineReturns::Value(ty) if sort_of(*ty).is_some() => Some(self.variable("result", *ty, false)),
+            _ => None,
+        };
+        self.frames.push(Frame { slots, found, exit, result, labels: BTreeMap::new() });
+        Ok(())
+    }
+
+    fn scalar(&self, slot: usize) -> Result<usize> {
+        match self.frame().slots.get(slot) {
+            Some(Stands::Scalar(variable)) => Ok(*variable),
+            _ => Err(Refusal::new("a parameter or variable that is a row")),
+        }
+    }
+
+    // Expressions.
+
+    /// An expression over the variables of the graph.
+    fn renamed(&self, expr: &Expr) -> Expr {
+        let mut expr = expr.clone();
+        expr.walk_mut(0, &mut |e, _| self.rename(e));
+        expr
+    }
+
+    fn rename(&self, expr: &mut Expr) -> bool {
+        let row = |slot: usize| match self.frame().slots.get(slot) {
+            Some(Stands::Row(fields)) => Some(fields),
+            _ => None,
+        };
+        let variable = match &expr.kind {
+            // A row that is used as a whole has no variable, and is refused when it is evaluated.
+            ExprKind::Param(slot) => Some(self.scalar(*slot).unwrap_or(usize::MAX)),
+            ExprKind::Field(inner, at) => match inner.kind {
+                ExprKind::Param(slot) => row(slot).and_then(|fields| fields.get(*at)).map(|(_, variable)| *variable),
+                _ => None,
+            },
+            ExprKind::NamedField(slot, name) => row(*slot)
+                .and_then(|fields| fields.iter().find(|(field, _)| field == name))
+                .map(|(_, variable)| *variable),
+            _ => None,
+        };
+        if let Some(variable) = variable {
+            expr.kind = ExprKind::Param(variable);
+            return false;
+        }
+        true
+    }
+
+    /// The same, with calls of routines done before it.
+    fn expr(&mut self, at: usize, expr: &Expr, span: Span) -> Result<(usize, Expr)> {
+        let mut expr = self.renamed(expr);
+        let at = self.hoist(at, &mut expr, span)?;
+        Ok((at, expr))
+    }
+
+    /// Does the calls of routines in an expression, innermost first. A call that may be skipped is left, and refused later.
+    fn hoist(&mut self, mut at: usize, expr: &mut Expr, span: Span) -> Result<usize> {
+        let lazy = matches!(expr.kind, ExprKind::Case(..) | ExprKind::Coalesce(_) | ExprKind::And(_) | ExprKind::Or(_));
+        if lazy {
+            return Ok(at);
+        }
+        let mut children = Vec::new();
+        expr.children_mut(&mut |child| children.push(child));
+        for child in children {
+            at = self.hoist(at, child, span)?;
+        }
+        if let ExprKind::Routine(id, args) = &expr.kind {
+            let (after, result) = self.call(at, *id, args, span)?;
+            let [variable] = result.as_slice() else {
+                return Err(Refusal::new("a function that gives several values").at(span));
+            };
+            expr.kind = ExprKind::Param(*variable);
+            return Ok(after);
+        }
+        Ok(at)
+    }
+
+    fn statement(&mut self, at: usize, statement: &Statement) -> Result<(usize, Arc<Statement>)> {
+        let mut statement = statement.clone();
+        each_expr(&mut statement, &mut |e| self.rename(e));
+        let mut at = at;
+        // A single row of values is evaluated once: its calls can come before.
+        if let StatementKind::Insert(insert) = &mut statement.kind {
+            if let QueryBody::Values(rows) = &mut insert.source.body {
+                for value in rows.iter_mut().flatten() {
+                    at = self.hoist(at, value, statement.span)?;
+                }
+            }
+        }
+        if let StatementKind::Query(query) = &mut statement.kind {
+            at = self.hoist_select(at, query, statement.span)?;
+        }
+        Ok((at, Arc::new(statement)))
+    }
+
+    /// `SELECT f(x)` calls f once.
+    fn hoist_select(&mut self, mut at: usize, query: &mut Query, span: Span) -> Result<usize> {
+        if let QueryBody::Select(select) = &mut query.body {
+            if select.is_bare() {
+                for value in &mut select.projection {
+                    at = self.hoist(at, value, span)?;
+                }
+            }
+        }
+        Ok(at)
+    }
+
+    // Statements.
+
+    /// Statements one after another; the place behind them, if it can be reached.
+    fn block(&mut self, at: usize, body: &[Stmt]) -> Result<Option<usize>> {
+        let mut at = at;
+        for stmt in body {
+            match self.stmt(at, stmt).map_err(|refusal| refusal.at(stmt.span))? {
+                Some(next) => at = next,
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(at))
+    }
+
+    fn stmt(&mut self, at: usize, stmt: &Stmt) -> Result<Option<usize>> {
+        let span = stmt.span;
+        self.graph.nodes[at].span = span;
+        match &stmt.kind {
+            StmtKind::Assign(place, expr) => self.assign(at, place, expr, span).map(Some),
+            StmtKind::Shape(..) | StmtKind::ShapeOf(..) => Ok(Some(at)),
+            StmtKind::Sql { statement, into } => self.sql(at, statement, into.as_ref(), span).map(Some),
+            StmtKind::Perform(statement) => self.perform(at, statement).map(Some),
+            StmtKind::If { branches, otherwise } => self.branches(at, branches, otherwise, span),
+            StmtKind::Loop { label, body } => self.looping(at, *label, body, span, |_, head| Ok(head)),
+            StmtKind::While { label, condition, body } => self.looping(at, *label, body, span, |this, head| {
+                let (at, condition) = this.expr(head, condition, span)?;
+                let out = this.frame().labels.get(label).map(|(out, _)| *out);
+                let out = out.ok_or_else(|| Refusal::new("a loop without an end"))?;
+                this.edge(at, out, Action::Assume(condition.clone(), false), span);
+                Ok(this.act(at, Action::Assume(condition, true), span))
+            }),
+            StmtKind::ForRange { label, variable, from, to, by, reverse, body } => {
+                let range = Range { variable: *variable, from, to, by: by.as_ref(), reverse: *reverse };
+                self.for_range(at, *label, &range, body, span)
+            }
+            StmtKind::ForQuery { label, into, query, body } => self.for_query(at, *label, into, query, body, span),
+            StmtKind::ForCursor { label, into, open, body, .. } => match &open.source {
+                OpenSource::Query(query) if open.args.is_empty() => self.for_query(at, *label, into, query, body, span),
+                _ => Err(Refusal::new("a loop over a cursor with arguments")),
+            },
+            StmtKind::Exit { label, when } => self.leave(at, *label, when.as_ref(), false, span),
+            StmtKind::Continue { label, when } => self.leave(at, *label, when.as_ref(), true, span),
+            StmtKind::Labelled { label, body } => {
+                let out = self.node(span);
+                self.labels().insert(*label, (out, None));
+                if let Some(end) = self.block(at, body)? {
+                    self.edge(end, out, Action::Skip, span);
+                }
+                Ok(Some(out))
+            }
+            StmtKind::Return(value) => self.returned(at, value.as_ref(), span),
+            StmtKind::ReturnNext(_) => Ok(Some(at)),
+            StmtKind::ReturnQuery(statement) => {
+                let (at, statement) = self.statement(at, statement)?;
+                refuse_calls(&statement)?;
+                Ok(Some(at))
+            }
+            StmtKind::Raise(raise) => {
+                let action = match (raise.level, &raise.message) {
+                    (RaiseLevel::Exception, RaiseMessage::Again) => Action::Again,
+                    (RaiseLevel::Exception, _) if raise.code.is_some() => Action::Raise(None),
+                    (RaiseLevel::Exception, _) => Action::Raise(Some(raise.state)),
+                    _ => return Ok(Some(at)),
+                };
+                self.fail(at, action, span);
+                Ok(None)
+            }
+            StmtKind::Fail(error) => {
+                self.fail(at, Action::Raise(Some(error.state)), span);
+                Ok(None)
+            }
+            StmtKind::CaseNotFound => {
+                self.fail(at, Action::Raise(Some(SqlState::CASE_NOT_FOUND)), span);
+                Ok(None)
+            }
+            StmtKind::Assert(condition, _) => {
+                let (at, condition) = self.expr(at, condition, span)?;
+                let failed = self.act(at, Action::Assume(condition.clone(), false), span);
+                self.fail(failed, Action::Raise(Some(SqlState::ASSERT_FAILURE)), span);
+                Ok(Some(self.act(at, Action::Assume(condition, true), span)))
+            }
+            StmtKind::Try { body, handlers, state, message } => {
+                self.handled(at, body, handlers, [*state, *message], span)
+            }
+            StmtKind::RowCount(place) => {
+                let (variable, _) = self.place(place)?;
+                // The statement before has counted its rows there, if it is one that does.
+                match self.last_write(at) {
+                    Some(edge) => {
+                        set_count(&mut self.graph.edges[edge].action, variable)?;
+                        Ok(Some(at))
+                    }
+                    None => Ok(Some(self.act(at, Action::Havoc(variable), span))),
+                }
+            }
+            StmtKind::StackedDiagnostics(items) => {
+                let mut at = at;
+                for (place, _) in items {
+                    let (variable, _) = self.place(place)?;
+                    at = self.act(at, Action::Havoc(variable), span);
+                }
+                Ok(Some(at))
+            }
+            StmtKind::Execute { .. } | StmtKind::ForExecute { .. } | StmtKind::ReturnExecute { .. } => {
+                Err(Refusal::new("dynamic SQL (EXECUTE)"))
+            }
+            StmtKind::Foreach { .. } => Err(Refusal::new("FOREACH")),
+            StmtKind::Open(..) | StmtKind::Fetch { .. } | StmtKind::Close(_) => Err(Refusal::new("a cursor variable")),
+        }
+    }
+
+    /// An error: nowhere to go on, unless there is a handler.
+    fn fail(&mut self, at: usize, action: Action, span: Span) {
+        let nowhere = self.node(span);
+        self.edge(at, nowhere, action, span);
+    }
+
+    /// The edge that has just led here, if it writes rows.
+    fn last_write(&self, at: usize) -> Option<usize> {
+        let mut into = self.graph.edges.iter().enumerate().filter(|(_, edge)| edge.to == at);
+        let (index, edge) = into.next()?;
+        (into.next().is_none() && matches!(edge.action, Action::Write(_))).then_some(index)
+    }
+
+    fn place(&self, place: &Place) -> Result<(usize, Type)> {
+        match (self.frame().slots.get(place.slot), &place.field) {
+            (Some(Stands::Scalar(variable)), None) => Ok((*variable, place.ty)),
+            (Some(Stands::Row(fields)), Some(FieldRef::At(at))) => fields
+                .get(*at)
+                .map(|(_, variable)| (*variable, place.ty))
+                .ok_or_else(|| Refusal::new("a field that is not there")),
+            (Some(Stands::Row(fields)), Some(FieldRef::Named(name))) => {
+                let field = fields.iter().find(|(field, _)| field == name);
+                field
+                    .map(|(_, variable)| (*variable, place.ty))
+                    .ok_or_else(|| Refusal::new("a field that is not there"))
+            }
+            _ => Err(Refusal::new("a variable that is a row, stored as a whole")),
+        }
+    }
+
+    /// The variables that take the columns of a statement, with the types of these.
+    fn takers(&self, places: &[Place], columns: &[Type]) -> Result<Vec<(usize, Type)>> {
+        if let [Place { slot, field: None, .. }] = places {
+            match self.frame().slots.get(*slot) {
+                Some(Stands::Row(fields)) => {
+                    return Ok(fields.iter().map(|(_, variable)| *variable).zip(columns.iter().copied()).collect());
+                }
+                Some(Stands::Nothing) => return Err(Refusal::new("a record whose fields are not all scalars")),
+                _ => {}
+            }
+        }
+        let variables =
+            places.iter().map(|place| self.place(place).map(|(variable, _)| variable)).collect::<Result<Vec<_>>>()?;
+        Ok(variables.into_iter().zip(columns.iter().copied()).collect())
+    }
+
+    fn assign(&mut self, at: usize, place: &Place, expr: &Expr, span: Span) -> Result<usize> {
+        if let (Some(Stands::Row(fields)), None) = (self.frame().slots.get(place.slot).cloned(), &place.field) {
+            let mut at = at;
+            let values: Vec<Expr> = match &expr.kind {
+                ExprKind::Row(values) => values.clone(),
+                ExprKind::Const(Value::Null) => {
+                    let types = fields.iter().map(|(_, variable)| self.graph.variables[*variable].ty);
+                    types.map(|ty| Expr { kind: ExprKind::Const(Value::Null), ty }).collect()
+                }
+                _ => return Err(Refusal::new("a row stored as a whole")),
+            };
+            for ((_, variable), value) in fields.iter().zip(&values) {
+                let (before, value) = self.expr(at, value, span)?;
+                at = self.act(before, Action::Assign(*variable, value), span);
+            }
+            return Ok(at);
+        }
+        let (variable, _) = self.place(place)?;
+        let (at, expr) = self.expr(at, expr, span)?;
+        // `x := (SELECT ...)` of a record's whole row and the like has no sort, and is refused where it is evaluated.
+        Ok(self.act(at, Action::Assign(variable, expr), span))
+    }
+
+    fn sql(&mut self, at: usize, statement: &Statement, into: Option<&Into>, span: Span) -> Result<usize> {
+        if let StatementKind::Call(id, args) = &statement.kind {
+            let args: Vec<Expr> = args.iter().map(|arg| self.renamed(arg)).collect();
+            let (mut at, outs) = self.call(at, *id, &args, span)?;
+            if let Some(into) = into {
+                let types: Vec<Type> = outs.iter().map(|out| self.graph.variables[*out].ty).collect();
+                for ((variable, ty), out) in self.takers(&into.places, &types)?.into_iter().zip(outs) {
+                    at = self.act(at, Action::Assign(variable, Expr { kind: ExprKind::Param(out), ty }), span);
+                }
+            }
+            return Ok(at);
+        }
+        let (at, statement) = self.statement(at, statement)?;
+        let types: Vec<Type> = records::columns(&statement).iter().map(|column| column.ty).collect();
+        let targets = into.map_or(Ok(Vec::new()), |into| self.takers(&into.places, &types))?;
+        let strict = into.is_some_and(|into| into.strict);
+        let action = match &statement.kind {
+            StatementKind::Query(query) => {
+                refuse_calls(&statement)?;
+                Action::Read(Read { query: Arc::new(query.clone()), into: targets, strict, found: self.found() })
+            }
+            StatementKind::Insert(_)
+            | StatementKind::Update(_)
+            | StatementKind::Delete(_)
+            | StatementKind::Truncate(_) => {
+                refuse_calls(&statement)?;
+                let found = if matches!(statement.kind, StatementKind::Truncate(_)) { None } else { self.found() };
+                Action::Write(Write { statement, into: targets, strict, found, count: None })
+            }
+            // Locks and settings of the session change no row.
+            StatementKind::LockTable { .. } | StatementKind::Set { .. } => Action::Skip,
+            StatementKind::Transaction(Transaction::Commit { .. } | Transaction::Rollback { .. }) => {
+                return Err(Refusal::new("COMMIT or ROLLBACK inside of a procedure"));
+            }
+            StatementKind::Merge(_) => return Err(Refusal::new("MERGE")),
+            StatementKind::Define(_) => return Err(Refusal::new("a definition (DDL) inside of a procedure")),
+            _ => return Err(Refusal::new("this statement")),
+        };
+        Ok(self.act(at, action, span))
+    }
+
+    fn perform(&mut self, at: usize, statement: &Statement) -> Result<usize> {
+        let span = statement.span;
+        let (at, statement) = self.statement(at, statement)?;
+        match &statement.kind {
+            StatementKind::Query(query) => {
+                refuse_calls(&statement)?;
+                let read =
+                    Read { query: Arc::new(query.clone()), into: Vec::new(), strict: false, found: self.found() };
+                Ok(self.act(at, Action::Read(read), span))
+            }
+            _ => self.sql(at, &statement, None, span),
+        }
+    }
+
+    fn branches(
+        &mut self,
+        at: usize,
+        branches: &[(Expr, Vec<Stmt>)],
+        otherwise: &[Stmt],
+        span: Span,
+    ) -> Result<Option<usize>> {
+        let mut at = at;
+        let mut ends = Vec::new();
+        for (condition, body) in branches {
+            let (here, condition) = self.expr(at, condition, span)?;
+            let inside = self.act(here, Action::Assume(condition.clone(), true), span);
+            ends.extend(self.block(inside, body)?);
+            at = self.act(here, Action::Assume(condition, false), span);
+        }
+        ends.extend(self.block(at, otherwise)?);
+        if ends.is_empty() {
+            return Ok(None);
+        }
+        let after = self.node(span);
+        for end in ends {
+            self.edge(end, after, Action::Skip, span);
+        }
+        Ok(Some(after))
+    }
+
+    // Loops.
+
+    fn labels(&mut self) -> &mut BTreeMap<usize, (usize, Option<usize>)> {
+        &mut self.frames.last_mut().expect("a routine is being written out").labels
+    }
+
+    /// A loop: `test` leads from its head into its body.
+    fn looping(
+        &mut self,
+        at: usize,
+        label: usize,
+        body: &[Stmt],
+        span: Span,
+        test: impl FnOnce(&mut Self, usize) -> Result<usize>,
+    ) -> Result<Option<usize>> {
+        self.rounds(at, label, body, span, test, |_, end| Ok(end))
+    }
+
+    /// The same, with something done behind each round.
+    fn rounds(
+        &mut self,
+        at: usize,
+        label: usize,
+        body: &[Stmt],
+        span: Span,
+        test: impl FnOnce(&mut Self, usize) -> Result<usize>,
+        step: impl FnOnce(&mut Self, usize) -> Result<usize>,
+    ) -> Result<Option<usize>> {
+        let out = self.node(span);
+        let head = self.graph.nodes.len();
+        self.loops.push(head);
+        let head = self.node(span);
+        self.graph.heads.push(head);
+        let next = self.node(span);
+        self.labels().insert(label, (out, Some(next)));
+        self.edge(at, head, Action::Skip, span);
+        let inside = test(self, head)?;
+        if let Some(end) = self.block(inside, body)? {
+            self.edge(end, next, Action::Skip, span);
+        }
+        let end = step(self, next)?;
+        self.edge(end, head, Action::Skip, span);
+        self.loops.pop();
+        Ok(Some(out))
+    }
+
+    fn for_range(
+        &mut self,
+        at: usize,
+        label: usize,
+        range: &Range<'_>,
+        body: &[Stmt],
+        span: Span,
+    ) -> Result<Option<usize>> {
+        let variable = self.scalar(range.variable)?;
+        let counter = self.variable("counter", Type::Int4, true);
+        let bound = self.variable("bound", Type::Int4, true);
+        let step = self.variable("step", Type::Int4, true);
+        let any = self.variable("any", Type::Bool, false);
+        let (at, from) = self.expr(at, range.from, span)?;
+        let at = self.act(at, Action::Assign(counter, from), span);
+        let (at, to) = self.expr(at, range.to, span)?;
+        let at = self.act(at, Action::Assign(bound, to), span);
+        let (at, by) = match range.by {
+            Some(by) => self.expr(at, by, span)?,
+            None => (at, integer(1)),
+        };
+        let at = self.act(at, Action::Assign(step, by), span);
+        let positive = comparison("<=", param(step, Type::Int4), integer(0))?;
+        let bad = self.act(at, Action::Assume(positive.clone(), true), span);
+        self.fail(bad, Action::Raise(Some(SqlState::INVALID_PARAMETER_VALUE)), span);
+        let at = self.act(at, Action::Assume(positive, false), span);
+        let at = self.act(at, Action::Assign(any, boolean(false)), span);
+        let (mine, theirs) = (param(counter, Type::Int4), param(bound, Type::Int4));
+        let inside = if range.reverse { comparison(">=", mine, theirs)? } else { comparison("<=", mine, theirs)? };
+        let reverse = range.reverse;
+        let out = self.rounds(
+            at,
+            label,
+            body,
+            span,
+            |this, head| {
+                let out = this
+                    .frame()
+                    .labels
+                    .get(&label)
+                    .map(|(out, _)| *out)
+                    .ok_or_else(|| Refusal::new("a loop without an end"))?;
+                this.edge(head, out, Action::Assume(inside.clone(), false), span);
+                let at = this.act(head, Action::Assume(inside.clone(), true), span);
+                let at = this.act(at, Action::Assign(any, boolean(true)), span);
+                Ok(this.act(at, Action::Assign(variable, param(counter, Type::Int4)), span))
+            },
+            |this, next| {
+                // A counter that would leave its range has reached its end.
+                let wide = Type::Int8;
+                let moved = arithmetic(if reverse { "-" } else { "+" }, param(counter, wide), param(step, wide))?;
+                let past = comparison(if reverse { "<" } else { ">" }, moved.clone(), param(bound, wide))?;
+                let out = this
+                    .frame()
+                    .labels
+                    .get(&label)
+                    .map(|(out, _)| *out)
+                    .ok_or_else(|| Refusal::new("a loop without an end"))?;
+                this.edge(next, out, Action::Assume(past.clone(), true), span);
+                let at = this.act(next, Action::Assume(past, false), span);
+                Ok(this.act(at, Action::Assign(counter, moved), span))
+            },
+        )?;
+        self.after_loop(out, any, span)
+    }
+
+    /// FOUND says whether a FOR loop went round at all.
+    fn after_loop(&mut self, out: Option<usize>, any: usize, span: Span) -> Result<Option<usize>> {
+        let found = self.frame().found;
+        Ok(out.map(|out| self.act(out, Action::Assign(found, param(any, Type::Bool)), span)))
+    }
+
+    fn for_query(
+        &mut self,
+        at: usize,
+        label: usize,
+        into: &[Place],
+        query: &Statement,
+        body: &[Stmt],
+        span: Span,
+    ) -> Result<Option<usize>> {
+        let (at, statement) = self.statement(at, query)?;
+        refuse_calls(&statement)?;
+        let StatementKind::Query(query) = &statement.kind else {
+            return Err(Refusal::new("a loop over a statement that writes"));
+        };
+        let types: Vec<Type> = query.columns.iter().map(|column| column.ty).collect();
+        let into = self.takers(into, &types)?;
+        let any = self.variable("any", Type::Bool, false);
+        let cursor = self.mark();
+        let at = self.act(at, Action::Assign(any, boolean(false)), span);
+        let at = self.act(at, Action::Open(cursor, Arc::new(query.clone())), span);
+        let out = self.looping(at, label, body, span, |this, head| {
+            let out = this
+                .frame()
+                .labels
+                .get(&label)
+                .map(|(out, _)| *out)
+                .ok_or_else(|| Refusal::new("a loop without an end"))?;
+            this.edge(head, out, Action::Drained(cursor), span);
+            let at = this.act(head, Action::Fetch(cursor, into), span);
+            Ok(this.act(at, Action::Assign(any, boolean(true)), span))
+        })?;
+        self.after_loop(out, any, span)
+    }
+
+    fn leave(
+        &mut self,
+        at: usize,
+        label: usize,
+        when: Option<&Expr>,
+        again: bool,
+        span: Span,
+    ) -> Result<Option<usize>> {
+        let target = self.frame().labels.get(&label).copied();
+        let (out, next) = target.ok_or_else(|| Refusal::new("EXIT or CONTINUE of something that is no loop"))?;
+        let target = if again { next.ok_or_else(|| Refusal::new("CONTINUE of a block"))? } else { out };
+        match when {
+            None => {
+                self.edge(at, target, Action::Skip, span);
+                Ok(None)
+            }
+            Some(condition) => {
+                let (at, condition) = self.expr(at, condition, span)?;
+                self.edge(at, target, Action::Assume(condition.clone(), true), span);
+                Ok(Some(self.act(at, Action::Assume(condition, false), span)))
+            }
+        }
+    }
+
+    fn returned(&mut self, at: usize, value: Option<&Expr>, span: Span) -> Result<Option<usize>> {
+        let (exit, result) = (self.frame().exit, self.frame().result);
+        let at = match (value, result) {
+            (Some(value), Some(result)) => {
+                let (at, value) = self.expr(at, value, span)?;
+                self.act(at, Action::Assign(result, value), span)
+            }
+            _ => at,
+        };
+        self.edge(at, exit, Action::Skip, span);
+        Ok(None)
+    }
+
+    // Errors.
+
+    /// BEGIN ... EXCEPTION: rows go back to what they were, variables do not.
+    fn handled(
+        &mut self,
+        at: usize,
+        body: &[Stmt],
+        handlers: &[Handler],
+        about: [usize; 2],
+        span: Span,
+    ) -> Result<Option<usize>> {
+        let (mark, outer) = (self.mark(), self.handler);
+        let at = self.act(at, Action::Save(mark), span);
+        let after = self.node(span);
+        let dispatch = self.node(span);
+        self.handler = Some(dispatch);
+        let end = self.block(at, body);
+        self.handler = outer;
+        if let Some(end) = end? {
+            self.edge(end, after, Action::Skip, span);
+        }
+        let mut at = dispatch;
+        for handler in handlers {
+            let inside = self.act(at, Action::Catch(handler.catches.clone(), true), span);
+            let mut inside = self.act(inside, Action::Restore(mark), span);
+            for slot in about {
+                if let Ok(variable) = self.scalar(slot) {
+                    inside = self.act(inside, Action::Havoc(variable), span);
+                }
+            }
+            if let Some(end) = self.block(inside, &handler.body)? {
+                self.edge(end, after, Action::Skip, span);
+            }
+            at = self.act(at, Action::Catch(handler.catches.clone(), false), span);
+        }
+        self.fail(at, Action::Again, span);
+        Ok(Some(after))
+    }
+
+    // Calls.
+
+    /// Writes a routine out in place. `args` are over the variables of the graph; gives the variables with its results.
+    fn call(&mut self, at: usize, id: RoutineId, args: &[Expr], span: Span) -> Result<(usize, Vec<usize>)> {
+        let def = self.catalog.routine(id).clone();
+        if self.calls.contains(&id) || self.calls.len() > CALLS_MAX {
+            return Err(Refusal::new(format!("{}, which calls itself", def.name)).at(span));
+        }
+        let routine = bound(self.catalog, id)?;
+        if matches!(routine.returns, RoutineReturns::Set(_) | RoutineReturns::Trigger(_)) {
+            return Err(Refusal::new(format!("{}, which returns rows", def.name)).at(span));
+        }
+        let mut at = at;
+        let mut given = Vec::new();
+        for arg in args {
+            let mut arg = arg.clone();
+            at = self.hoist(at, &mut arg, span)?;
+            given.push(arg);
+        }
+        let exit = self.node(span);
+        self.enter(&routine, exit)?;
+        self.calls.push(id);
+        let done = self.called(at, &routine, &def, given, exit, span);
+        self.calls.pop();
+        let frame = self.frames.pop().expect("the frame that was entered");
+        done?;
+        let outs = match &routine.returns {
+            RoutineReturns::Outs(slots) => {
+                let variable = |slot: &usize| match frame.slots.get(*slot) {
+                    Some(Stands::Scalar(variable)) => Ok(*variable),
+                    _ => Err(Refusal::new("an OUT parameter that is a row").at(span)),
+                };
+                slots.iter().map(variable).collect::<Result<Vec<_>>>()?
+            }
+            _ => frame.result.into_iter().collect(),
+        };
+        Ok((exit, outs))
+    }
+
+    fn called(
+        &mut self,
+        mut at: usize,
+        routine: &Routine,
+        def: &isolde_sql::catalog::RoutineDef,
+        args: Vec<Expr>,
+        exit: usize,
+        span: Span,
+    ) -> Result<()> {
+        // A routine that is called again begins with fresh variables.
+        let variables = self.frame().slots.iter().flat_map(|slot| match slot {
+            Stands::Scalar(variable) => vec![*variable],
+            Stands::Row(fields) => fields.iter().map(|(_, variable)| *variable).collect(),
+            Stands::Nothing => Vec::new(),
+        });
+        let variables: Vec<usize> = variables.chain(self.frame().result).collect();
+        for variable in variables {
+            let ty = self.graph.variables[variable].ty;
+            if !self.graph.variables[variable].not_null {
+                at = self.act(at, Action::Assign(variable, Expr { kind: ExprKind::Const(Value::Null), ty }), span);
+            }
+        }
+        // CALL gives one argument per parameter, a function one per input.
+        let inputs: Vec<usize> = match def.procedure {
+            true => (0..def.params.len()).collect(),
+            false => (0..def.params.len()).filter(|p| def.params[*p].mode != ParamMode::Out).collect(),
+        };
+        let mut null = None;
+        for (param, arg) in inputs.into_iter().zip(args) {
+            let variable = self.scalar(param)?;
+            at = self.act(at, Action::Assign(variable, arg), span);
+            if def.strict {
+                let test = Expr {
+                    kind: ExprKind::IsNull(Box::new(self::param(variable, def.params[param].ty)), false),
+                    ty: Type::Bool,
+                };
+                let end = self.act(at, Action::Assume(test.clone(), true), span);
+                null.get_or_insert_with(Vec::new).push(end);
+                at = self.act(at, Action::Assume(test, false), span);
+            }
+        }
+        for end in null.into_iter().flatten() {
+            self.edge(end, exit, Action::Skip, span);
+        }
+        if let Some(end) = self.block(at, &routine.body)? {
+            self.edge(end, exit, Action::Skip, span);
+        }
+        Ok(())
+    }
+}
+
+/// What an integer loop runs over.
+struct Range<'a> {
+    variable: usize,
+    from: &'a Expr,
+    to: &'a Expr,
+    by: Option<&'a Expr>,
+    reverse: bool,
+}
+
+fn set_count(action: &mut Action, variable: usize) -> Result<()> {
+    match action {
+        Action::Write(write) if write.count.is_none() => {
+            write.count = Some(variable);
+            Ok(())
+        }
+        _ => Err(Refusal::new("GET DIAGNOSTICS twice")),
+    }
+}
+
+/// A routine that is called per row of a query has no place in the graph.
+fn refuse_calls(statement: &Statement) -> Result<()> {
+    match statement.routines().is_empty() {
+        true => Ok(()),
+        false => Err(Refusal::new("a call of a function inside of a query")),
+    }
+}
+
+fn param(variable: usize, ty: Type) -> Expr {
+    Expr { kind: ExprKind::Param(variable), ty }
+}
+
+fn integer(value: i64) -> Expr {
+    Expr { kind: ExprKind::Const(Value::Int(value)), ty: Type::Int4 }
+}
+
+fn boolean(value: bool) -> Expr {
+    Expr { kind: ExprKind::Const(Value::Bool(value)), ty: Type::Bool }
+}
+
+fn comparison(name: &str, a: Expr, b: Expr) -> Result<Expr> {
+    let op = builtin::functions().find(|f| f.name == name && f.args == [Type::Unknown, Type::Unknown]);
+    let op = op.ok_or_else(|| Refusal::new("a comparison"))?;
+    Ok(Expr { kind: ExprKind::Call(op, vec![a, b]), ty: Type::Bool })
+}
+
+fn arithmetic(name: &str, a: Expr, b: Expr) -> Result<Expr> {
+    let op = builtin::functions().find(|f| f.name == name && f.args == [Type::Int8, Type::Int8]);
+    let op = op.ok_or_else(|| Refusal::new("an operator"))?;
+    Ok(Expr { kind: ExprKind::Call(op, vec![a, b]), ty: Type::Int8 })
+}

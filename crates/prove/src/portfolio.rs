@@ -1,0 +1,308 @@
+//! Who is asked, in which order, and what the answers amount to.
+
+use isolde_report::{ProofCell, ProofWitness, ProveReport, TableChange};
+use isolde_smt::{Answer, Silence, Solver};
+use isolde_sql::catalog::RoutineId;
+
+use crate::Limits;
+use crate::exact::{self, Question};
+use crate::horn::{self, Certificate};
+use crate::ir::{self, Graph};
+use crate::logic::Refusal;
+use crate::plan::plan;
+use crate::program::{Program, Rule};
+use crate::witness::{self, Witness};
+
+/// What is known about one procedure and one rule.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The answer.
+    pub verdict: Verdict,
+    /// Functions of which only that they are functions was used.
+    pub modulo: Vec<String>,
+    /// What was taken for granted because of the types that occur.
+    pub assumptions: Vec<&'static str>,
+    /// The invariants of its loops, if that is how it was proved.
+    pub certificate: Option<Certificate>,
+    /// Every question, as it was put to the solver.
+    pub scripts: Vec<(String, String)>,
+}
+
+/// The answer about one procedure and one rule.
+#[derive(Clone, Debug)]
+pub enum Verdict {
+    /// The procedure keeps the rule; in words, how that was proved.
+    Safe(String),
+    /// It does not: these rows and arguments show it.
+    Unsafe(Box<Witness>),
+    /// No violation with loops that go round at most so many times; and why no more is known.
+    Bounded(usize, String),
+    /// Not known, and why.
+    Unknown(Reason),
+}
+
+/// Why nothing is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reason {
+    /// A sentence.
+    pub what: String,
+    /// The line it is about.
+    pub line: Option<usize>,
+}
+
+/// What to look at.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// How far to go.
+    pub limits: Limits,
+    /// Only this procedure.
+    pub procedure: Option<String>,
+    /// Only this rule.
+    pub rule: Option<String>,
+    /// The command, as it was typed.
+    pub command: String,
+    /// The file.
+    pub path: String,
+}
+
+/// Every procedure against every rule. Beside the report, every question that was put.
+pub fn check(
+    program: &Program,
+    solver: &Solver,
+    options: &Options,
+) -> Result<(ProveReport, Vec<(String, String)>), Silence> {
+    let mut report = ProveReport::new(&options.command, &options.path);
+    let mut scripts = Vec::new();
+    let catalog = program.catalog();
+    for id in program.procedures() {
+        let def = catalog.routine(id);
+        if options.procedure.as_ref().is_some_and(|wanted| **wanted != *def.name) {
+            continue;
+        }
+        for rule in
+            program.rules.iter().filter(|rule| options.rule.as_ref().is_none_or(|wanted| **wanted == *rule.name))
+        {
+            let outcome = decide(program, id, rule, solver, &options.limits)?;
+            scripts.extend(
+                outcome.scripts.iter().map(|(name, text)| (format!("{} {} {name}", def.name, rule.name), text.clone())),
+            );
+            report.cells.push(cell(&def.name, program.line(def.span), rule, outcome));
+        }
+    }
+    report.settle();
+    Ok((report, scripts))
+}
+
+/// One procedure and one rule.
+pub fn decide(
+    program: &Program,
+    id: RoutineId,
+    rule: &Rule,
+    solver: &Solver,
+    limits: &Limits,
+) -> Result<Outcome, Silence> {
+    let mut search = Search { program, rule, solver, limits, outcome: Outcome::empty() };
+    let verdict = match ir::lower(program.catalog(), id) {
+        Err(refusal) => Verdict::Unknown(refused(program, refusal)),
+        Ok(graph) => search.rounds(&graph)?,
+    };
+    search.outcome.verdict = verdict;
+    Ok(search.outcome)
+}
+
+impl Outcome {
+    fn empty() -> Outcome {
+        let nothing = Reason { what: "nobody was asked".into(), line: None };
+        Outcome {
+            verdict: Verdict::Unknown(nothing),
+            modulo: Vec::new(),
+            assumptions: Vec::new(),
+            certificate: None,
+            scripts: Vec::new(),
+        }
+    }
+}
+
+fn refused(program: &Program, refusal: Refusal) -> Reason {
+    Reason { line: refusal.span.map(|span| program.line(span)), what: format!("not modelled: {}", refusal.what) }
+}
+
+struct Search<'a> {
+    program: &'a Program,
+    rule: &'a Rule,
+    solver: &'a Solver,
+    limits: &'a Limits,
+    outcome: Outcome,
+}
+
+/// What one exact question came to.
+enum Exact {
+    Never,
+    Shown(Box<Witness>),
+    /// The solver found something that was not seen to happen, or does not know.
+    Open(String),
+}
+
+impl Search<'_> {
+    /// Loops written out more and more often, until something is found.
+    fn rounds(&mut self, graph: &Graph) -> Result<Verdict, Silence> {
+        let rounds = if graph.is_loop_free() { vec![0] } else { (1..=self.limits.rounds_max).collect() };
+        let mut last = 0;
+        let mut why = String::from("loops may go round more often");
+        for rounds in rounds {
+            let unrolled = ir::unroll(graph, rounds);
+            match self.exact(&unrolled, rounds)? {
+                Err(refusal) => return Ok(Verdict::Unknown(refused(self.program, refusal))),
+                Ok((Exact::Shown(witness), _)) => return Ok(Verdict::Unsafe(witness)),
+                Ok((Exact::Open(why), _)) => return Ok(Verdict::Unknown(Reason { what: why, line: None })),
+                Ok((Exact::Never, incomplete)) => {
+                    if let Some(why) = incomplete.into_iter().next() {
+                        let why = if unrolled.cut { format!("loops; and {why}") } else { why };
+                        return Ok(Verdict::Bounded(rounds, why));
+                    }
+                    if !unrolled.cut {
+                        return Ok(Verdict::Safe("every path, on as many rows as can matter".into()));
+                    }
+                    if last == 0 {
+                        match self.invariants(graph)? {
+                            Ok(certificate) => {
+                                self.outcome.certificate = Some(certificate);
+                                return Ok(Verdict::Safe("an invariant of each loop, found and checked".into()));
+                            }
+                            Err(reason) => why = reason,
+                        }
+                    }
+                    last = rounds;
+                }
+            }
+        }
+        Ok(Verdict::Bounded(last, why))
+    }
+
+    /// Invariants of all loops, or why there are none.
+    fn invariants(&mut self, graph: &Graph) -> Result<Result<Certificate, String>, Silence> {
+        let clauses = match horn::clauses(self.program, graph, self.rule) {
+            Err(refusal) => return Ok(Err(format!("not modelled: {}", refusal.what))),
+            Ok(clauses) => clauses,
+        };
+        self.outcome.scripts.push(("invariants".into(), format!("(set-logic HORN)\n{clauses}")));
+        Ok(match horn::search(&clauses, self.solver, self.limits.timeout)? {
+            horn::Search::Found(certificate) => Ok(certificate),
+            horn::Search::None => Err("no invariant about single rows is enough".into()),
+            horn::Search::Open(why) => Err(format!("looking for invariants: {why}")),
+        })
+    }
+
+    /// The exact question about a graph without loops: with everything that is not tracked, and if that finds something, with nothing
+    /// else than what is tracked, so that it can be run.
+    fn exact(&mut self, graph: &Graph, rounds: usize) -> Result<Result<(Exact, Vec<String>), Refusal>, Silence> {
+        let mut why = String::new();
+        for (extra, residues) in [(0, true), (0, false), (2, false), (4, false)] {
+            let plan = plan(self.program.catalog(), graph, &self.rule.query, extra);
+            let question = match exact::question(self.program, graph, self.rule, &plan, residues) {
+                Err(refusal) => return Ok(Err(refusal)),
+                Ok(question) => question,
+            };
+            self.note(&question, rounds, extra, residues);
+            let mut session = self.solver.start()?;
+            session.tell(&question.ctx.script.to_string());
+            match session.check(self.limits.timeout) {
+                Ok(Answer::Unsat) if residues => {
+                    return Ok(Ok((Exact::Never, question.ctx.incomplete.into_iter().collect())));
+                }
+                Ok(Answer::Unsat) => why = "sums or counts over rows that are not tracked may break the rule".into(),
+                Ok(Answer::Sat) => {
+                    let proposal = witness::propose(&mut session, self.program, graph, &question, self.limits);
+                    match proposal {
+                        Ok(Some(proposal)) => {
+                            if let Some(found) = witness::confirm(self.program, graph, self.rule, &proposal) {
+                                return Ok(Ok((Exact::Shown(Box::new(found)), Vec::new())));
+                            }
+                            why = "the solver found a violation that running it does not show".into();
+                        }
+                        Ok(None) => why = "the solver found a violation that cannot be written down".into(),
+                        Err(silence) => why = answer_only(silence)?,
+                    }
+                }
+                Err(silence) => why = answer_only(silence)?,
+            }
+            if residues && !uses_rest(&question) {
+                break;
+            }
+        }
+        Ok(Ok((Exact::Open(why), Vec::new())))
+    }
+
+    fn note(&mut self, question: &Question, rounds: usize, extra: usize, residues: bool) {
+        let all = if residues { "" } else { ", tracked rows only" };
+        let more = if extra > 0 { format!(", {extra} rows more") } else { String::new() };
+        let name = format!("rounds {rounds}{all}{more}");
+        self.outcome.scripts.push((name, question.ctx.script.to_string()));
+        for function in &question.ctx.modulo {
+            if !self.outcome.modulo.contains(function) {
+                self.outcome.modulo.push(function.clone());
+            }
+        }
+        for assumption in &question.ctx.assumptions {
+            if !self.outcome.assumptions.contains(assumption) {
+                self.outcome.assumptions.push(assumption);
+            }
+        }
+    }
+}
+
+/// Whether rows that are not tracked count.
+fn uses_rest(question: &Question) -> bool {
+    question.ctx.script.functions.iter().any(|function| function.name.starts_with("rest"))
+}
+
+/// A solver that does not know leaves one question open; one that is not there leaves all.
+fn answer_only(silence: Silence) -> Result<String, Silence> {
+    match silence {
+        Silence::Unknown | Silence::Timeout(_) => Ok(silence.to_string()),
+        Silence::Missing(_) | Silence::Crash(_) => Err(silence),
+    }
+}
+
+fn cell(procedure: &str, line: usize, rule: &Rule, outcome: Outcome) -> ProofCell {
+    let (verdict, meaning, at, witness) = match outcome.verdict {
+        Verdict::Safe(how) => ("safe", how, None, None),
+        Verdict::Unsafe(witness) => ("unsafe", "run and seen".into(), None, Some(shown(*witness))),
+        Verdict::Bounded(rounds, why) => {
+            ("bounded", format!("no violation with loops of up to {rounds} rounds; {why}"), None, None)
+        }
+        Verdict::Unknown(reason) => ("unknown", reason.what, reason.line, None),
+    };
+    let mut assumptions: Vec<String> = outcome.assumptions.iter().map(|text| text.to_string()).collect();
+    if !outcome.modulo.is_empty() && verdict != "unsafe" {
+        assumptions.push(format!("whatever these compute: {}", outcome.modulo.join(", ")));
+    }
+    ProofCell {
+        procedure: procedure.into(),
+        line,
+        rule: rule.name.to_string(),
+        rule_text: rule.text.to_string(),
+        verdict: verdict.into(),
+        meaning,
+        at_line: at,
+        assumptions,
+        witness,
+    }
+}
+
+fn shown(witness: Witness) -> ProofWitness {
+    let change = |changed: witness::Changed| TableChange {
+        table: changed.table,
+        columns: changed.columns,
+        before: changed.before,
+        after: changed.after,
+    };
+    ProofWitness {
+        rows: witness.rows,
+        call: witness.call,
+        arguments: witness.arguments,
+        lines: witness.lines,
+        changes: witness.changes.into_iter().map(change).collect(),
+        outcome: witness.outcome,
+    }
+}

@@ -1,0 +1,175 @@
+//! Rules that speak about each row, or each combination of rows, by itself.
+//!
+//! Such a rule is a condition that no combination of rows may meet. It survives when rows go, so it can be asked of any few rows of a
+//! large database; that is what a proof about loops needs. Four ways of writing it are recognised:
+//!
+//! ```text
+//!   SELECT psi FROM t WHERE f                    a row with f, and psi not true
+//!   SELECT bool_and(psi) FROM t WHERE f          the same (and somewhere psi is true: see `nonempty`)
+//!   SELECT NOT EXISTS (SELECT FROM t, u WHERE f) a combination with f
+//!   SELECT count(*) = 0 FROM t, u WHERE f        the same
+//! ```
+
+use isolde_smt::Term;
+use isolde_sql::Value;
+use isolde_sql::ast::JoinKind;
+use isolde_sql::builtin::AggregateKind;
+use isolde_sql::catalog::TableId;
+use isolde_sql::typed::{Expr, ExprKind, From, Query, QueryBody, RelSource, Select, StatementKind};
+
+use crate::ir::{Action, Graph};
+use crate::logic::{Context, Evaluator, Level, Result};
+use crate::program::Program;
+use crate::state::{Slot, State};
+
+/// A rule about combinations of rows.
+#[derive(Clone, Debug)]
+pub struct Universal {
+    /// The tables that the rows are of.
+    pub tables: Vec<TableId>,
+    /// What must be true of a combination for the rule to concern it.
+    conditions: Vec<Expr>,
+    /// What the rule then wants to be true; nothing can be, if absent.
+    wanted: Option<Expr>,
+    /// The rule also wants that there is a row at all.
+    pub nonempty: bool,
+}
+
+impl Universal {
+    /// Recognises a rule.
+    pub fn of(rule: &Query) -> Option<Universal> {
+        let QueryBody::Select(select) = &rule.body else { return None };
+        if rule.limit.is_some() || rule.offset.is_some() || !rule.with.is_empty() {
+            return None;
+        }
+        match (&select.grouping, select.projection.as_slice()) {
+            (None, [Expr { kind: ExprKind::Not(inner), .. }]) if select.is_bare() => match &inner.kind {
+                ExprKind::Exists(query) => match &query.body {
+                    QueryBody::Select(inner)
+                        if inner.grouping.is_none() && query.limit.is_none() && query.offset.is_none() =>
+                    {
+                        Universal::over(inner, None, false)
+                    }
+                    _ => None,
+                },
+                _ => None,
+            },
+            (None, [wanted]) => Universal::over(select, Some(wanted.clone()), false),
+            (Some(grouping), [shown])
+                if grouping.keys.is_empty() && grouping.having.is_none() && grouping.calls.len() == 1 =>
+            {
+                let call = &grouping.calls[0];
+                match (call.aggregate.kind, &shown.kind) {
+                    (AggregateKind::BoolAnd, ExprKind::Aggregated { depth: 0, call: 0 }) if call.filter.is_none() => {
+                        Universal::over(select, call.args.first().cloned(), true)
+                    }
+                    (AggregateKind::CountRows, ExprKind::Call(op, args)) if op.name == "=" && call.filter.is_none() => {
+                        let zero = |e: &Expr| matches!(e.kind, ExprKind::Const(Value::Int(0)));
+                        let counted = |e: &Expr| matches!(e.kind, ExprKind::Aggregated { depth: 0, call: 0 });
+                        (args.iter().any(zero) && args.iter().any(counted))
+                            .then(|| Universal::over(select, None, false))?
+                    }
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
+    fn over(select: &Select, wanted: Option<Expr>, nonempty: bool) -> Option<Universal> {
+        let table = |rel: &isolde_sql::typed::Rel| match rel.source {
+            RelSource::Table(table) => Some(table),
+            _ => None,
+        };
+        let tables: Vec<TableId> = select.rels.iter().map(table).collect::<Option<_>>()?;
+        let mut conditions: Vec<Expr> = select.filter.iter().cloned().collect();
+        if let Some(from) = &select.from {
+            joins(from, &mut conditions)?;
+        }
+        let plain = |e: &Expr| {
+            let mut plain = true;
+            e.walk(0, &mut |e, _| plain &= e.subquery().is_none() && !matches!(e.kind, ExprKind::Routine(..)));
+            plain
+        };
+        let all_plain =
+            conditions.iter().chain(&wanted).all(plain) && select.windows.is_empty() && select.expansions.is_empty();
+        (all_plain && !tables.is_empty()).then_some(Universal { tables, conditions, wanted, nonempty })
+    }
+
+    /// The procedure cannot take away the last row.
+    pub fn stays_nonempty(&self, graph: &Graph) -> bool {
+        let deletes = |action: &Action| match action {
+            Action::Write(write) => {
+                !matches!(write.statement.kind, StatementKind::Insert(_) | StatementKind::Update(_))
+            }
+            _ => false,
+        };
+        !self.nonempty || !graph.edges.iter().any(|edge| deletes(&edge.action))
+    }
+
+    /// A combination of rows breaks the rule. What is known of one that did not, before anything happened, is less where NULLs are
+    /// passed over: `strictly` leaves these aside.
+    pub fn broken(
+        &self,
+        ctx: &mut Context,
+        program: &Program,
+        state: &State,
+        rows: &[&Slot],
+        strictly: bool,
+    ) -> Result<Term> {
+        let catalog = program.catalog();
+        let level = Level::of(rows.iter().map(|slot| slot.columns.clone()));
+        let mut parts: Vec<Term> = rows.iter().map(|slot| slot.alive.clone()).collect();
+        let (found, failures) = ctx.caught(|ctx| {
+            let mut evaluator = Evaluator { ctx, catalog, state, levels: vec![level] };
+            let mut found = Vec::new();
+            for condition in &self.conditions {
+                found.push(evaluator.is_true(condition)?);
+            }
+            if let Some(wanted) = &self.wanted {
+                let sym = evaluator.expr(wanted)?;
+                found.push(if strictly && self.nonempty { sym.is_false() } else { sym.is_true().not() });
+            }
+            Ok(found)
+        })?;
+        // A rule that cannot be evaluated is broken.
+        let fails = Term::or(failures.into_iter().map(|failure| failure.certain));
+        let alive = Term::and(std::mem::take(&mut parts));
+        Ok(ctx.named_truth(Term::and([alive, Term::or([Term::and(found), fails])]), "broken"))
+    }
+
+    /// No combination of tracked rows breaks the rule: what is known at the start.
+    pub fn unbroken(&self, ctx: &mut Context, program: &Program, state: &State) -> Result<Vec<Term>> {
+        let mut combinations: Vec<Vec<Slot>> = vec![Vec::new()];
+        for table in &self.tables {
+            let slots = state.db.slots(*table);
+            let longer = combinations.iter().flat_map(|some| {
+                slots.iter().map(|slot| {
+                    let mut more = some.clone();
+                    more.push(slot.clone());
+                    more
+                })
+            });
+            combinations = longer.collect();
+        }
+        let each = combinations.iter().map(|rows| {
+            let rows: Vec<&Slot> = rows.iter().collect();
+            Ok(self.broken(ctx, program, state, &rows, true)?.not())
+        });
+        each.collect()
+    }
+}
+
+/// The conditions of inner joins.
+fn joins(from: &From, conditions: &mut Vec<Expr>) -> Option<()> {
+    match from {
+        From::Rel(_) => Some(()),
+        From::Join { kind: JoinKind::Inner | JoinKind::Cross, left, right, on } => {
+            joins(left, conditions)?;
+            joins(right, conditions)?;
+            conditions.extend(on.iter().cloned());
+            Some(())
+        }
+        From::Join { .. } => None,
+    }
+}

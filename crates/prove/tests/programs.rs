@@ -1,0 +1,55 @@
+//! Programs with a right and a wrong variant, each with the verdict that is expected.
+//!
+//! The families are those of the notes on symbolic checking, plus what came up since. `--! procedure rule verdict` lines in the files say
+//! what is right; what the portfolio answers is compared with them, and every "unsafe" has been run on the engine by then.
+
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use isolde_prove::{Limits, Verdict, decide};
+use isolde_smt::Solver;
+
+#[test]
+fn every_program_gets_its_verdict() {
+    let Ok(solver) = Solver::from_environment() else {
+        eprintln!("skipped: there is no solver (install z3)");
+        return;
+    };
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs");
+    let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    let only = std::env::var("PROGRAM").ok();
+    let mut wrong = Vec::new();
+    for file in files {
+        let name = file.file_stem().unwrap().to_string_lossy().to_string();
+        if only.as_ref().is_some_and(|only| *only != name) {
+            continue;
+        }
+        let loaded = support::load(&std::fs::read_to_string(&file).unwrap());
+        assert!(!loaded.expected.is_empty(), "{name} says what is expected");
+        for (procedure, rule, expected) in &loaded.expected {
+            let catalog = loaded.program.catalog();
+            let id = catalog.routines_by_name(procedure).next().unwrap_or_else(|| panic!("{name} has {procedure}")).0;
+            let rule =
+                loaded.program.rules.iter().find(|r| *r.name == **rule).unwrap_or_else(|| panic!("{name} has {rule}"));
+            let begun = std::time::Instant::now();
+            let outcome = decide(&loaded.program, id, rule, &solver, &Limits::default()).unwrap();
+            let (word, more) = match &outcome.verdict {
+                Verdict::Safe(how) => ("safe", how.clone()),
+                Verdict::Unsafe(witness) => ("unsafe", format!("{:?} {}", witness.rows, witness.call)),
+                Verdict::Bounded(k, why) => ("bounded", format!("{k}: {why}")),
+                Verdict::Unknown(reason) => ("unknown", format!("{reason:?}")),
+            };
+            eprintln!(
+                "{name:12} {procedure:24} {:18} {word:8} {:6.2}s  {more}",
+                rule.name,
+                begun.elapsed().as_secs_f64()
+            );
+            if word != expected {
+                wrong.push(format!("{name} {procedure} {}: {word}, expected {expected} ({more})", rule.name));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}

@@ -1,0 +1,248 @@
+//! What `isolde prove` answers: a matrix of procedures and rules, and for each violation the rows and the call that show it.
+
+use std::fmt::Write;
+
+use serde::{Deserialize, Serialize};
+
+use crate::paint::{Paint, Style};
+use crate::{FORMAT, Tool, Verdict};
+
+/// The whole answer about the procedures of a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProveReport {
+    /// The version of this format.
+    pub format: u32,
+    /// Who answers.
+    pub tool: Tool,
+    /// The command that was asked.
+    pub command: String,
+    /// The file.
+    pub path: String,
+    /// The answer in one word.
+    #[serde(flatten)]
+    pub verdict: Verdict,
+    /// What is known about each procedure and each rule.
+    pub cells: Vec<ProofCell>,
+}
+
+/// A procedure and a rule.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProofCell {
+    /// The procedure.
+    pub procedure: String,
+    /// The line at which it is defined.
+    pub line: usize,
+    /// The rule.
+    pub rule: String,
+    /// The rule as it is written.
+    pub rule_text: String,
+    /// `safe`, `unsafe`, `bounded` or `unknown`.
+    pub verdict: String,
+    /// How it was proved, or why it is not known.
+    pub meaning: String,
+    /// The line that stands in the way.
+    pub at_line: Option<usize>,
+    /// What was taken for granted beyond what is said for all.
+    pub assumptions: Vec<String>,
+    /// What breaks the rule.
+    pub witness: Option<ProofWitness>,
+}
+
+/// Rows and a call that break a rule.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProofWitness {
+    /// Statements that insert the rows.
+    pub rows: Vec<String>,
+    /// The call.
+    pub call: String,
+    /// Its arguments, by name.
+    pub arguments: Vec<(String, String)>,
+    /// The lines that are passed.
+    pub lines: Vec<usize>,
+    /// The tables that change.
+    pub changes: Vec<TableChange>,
+    /// What the rule gives in the end.
+    pub outcome: String,
+}
+
+/// A table before and after a call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TableChange {
+    /// Its name.
+    pub table: String,
+    /// Its columns.
+    pub columns: Vec<String>,
+    /// Its rows before.
+    pub before: Vec<Vec<String>>,
+    /// Its rows after.
+    pub after: Vec<Vec<String>>,
+}
+
+/// What every "safe" is about.
+const MEANING: &str = "safe: for all arguments and all rows that meet the schema and the rules, one procedure at a time \
+                       (isolde explore looks at several at once)";
+
+impl ProveReport {
+    /// A report about nothing yet.
+    pub fn new(command: &str, path: &str) -> ProveReport {
+        ProveReport {
+            format: FORMAT,
+            tool: Tool { name: "isolde".into(), version: env!("CARGO_PKG_VERSION").into() },
+            command: command.into(),
+            path: path.into(),
+            verdict: Verdict::Holds,
+            cells: Vec::new(),
+        }
+    }
+
+    /// Sets the verdict to what the cells amount to.
+    pub fn settle(&mut self) {
+        let count = |verdict: &str| self.cells.iter().filter(|cell| cell.verdict == verdict).count();
+        let open = count("unknown") + count("bounded");
+        self.verdict = match (count("unsafe"), open) {
+            (0, 0) => Verdict::Holds,
+            (0, open) => Verdict::Inconclusive(format!("{open} of {} not decided", self.cells.len())),
+            _ => Verdict::Violated,
+        };
+    }
+
+    /// For programs.
+    pub fn to_json(&self) -> String {
+        let mut text = serde_json::to_string_pretty(self).expect("a report has only string keys");
+        text.push('\n');
+        text
+    }
+
+    /// For people.
+    pub fn to_text(&self, style: Style) -> String {
+        let mut out = String::new();
+        // Writing to a string does not fail.
+        let _ = self.write(&mut out, style);
+        out
+    }
+
+    fn write(&self, out: &mut String, style: Style) -> std::fmt::Result {
+        let paint = match self.verdict {
+            Verdict::Holds => Paint::Good,
+            Verdict::Violated => Paint::Bad,
+            Verdict::Inconclusive(_) => Paint::Unsure,
+        };
+        style.write(out, paint, self.verdict.word())?;
+        write!(out, "  {}", self.path)?;
+        if let Verdict::Inconclusive(why) = &self.verdict {
+            write!(out, ": {why}")?;
+        }
+        out.push_str("\n\n");
+        self.matrix(out, style)?;
+        for cell in &self.cells {
+            cell.write(out, style)?;
+        }
+        if self.cells.iter().any(|cell| cell.verdict == "safe") {
+            out.push('\n');
+            for line in crate::wrap::wrap(MEANING, style.width, 0) {
+                style.write(out, Paint::Dim, &line)?;
+                out.push('\n');
+            }
+        }
+        Ok(())
+    }
+
+    /// A line per procedure, a column per rule.
+    fn matrix(&self, out: &mut String, style: Style) -> std::fmt::Result {
+        let mut rules: Vec<&str> = Vec::new();
+        let mut procedures: Vec<&str> = Vec::new();
+        for cell in &self.cells {
+            if !rules.contains(&cell.rule.as_str()) {
+                rules.push(&cell.rule);
+            }
+            if !procedures.contains(&cell.procedure.as_str()) {
+                procedures.push(&cell.procedure);
+            }
+        }
+        let first = procedures.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+        let width = |rule: &str| rule.chars().count().max("unknown".len());
+        write!(out, "  {:first$}", "")?;
+        rules.iter().try_for_each(|rule| write!(out, "  {rule:w$}", w = width(rule)))?;
+        trim(out);
+        for procedure in procedures {
+            write!(out, "  {procedure:first$}")?;
+            for rule in &rules {
+                let cell = self.cells.iter().find(|cell| cell.procedure == procedure && cell.rule == *rule);
+                let word = cell.map_or("", |cell| cell.verdict.as_str());
+                out.push_str("  ");
+                style.write(out, paint(word), word)?;
+                out.push_str(&" ".repeat(width(rule).saturating_sub(word.len())));
+            }
+            trim(out);
+        }
+        Ok(())
+    }
+}
+
+fn paint(verdict: &str) -> Paint {
+    match verdict {
+        "safe" => Paint::Good,
+        "unsafe" => Paint::Bad,
+        _ => Paint::Unsure,
+    }
+}
+
+/// Ends a line without blanks before its end.
+fn trim(out: &mut String) {
+    out.truncate(out.trim_end_matches(' ').len());
+    out.push('\n');
+}
+
+impl ProofCell {
+    fn write(&self, out: &mut String, style: Style) -> std::fmt::Result {
+        if let Some(witness) = &self.witness {
+            out.push('\n');
+            style.write(out, Paint::Bold, &format!("{} breaks {}", self.procedure, self.rule))?;
+            writeln!(out, " (line {})", self.line)?;
+            return witness.write(out, style);
+        }
+        if self.verdict != "safe" {
+            let line = self.at_line.map(|line| format!(" (line {line})")).unwrap_or_default();
+            write!(out, "\n{} and {}: ", self.procedure, self.rule)?;
+            style.write(out, paint(&self.verdict), &self.verdict)?;
+            writeln!(out, ", {}{line}", self.meaning)?;
+        } else if !self.assumptions.is_empty() {
+            writeln!(
+                out,
+                "\n{} and {}: safe, taking for granted: {}",
+                self.procedure,
+                self.rule,
+                self.assumptions.join("; ")
+            )?;
+        }
+        Ok(())
+    }
+}
+
+impl ProofWitness {
+    fn write(&self, out: &mut String, style: Style) -> std::fmt::Result {
+        for row in &self.rows {
+            writeln!(out, "  {row};")?;
+        }
+        writeln!(out, "  {};", self.call)?;
+        for change in &self.changes {
+            change.write(out, style)?;
+        }
+        let lines: Vec<String> = self.lines.iter().map(usize::to_string).collect();
+        writeln!(out, "  then the rule is {}; lines passed: {}", self.outcome, lines.join(", "))
+    }
+}
+
+impl TableChange {
+    fn write(&self, out: &mut String, style: Style) -> std::fmt::Result {
+        let rows = |rows: &[Vec<String>], others: &[Vec<String>]| {
+            let shown: Vec<String> =
+                rows.iter().filter(|r| !others.contains(r)).map(|r| format!("({})", r.join(", "))).collect();
+            if shown.is_empty() { "nothing".to_string() } else { shown.join(" ") }
+        };
+        write!(out, "  {} ({}): {} ", self.table, self.columns.join(", "), rows(&self.before, &self.after))?;
+        style.write(out, Paint::Change, &format!("-> {}", rows(&self.after, &self.before)))?;
+        out.push('\n');
+        Ok(())
+    }
+}
