@@ -91,7 +91,7 @@ pub(crate) fn run(args: &Prove, color: Color) -> Result<u8, Mistake> {
         return Ok(0);
     }
     let options = Options {
-        limits: Limits { timeout: args.timeout, rounds_max: args.rounds_max },
+        limits: Limits { timeout: args.timeout, rounds_max: args.rounds_max, guards: true },
         procedure: args.procedure.clone(),
         rule: args.rule.clone(),
         command: args::command_line(),

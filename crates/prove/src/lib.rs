@@ -33,6 +33,7 @@
 //! What is *absent*: no files, no printing. The only process is the solver, which [`isolde_smt`] starts.
 
 pub mod exact;
+pub mod guard;
 pub mod horn;
 pub mod ir;
 pub mod logic;
@@ -57,10 +58,12 @@ pub struct Limits {
     pub timeout: Duration,
     /// How often loops are written out, at most.
     pub rounds_max: usize,
+    /// Whether to look for what would help against a violation.
+    pub guards: bool,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { timeout: Duration::from_secs(20), rounds_max: 3 }
+        Limits { timeout: Duration::from_secs(20), rounds_max: 3, guards: true }
     }
 }

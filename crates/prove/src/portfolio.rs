@@ -1,11 +1,12 @@
 //! Who is asked, in which order, and what the answers amount to.
 
-use isolde_report::{ProofCell, ProofWitness, ProveReport, TableChange};
+use isolde_report::{ProofCell, ProofHelp, ProofWitness, ProveReport, TableChange};
 use isolde_smt::{Answer, Silence, Solver};
 use isolde_sql::catalog::RoutineId;
 
 use crate::Limits;
 use crate::exact::{self, Question};
+use crate::guard::{Guard, guards};
 use crate::horn::{self, Certificate};
 use crate::ir::{self, Graph};
 use crate::logic::Refusal;
@@ -22,6 +23,8 @@ pub struct Outcome {
     pub modulo: Vec<String>,
     /// What was taken for granted because of the types that occur.
     pub assumptions: Vec<&'static str>,
+    /// What would help against a violation.
+    pub guards: Vec<Guard>,
     /// The invariants of its loops, if that is how it was proved.
     pub certificate: Option<Certificate>,
     /// Every question, as it was put to the solver.
@@ -93,8 +96,23 @@ pub fn check(
     Ok((report, scripts))
 }
 
-/// One procedure and one rule.
+/// One procedure and one rule; for a violation, also what would help.
 pub fn decide(
+    program: &Program,
+    id: RoutineId,
+    rule: &Rule,
+    solver: &Solver,
+    limits: &Limits,
+) -> Result<Outcome, Silence> {
+    let mut outcome = decide_only(program, id, rule, solver, limits)?;
+    if limits.guards && matches!(outcome.verdict, Verdict::Unsafe(_)) {
+        outcome.guards = guards(program, id, rule, solver, limits)?;
+    }
+    Ok(outcome)
+}
+
+/// The verdict alone.
+pub(crate) fn decide_only(
     program: &Program,
     id: RoutineId,
     rule: &Rule,
@@ -117,6 +135,7 @@ impl Outcome {
             verdict: Verdict::Unknown(nothing),
             modulo: Vec::new(),
             assumptions: Vec::new(),
+            guards: Vec::new(),
             certificate: None,
             scripts: Vec::new(),
         }
@@ -273,6 +292,11 @@ fn cell(procedure: &str, line: usize, rule: &Rule, outcome: Outcome) -> ProofCel
         }
         Verdict::Unknown(reason) => ("unknown", reason.what, reason.line, None),
     };
+    let helps = |guard: &Guard| match guard {
+        Guard::Promise(condition) => ProofHelp { kind: "promise".into(), text: condition.clone() },
+        Guard::Constraint(statement) => ProofHelp { kind: "constraint".into(), text: statement.clone() },
+    };
+    let helps = outcome.guards.iter().map(helps).collect();
     let mut assumptions: Vec<String> = outcome.assumptions.iter().map(|text| text.to_string()).collect();
     if !outcome.modulo.is_empty() && verdict != "unsafe" {
         assumptions.push(format!("whatever these compute: {}", outcome.modulo.join(", ")));
@@ -287,6 +311,7 @@ fn cell(procedure: &str, line: usize, rule: &Rule, outcome: Outcome) -> ProofCel
         at_line: at,
         assumptions,
         witness,
+        helps,
     }
 }
 

@@ -28,6 +28,8 @@ pub struct Rule {
     pub name: Arc<str>,
     /// The query.
     pub query: Arc<Query>,
+    /// As written.
+    pub ast: Arc<ast::Statement>,
     /// The same, ready to run.
     pub prepared: Arc<Prepared>,
     /// Its text, on one line.
@@ -95,6 +97,7 @@ impl Rule {
             StatementKind::Query(query) if query.columns.len() == 1 && query.columns[0].ty == Type::Bool => Ok(Rule {
                 name: named.name.into(),
                 query: Arc::new(query.clone()),
+                ast: Arc::new(named.statement.clone()),
                 text: bind::one_line(span.of(source)),
                 span,
                 prepared: prepared.clone(),

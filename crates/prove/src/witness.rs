@@ -363,6 +363,14 @@ fn ordered(catalog: &Catalog, rows: &[(TableId, Vec<Option<String>>)]) -> Vec<(T
     rows
 }
 
+/// The database of a program, without rows.
+pub(crate) fn emptied(program: &Program) -> Option<Database> {
+    let mut database = program.database.clone();
+    let session = database.open_session();
+    empty(&mut database, session)?;
+    Some(database)
+}
+
 fn empty(database: &mut Database, session: SessionId) -> Option<()> {
     let names: Vec<String> =
         database.catalog().tables().filter(|t| t.materialized.is_none()).map(|t| name(t)).collect();
@@ -379,7 +387,7 @@ fn name(table: &Table) -> String {
     }
 }
 
-fn identifier(name: &str) -> String {
+pub(crate) fn identifier(name: &str) -> String {
     let plain = name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
         && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
     // A key word in quotes is a name like any other.

@@ -46,6 +46,17 @@ pub struct ProofCell {
     pub assumptions: Vec<String>,
     /// What breaks the rule.
     pub witness: Option<ProofWitness>,
+    /// What would help, proved to.
+    pub helps: Vec<ProofHelp>,
+}
+
+/// Something with which the rule is kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProofHelp {
+    /// `promise`, about arguments; or `constraint`, a statement.
+    pub kind: String,
+    /// The condition, or the statement.
+    pub text: String,
 }
 
 /// Rows and a call that break a rule.
@@ -199,7 +210,8 @@ impl ProofCell {
             out.push('\n');
             style.write(out, Paint::Bold, &format!("{} breaks {}", self.procedure, self.rule))?;
             writeln!(out, " (line {})", self.line)?;
-            return witness.write(out, style);
+            witness.write(out, style)?;
+            return self.helps.iter().try_for_each(|help| help.write(out, style));
         }
         if self.verdict != "safe" {
             let line = self.at_line.map(|line| format!(" (line {line})")).unwrap_or_default();
@@ -215,6 +227,16 @@ impl ProofCell {
                 self.assumptions.join("; ")
             )?;
         }
+        Ok(())
+    }
+}
+
+impl ProofHelp {
+    fn write(&self, out: &mut String, style: Style) -> std::fmt::Result {
+        let when = if self.kind == "promise" { "safe, if callers see to" } else { "safe, with" };
+        write!(out, "  {when}: ")?;
+        style.write(out, Paint::Good, &self.text)?;
+        out.push_str(" (proved)\n");
         Ok(())
     }
 }

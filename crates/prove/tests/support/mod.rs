@@ -2,6 +2,8 @@
 
 #![allow(dead_code, clippy::unwrap_used)]
 
+pub(crate) mod chance;
+
 use isolde_engine::{Activity, Database, SessionId};
 use isolde_prove::{Named, Program};
 use isolde_sql::{ast, parse};
@@ -14,6 +16,11 @@ pub(crate) struct Loaded {
 
 /// Reads a program.
 pub(crate) fn load(text: &str) -> Loaded {
+    try_load(text).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+/// Reads a program that may be wrong.
+pub(crate) fn try_load(text: &str) -> Result<Loaded, String> {
     let mut sections: Vec<(String, usize, usize)> = vec![("setup".into(), 0, 0)];
     let mut expected = Vec::new();
     let mut at = 0;
@@ -33,38 +40,40 @@ pub(crate) fn load(text: &str) -> Loaded {
     let session = database.open_session();
     let (mut rules, mut assumptions) = (Vec::new(), Vec::new());
     for (header, from, to) in &sections {
-        let statements = parsed(text, *from, *to);
+        let statements = parsed(text, *from, *to)?;
         match header.split_once(' ') {
-            None => statements.iter().for_each(|statement| run(&mut database, session, statement, text)),
+            None => statements.iter().try_for_each(|statement| run(&mut database, session, statement, text))?,
             Some(("rule" | "invariant", name)) => rules.push((name.to_string(), statements[0].clone())),
             Some(("assume", name)) => assumptions.push((name.to_string(), statements[0].clone())),
-            Some((other, _)) => panic!("{other} is no section"),
+            Some((other, _)) => return Err(format!("{other} is no section")),
         }
     }
-    let named = |all: &'_ [(String, ast::Statement)]| -> Vec<(String, ast::Statement)> { all.to_vec() };
-    let (rules, assumptions) = (named(&rules), named(&assumptions));
-    let rules: Vec<Named<'_>> = rules.iter().map(|(name, statement)| Named { name, statement }).collect();
-    let assumptions: Vec<Named<'_>> = assumptions.iter().map(|(name, statement)| Named { name, statement }).collect();
-    let program = Program::new(database, text, &rules, &assumptions).unwrap();
-    Loaded { program, expected }
+    let named = |all: &'static [(String, ast::Statement)]| {
+        all.iter().map(|(name, statement)| Named { name, statement }).collect()
+    };
+    // Tests may leak what they name.
+    let rules: Vec<Named<'_>> = named(rules.leak());
+    let assumptions: Vec<Named<'_>> = named(assumptions.leak());
+    let program = Program::new(database, text, &rules, &assumptions).map_err(|d| d.message)?;
+    Ok(Loaded { program, expected })
 }
 
-fn parsed(text: &str, from: usize, to: usize) -> Vec<ast::Statement> {
+fn parsed(text: &str, from: usize, to: usize) -> Result<Vec<ast::Statement>, String> {
     let piece = &text[from..to];
     let statement = |span: isolde_sql::Span| {
         let fragment = parse::Fragment { text: span.of(piece), offset: from as u32 + span.start };
-        parse::statement(fragment).unwrap_or_else(|d| panic!("{}: {}", d.message, span.of(piece)))
+        parse::statement(fragment).map_err(|d| format!("{}: {}", d.message, span.of(piece)))
     };
     parse::split(piece).into_iter().map(statement).collect()
 }
 
-/// Runs a statement that must not fail.
-pub(crate) fn run(database: &mut Database, session: SessionId, statement: &ast::Statement, text: &str) {
-    let prepared = database.prepare_in(session, statement, text, &[]).unwrap_or_else(|d| panic!("{}", d.message));
+/// Runs a statement.
+fn run(database: &mut Database, session: SessionId, statement: &ast::Statement, text: &str) -> Result<(), String> {
+    let prepared = database.prepare_in(session, statement, text, &[]).map_err(|d| d.message)?;
     let mut reply = database.submit(session, &prepared, &[]);
     while reply.is_none() {
         assert!(!matches!(database.activity(session), Activity::Blocked(_)), "nobody else is there");
         reply = database.step(session).reply;
     }
-    reply.unwrap().unwrap_or_else(|error| panic!("{error}"));
+    reply.unwrap().map(|_| ()).map_err(|error| error.to_string())
 }
