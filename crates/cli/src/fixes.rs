@@ -5,11 +5,13 @@ use std::io::Write;
 use std::path::Path;
 
 use isolde_report::{FixVerdict, Report};
+use isolde_scenario::file::Included;
 use isolde_scenario::fix::{self, Tried};
 use isolde_scenario::{OnProgress, Options, Scenario};
 
 use crate::args::{Explore, Format};
 use crate::complain::Mistake;
+use crate::input;
 
 /// Whether somebody will read of fixes: an answer of one line has no place for them.
 pub(crate) fn wanted(explore: &Explore) -> bool {
@@ -27,6 +29,46 @@ pub(crate) fn add(
     progress: OnProgress<'_>,
 ) -> Result<(), Mistake> {
     let tried = fix::try_fixes(scenario, report, options, progress);
+    put(explore, scenario, report, tried)
+}
+
+/// Fixes that are tried on a server, at most: each is a search of its own.
+const ON_SERVER_MAX: usize = 8;
+
+/// The same for a violation that was found on a server. What might help is found on the embedded engine, if that understands the file and
+/// sees a violation, too; what holds there must hold on the server as well, where `judge` tries it.
+pub(crate) fn add_on(
+    explore: &Explore,
+    file: &Included,
+    report: &mut Report,
+    options: &Options,
+    progress: OnProgress<'_>,
+    judge: &mut dyn FnMut(&[Included]) -> Result<FixVerdict, Mistake>,
+) -> Result<(), Mistake> {
+    if report.counterexample.is_none() {
+        return Ok(());
+    }
+    let Ok(scenario) = Scenario::parse(&file.name, &file.text, &mut input::include) else {
+        report
+            .warnings
+            .push("no fixes are tried: the embedded engine, which looks for them, does not understand the file".into());
+        return Ok(());
+    };
+    let there = isolde_scenario::check(&scenario, options, progress);
+    let mut tried = fix::try_fixes(&scenario, &there, options, progress);
+    let holding = tried.iter_mut().filter(|tried| tried.fix.verdict == FixVerdict::Holds);
+    for (number, tried) in holding.enumerate() {
+        tried.fix.verdict = match number < ON_SERVER_MAX {
+            true => judge(&tried.files)?,
+            false => FixVerdict::Undecided("holds on the embedded engine, not tried on the server".into()),
+        };
+    }
+    tried.sort_by_key(|tried| tried.fix.verdict != FixVerdict::Holds);
+    put(explore, &scenario, report, tried)
+}
+
+/// Puts what was tried into the report, and writes the best.
+fn put(explore: &Explore, scenario: &Scenario, report: &mut Report, tried: Vec<Tried>) -> Result<(), Mistake> {
     if let (Some(path), true) = (&explore.fix, report.counterexample.is_some()) {
         write(path, explore.overwrite, &tried, scenario, report)?;
     }

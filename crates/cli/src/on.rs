@@ -5,20 +5,21 @@ use std::path::Path;
 use isolde_postgres::Trouble;
 use isolde_postgres::live::{self, Question};
 use isolde_postgres::stage::{self, ScenarioStage, StageError, checks};
-use isolde_report::{Confirmation, Report, StepKind, Trace};
-use isolde_scenario::file::{self, FileOptions, ScenarioFile};
-use isolde_scenario::{Limit, Progress};
+use isolde_report::{Confirmation, FixVerdict, Report, StepKind, Trace, Verdict};
+use isolde_scenario::file::{self, FileOptions, Include, Included, ScenarioFile};
+use isolde_scenario::{Limit, Options, Progress};
 
 use crate::args::{self, Explore, Replay};
 use crate::complain::Mistake;
 use crate::server::Server;
 use crate::watch::{self, Watch};
-use crate::{explore, input};
+use crate::{explore, fixes, input};
 
 /// Reads a scenario and explores it on a server.
 pub(crate) fn check(explore: &Explore, path: &Path, server: &Server) -> Result<Report, Mistake> {
     refuse(explore)?;
-    let file = read(path)?;
+    let given = input::read(path)?;
+    let file = file::read_texts(&given.name, &given.text, &mut input::include)?;
     let mut watch = Watch::start(file.sources.name(), explore.time_max, !explore.no_progress);
     let settings = stage::settings(&file, explore::settings(explore));
     let mut stage = put_on(&file, server, &settings)?;
@@ -35,7 +36,40 @@ pub(crate) fn check(explore: &Explore, path: &Path, server: &Server) -> Result<R
     if let Some(details) = &mut report.stats.details {
         details.back_end = Some(stage.describe());
     }
+    drop(stage);
+    if fixes::wanted(explore) {
+        let options = Options { settings: explore::settings(explore), command: args::command_line(), clock: None };
+        let mut judge = |files: &[Included]| with_fix(files, server, explore::settings(explore));
+        fixes::add_on(explore, &given, &mut report, &options, &mut |progress| watch.look(progress), &mut judge)?;
+    }
     Ok(report)
+}
+
+/// What comes of changed files on a server.
+fn with_fix(files: &[Included], server: &Server, given: FileOptions) -> Result<FixVerdict, Mistake> {
+    let Some((first, included)) = files.split_first() else {
+        return Ok(FixVerdict::Undecided("nothing to run".into()));
+    };
+    // Files are asked for in the order in which they were read first.
+    let mut included = included.iter();
+    let mut loader = |include: Include<'_>| {
+        included.next().cloned().ok_or_else(|| format!("{} was not included before", include.path))
+    };
+    let file = file::read_texts(&first.name, &first.text, &mut loader)?;
+    let settings = stage::settings(&file, given);
+    let mut stage = put_on(&file, server, &settings)?;
+    let question = question(&file, settings, &|schedule| schedule.to_string());
+    let mut look = |_: &Progress| match watch::interrupted() {
+        true => std::ops::ControlFlow::Break(Limit::Interrupt),
+        false => std::ops::ControlFlow::Continue(()),
+    };
+    let report = live::check(&mut stage, &question, &mut look)?;
+    Ok(match (report.verdict, report.counterexample) {
+        (Verdict::Holds, _) => FixVerdict::Holds,
+        (Verdict::Inconclusive(why), _) => FixVerdict::Undecided(format!("on the server: {why}")),
+        (Verdict::Violated, Some(found)) => FixVerdict::Fails(format!("on the server: {}", found.property)),
+        (Verdict::Violated, None) => FixVerdict::Fails("on the server".into()),
+    })
 }
 
 /// Reads a scenario and follows one schedule on a server.

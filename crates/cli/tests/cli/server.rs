@@ -31,6 +31,9 @@ fn a_scenario_runs_on_a_server_and_its_counterexample_can_be_seen_again() {
     let (text, code) = on_server(&["explore", WITHDRAW, "--on", &url()]);
     assert!(text.starts_with("violated  examples/withdraw/withdraw.sql: serial outcome (lost update)"), "{text}");
     assert_eq!(code, Some(1));
+    let fixes = text.split("fixes that were tried").nth(1).unwrap();
+    assert!(fixes.contains("holds        FOR UPDATE on the read of account (line 8)"), "{text}");
+    assert!(fixes.contains("still fails  FOR SHARE on the read of account (line 8)"), "{text}");
     let replay = text.lines().find_map(|line| line.strip_prefix("replay  isolde ")).unwrap();
     let words = words(replay);
     let (again, code) = on_server(&words.iter().map(String::as_str).collect::<Vec<_>>());
