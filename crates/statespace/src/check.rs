@@ -7,11 +7,11 @@ use isolde_report::{Asked, Covered, SpaceReport, SpaceSize};
 use crate::ctl::{Checker, Formula};
 use crate::explore::{self, Incomplete, Watch, What};
 use crate::explored::Explored;
-use crate::graph::{BitSet, Graph, Path, StateId, Walk};
+use crate::graph::{Graph, Path, StateId, Walk};
 use crate::live;
 use crate::temporal::Meaning;
 use crate::tla::Spec;
-use crate::tla::eval::{Env, Look};
+use crate::tla::eval::Env;
 use crate::tla::fault::{Error, Fault};
 use crate::tla::ir::{Expr, Level};
 
@@ -224,18 +224,6 @@ impl Answering<'_> {
         self.explored.graph.as_ref().filter(|_| complete)
     }
 
-    /// The states in which an expression is true.
-    fn label(&self, expr: &Expr) -> Result<BitSet, Box<Fault>> {
-        let evaluator = self.spec.evaluator();
-        let mut label = BitSet::none(self.explored.count());
-        for state in 0..self.explored.count() as StateId {
-            if evaluator.truth(expr, Env::default(), Look::state(&self.explored.values(state)))? {
-                label.insert(state);
-            }
-        }
-        Ok(label)
-    }
-
     fn branching(&mut self, questions: &Questions) -> Result<(), Box<Fault>> {
         if self.explored.graph.is_none() || self.graph().is_none() {
             questions.formulas.iter().for_each(|(text, _)| self.open("ctl", text));
@@ -244,7 +232,7 @@ impl Answering<'_> {
         let mut answers = Vec::new();
         if let Some(graph) = self.graph() {
             let labels = |text: &str| match questions.atoms.get(text) {
-                Some(expr) => self.label(expr),
+                Some(expr) => self.explored.label(self.spec, expr),
                 None => Err(Fault::new(Default::default(), format!("`{text}` is not known"))),
             };
             let mut checker = Checker::new(graph, labels);

@@ -2,15 +2,16 @@
 
 use isolde_report::{Behaviour, Passed};
 
-use crate::compile::{Compiled, NotCompiled, compile, compile_with};
-use crate::explore::{Fast, Incomplete, Interpreter, Options, Watch, What, Word, explore};
+use crate::compile::{Compiled, NotCompiled, compile, compile_with, predicate};
+use crate::explore::{Fast, Incomplete, Interpreter, Options, Watch, What, Word, explore, label};
 use crate::form::{Form, Forms};
-use crate::graph::{Graph, Path, StateId};
+use crate::graph::{BitSet, Graph, Path, StateId};
 use crate::packed::{Action, Key, Program};
 use crate::space::{Space, Way};
 use crate::tla::Spec;
-use crate::tla::eval::Partial;
+use crate::tla::eval::{Env, Look, Partial};
 use crate::tla::fault::Fault;
+use crate::tla::ir::Expr;
 
 /// The states, in words as wide as they need.
 #[derive(Debug)]
@@ -189,6 +190,25 @@ impl Explored {
     /// The values of the variables in a state.
     pub fn values(&self, state: StateId) -> Partial {
         self.forms.decode(self.key(state))
+    }
+
+    /// The states in which an expression is true.
+    pub fn label(&self, spec: &Spec, expr: &Expr) -> Result<BitSet, Box<Fault>> {
+        let packed = self.program.as_ref().and_then(|_| predicate(spec, &self.forms, expr));
+        if let Some(packed) = packed {
+            return Ok(match &self.states {
+                States::Narrow(states) => label(&packed, &self.forms.layout, states),
+                States::Wide(states) => label(&packed, &self.forms.layout, states),
+            });
+        }
+        let evaluator = spec.evaluator();
+        let mut found = BitSet::none(self.count());
+        for state in 0..self.count() as StateId {
+            if evaluator.truth(expr, Env::default(), Look::state(&self.values(state)))? {
+                found.insert(state);
+            }
+        }
+        Ok(found)
     }
 
     /// The space by itself; takes the graph.

@@ -263,6 +263,6 @@ pub struct Program {
     pub initial: Vec<Key>,
     /// What must be true in every state, by name.
     pub invariants: Vec<(String, Expr)>,
-    /// States where this is 0 are reached but not left, and not looked at.
+    /// States where this is 0 are no part of the space: steps into them are made, and lead nowhere.
     pub constraint: Option<Expr>,
 }

@@ -26,7 +26,7 @@ impl<'a> Meaning<'a> {
 
     /// A property.
     pub(crate) fn formula(&self, expr: &Expr, env: Env<'_>) -> Result<Temporal> {
-        if self.level(expr, env) <= Level::State {
+        if self.spec.level(expr) <= Level::State {
             return Ok(Temporal::State(Rc::new(self.states(expr, env)?)));
         }
         match &*expr.kind {
@@ -115,12 +115,10 @@ impl<'a> Meaning<'a> {
         })
     }
 
-    fn level(&self, expr: &Expr, env: Env<'_>) -> Level {
-        let _ = env;
-        self.spec.level(expr)
-    }
-
     fn states(&self, expr: &Expr, env: Env<'_>) -> Result<BitSet> {
+        if env.is_empty() {
+            return self.explored.label(self.spec, expr);
+        }
         let mut found = BitSet::none(self.graph.states());
         for state in 0..self.graph.states() as StateId {
             if self.evaluator.truth(expr, env, Look::state(&self.explored.values(state)))? {

@@ -630,6 +630,17 @@ impl<'s> Partly<'s> {
             Builtin::Tuple => {
                 return Ok(Sym::Tuple(arguments.iter().map(|e| self.eval(e, env, primed)).collect::<Made<_>>()?));
             }
+            Builtin::Union if matches!(&*arguments[0].kind, Kind::Map(..)) => {
+                let Kind::Map(bounds, body) = &*arguments[0].kind else { return no("UNION") };
+                let mut all = Sym::Value(Value::sorted(Vec::new()));
+                self.each(bounds, env, primed, &mut |this, env, condition| {
+                    let set = this.under(condition.clone(), |this| this.eval(body, env, primed))?;
+                    let (of, x, y) = masks(&all, &set)?;
+                    all = Sym::Mask(of, binary(Binary::BitOr, x, if_else(condition, y, Packed::Const(0)))).closed();
+                    Ok(())
+                })?;
+                return Ok(all);
+            }
             Builtin::Call => {
                 if let Kind::Defined(id, inner) = &*arguments[0].kind
                     && self.definitions[*id].recursive_function

@@ -346,6 +346,7 @@ pub(super) fn equal(a: &Sym, b: &Sym, slots: &[Slot]) -> Made<X> {
             if u == v {
                 return Ok(eq(x, y));
             }
+            alike(&u, &v)?;
             let mut cases = Vec::new();
             for (place, value) in u.iter().enumerate() {
                 if let Ok(other) = v.binary_search(value) {
@@ -355,6 +356,14 @@ pub(super) fn equal(a: &Sym, b: &Sym, slots: &[Slot]) -> Made<X> {
             }
             Ok(or(cases))
         }
+    }
+}
+
+/// Values of different kinds cannot be compared; the evaluator says so, where it happens.
+fn alike(a: &[Value], b: &[Value]) -> Made<()> {
+    match a.iter().all(|a| b.iter().all(|b| a.comparable(b))) {
+        true => Ok(()),
+        false => no("values of different kinds that are compared"),
     }
 }
 
@@ -369,6 +378,7 @@ pub(super) fn member(value: &Sym, set: &Sym, slots: &[Slot]) -> Made<X> {
             // A code against a list: bits of those that are meant.
             Sym::Enum(..) | Sym::Int(_) | Sym::Bool(_) if value.code(slots).is_ok_and(|(of, _)| of.len() <= 62) => {
                 let (of, code) = value.code(slots)?;
+                alike(&of, elements)?;
                 let bits: Vec<i64> = of.iter().map(|v| i64::from(elements.binary_search(v).is_ok())).collect();
                 Ok(look_up(code, &bits))
             }
@@ -379,6 +389,7 @@ pub(super) fn member(value: &Sym, set: &Sym, slots: &[Slot]) -> Made<X> {
         },
         Sym::Mask(of, bits) => {
             let (values, code) = value.code(slots)?;
+            alike(&values, of)?;
             let places: Vec<Option<usize>> = values.iter().map(|v| of.binary_search(v).ok()).collect();
             if let Expr::Const(code) = code {
                 return Ok(match places[code as usize] {

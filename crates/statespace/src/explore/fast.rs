@@ -15,6 +15,7 @@ use super::interpret::Interpreter;
 use super::{Recode, Stepper, Trouble, Word};
 use crate::compile::{Compiled, NotCompiled, apply, compile_with};
 use crate::form::Form;
+use crate::graph::BitSet;
 use crate::packed::{Binary, Expr, Key, Layout, SlotKind};
 use crate::space::Way;
 use crate::tla::Spec;
@@ -166,6 +167,12 @@ impl<W: Word> Node<W> {
             Expr::If(a, b, c) => Node::If(Box::new([Node::of(a, layout), Node::of(b, layout), Node::of(c, layout)])),
         }
     }
+}
+
+/// The states in which a packed expression is true.
+pub(crate) fn label<W: Word>(expr: &Expr, layout: &Layout, states: &[W]) -> BitSet {
+    let node = Node::of(expr, layout);
+    BitSet::of(states.len(), |state| node.eval(states[state as usize]) != 0)
 }
 
 impl Place {

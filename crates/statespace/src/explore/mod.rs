@@ -12,6 +12,7 @@ mod table;
 use std::hash::Hash;
 
 pub use fast::Fast;
+pub(crate) use fast::label;
 pub use interpret::Interpreter;
 
 use crate::graph::{Graph, GraphBuilder, StateId};

@@ -80,6 +80,11 @@ impl<'a> Frame<'a> {
 }
 
 impl<'a> Env<'a> {
+    /// Nothing is bound.
+    pub(crate) fn is_empty(self) -> bool {
+        self.0.is_none()
+    }
+
     pub(crate) fn find(self, depth: usize, index: usize) -> (&'a Binding<'a>, Env<'a>) {
         let mut env = self;
         for _ in 0..depth {

@@ -69,8 +69,31 @@ fn not_understood(file: u32, text: &str, node: Node<'_>) -> Box<Fault> {
     if node.is_missing() {
         return Fault::new(at, format!("`{}` is missing here", node.kind()));
     }
-    let what = text.get(range).unwrap_or("").split_whitespace().next().unwrap_or("").to_string();
+    let span = text.get(range.clone()).unwrap_or("");
+    if span.contains('\n')
+        && let Some(start) = first_unit_not_understood(text)
+    {
+        let line = text[start..].lines().next().unwrap_or("").trim_end().len();
+        let at = At { file, start: start as u32, end: (start + line.max(1)) as u32 };
+        return Fault::new(at, "what begins here is no TLA+");
+    }
+    let what = span.split_whitespace().next().unwrap_or("").to_string();
     Fault::new(at, format!("this is no TLA+, at `{what}`"))
+}
+
+/// Where the first thing begins that is not understood: behind the longest beginning, line by line, that is a module by itself.
+fn first_unit_not_understood(text: &str) -> Option<usize> {
+    let mut parser = Parser::new();
+    parser.set_language(&tree_sitter_tlaplus::LANGUAGE.into()).ok()?;
+    let mut understood = None;
+    for (at, _) in text.match_indices('\n') {
+        let beginning = format!("{}\n====\n", &text[..at]);
+        if parser.parse(&beginning, None).is_some_and(|tree| !tree.root_node().has_error()) {
+            understood = Some(at + 1);
+        }
+    }
+    let rest = understood?;
+    Some(rest + text[rest..].len() - text[rest..].trim_start().len())
 }
 
 struct Reader<'t> {
