@@ -4,6 +4,7 @@
 //! - `apps`: so are the applications of `examples/apps`, where the runtime of their language is there;
 //! - `server`: scenarios on a real server;
 //! - `model`: data models, where a solver is there;
+//! - `space`: state spaces of specifications;
 //! - `golden`: transcripts in `tests/golden`, of good, broken and nonsensical commands;
 //! - `abuse`: random bytes, mutilated scenarios, interrupts: an answer or a message, never a crash.
 //!
@@ -17,4 +18,5 @@ mod examples;
 mod golden;
 mod model;
 mod server;
+mod space;
 mod transcript;
