@@ -380,8 +380,9 @@ impl Machine<'_> {
             }
             then => frame.then = then,
         }
-        // A loop over a query counts for nothing.
-        if !matches!(frame.then, Some(Then::Slot { counts: false, .. } | Then::Rows(_) | Then::More(_))) {
+        // A loop over a query counts for nothing, nor does CALL.
+        let counts = !matches!(frame.then, Some(Then::Slot { counts: false, .. } | Then::Rows(_) | Then::More(_)));
+        if counts && produced.verb != "CALL" {
             frame.row_count = produced.count;
         }
         let found = produced.count > 0;
