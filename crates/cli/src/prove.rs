@@ -61,9 +61,17 @@ pub(crate) struct Prove {
     #[arg(long, value_name = "COUNT", default_value_t = 3, value_parser = rounds)]
     rounds_max: usize,
 
-    /// Print what is worked on instead of the answer: cfg or smt2
+    /// Also look for procedures that break a rule together, one in the midst of the other
     ///
-    /// `cfg` is the control-flow graph of each procedure, for Graphviz; `smt2` is every question that was put to the solver.
+    /// Of procedures that keep a rule alone, one is interrupted by a whole run of another before it writes, as READ COMMITTED lets it
+    /// happen. That nothing is found is no proof: `isolde explore` looks at all interleavings of given calls.
+    #[arg(long)]
+    interference: bool,
+
+    /// Print what is worked on instead of the answer: cfg, smt2 or scenario
+    ///
+    /// `cfg` is the control-flow graph of each procedure, for Graphviz; `smt2` is every question that was put to the solver;
+    /// `scenario` is what --interference has found, as a file for isolde explore.
     #[arg(long, value_name = "WHAT", hide_possible_values = true)]
     emit: Option<Emit>,
 
@@ -76,6 +84,7 @@ pub(crate) struct Prove {
 enum Emit {
     Cfg,
     Smt2,
+    Scenario,
 }
 
 fn rounds(text: &str) -> Result<usize, String> {
@@ -94,6 +103,7 @@ pub(crate) fn run(args: &Prove, color: Color) -> Result<u8, Mistake> {
         limits: Limits { timeout: args.timeout, rounds_max: args.rounds_max, guards: true },
         procedure: args.procedure.clone(),
         rule: args.rule.clone(),
+        interference: args.interference || args.emit == Some(Emit::Scenario),
         command: args::command_line(),
         path: args.path.display().to_string(),
     };
@@ -101,6 +111,10 @@ pub(crate) fn run(args: &Prove, color: Color) -> Result<u8, Mistake> {
         Ok((report, scripts)) => {
             match args.emit {
                 Some(Emit::Smt2) => page.verbatim(&questions(&scripts))?,
+                Some(Emit::Scenario) => {
+                    let first = report.interferences.first();
+                    page.verbatim(first.map_or("-- no interference was found\n", |found| &found.scenario))?;
+                }
                 _ => page.proof(&report)?,
             }
             Ok(report.verdict.exit_code())

@@ -9,10 +9,10 @@
 
 use std::collections::BTreeMap;
 
-use isolde_smt::Term;
+use isolde_smt::{Sort, Term};
 use isolde_sql::typed::Query;
 
-use crate::ir::Graph;
+use crate::ir::{Action, Graph};
 use crate::logic::{Context, Evaluator, Refusal, Result, Sym, sort_of};
 use crate::plan::Plan;
 use crate::program::{Assumption, Program, Rule};
@@ -135,22 +135,39 @@ pub(crate) fn follow(
             reached_ends.insert(node, (reached, state));
             continue;
         }
-        for (index, edge) in graph.edges.iter().enumerate().filter(|(_, edge)| edge.from == node) {
+        let open = fork(ctx, graph, node);
+        for (way, (index, edge)) in graph.edges.iter().enumerate().filter(|(_, edge)| edge.from == node).enumerate() {
             let done = step(ctx, catalog, graph, &state, &edge.action, edge.on_error.is_some());
             let done = done.map_err(|refusal| refusal.at(edge.span))?;
-            let goes = ctx.named_truth(Term::and([reached.clone(), done.guard]), "reach");
+            let chosen = open.clone().map_or(Term::True, |which| which.equal(Term::Int(way as i128)));
+            let mut goes = vec![reached.clone(), chosen.clone(), done.guard];
+            if let (Some(handler), Some((when, state))) = (edge.on_error, done.failed) {
+                // Whether something fails may be open: then it does, or it does not, but not both.
+                let fault = ctx.fresh(&Sort::Bool, "fault");
+                goes.push(fault.clone().not());
+                let fails = ctx.named_truth(Term::and([reached.clone(), chosen, fault, when]), "reach");
+                taken.push((index, fails.clone()));
+                arrived.entry(handler).or_default().push((fails, state));
+            }
+            let goes = ctx.named_truth(Term::and(goes), "reach");
             if goes != Term::False {
                 taken.push((index, goes.clone()));
                 arrived.entry(edge.to).or_default().push((goes, done.state));
             }
-            if let (Some(handler), Some((when, state))) = (edge.on_error, done.failed) {
-                let fails = ctx.named_truth(Term::and([reached.clone(), when]), "reach");
-                taken.push((index, fails.clone()));
-                arrived.entry(handler).or_default().push((fails, state));
-            }
         }
     }
     Ok((reached_ends, taken))
+}
+
+/// Where several ways lead on and their conditions do not exclude each other, the number of the one that is taken. What is said where
+/// ways meet relies on it that only one of them was.
+fn fork(ctx: &mut Context, graph: &Graph, node: usize) -> Option<Term> {
+    let exclusive = |action: &Action| {
+        matches!(action, Action::Assume(..) | Action::Catch(..) | Action::Fetch(..) | Action::Drained(_))
+    };
+    let several = graph.leaving(node).count() > 1;
+    let open = several && !graph.leaving(node).all(|edge| exclusive(&edge.action));
+    open.then(|| ctx.fresh(&Sort::Int, "way"))
 }
 
 /// Where ways meet: one of them was taken.

@@ -35,6 +35,7 @@
 pub mod exact;
 pub mod guard;
 pub mod horn;
+pub mod interference;
 pub mod ir;
 pub mod logic;
 pub mod plan;

@@ -10,10 +10,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use isolde_sql::ast::ReferentialAction;
+use isolde_sql::ast::{JoinKind, ReferentialAction};
 use isolde_sql::builtin::AggregateKind;
 use isolde_sql::catalog::{Catalog, ForeignKey, TableId};
-use isolde_sql::typed::{Expr, ExprKind, Query, QueryBody, RelSource, Select, StatementKind};
+use isolde_sql::typed::{Expr, ExprKind, From, Query, QueryBody, RelSource, Select, StatementKind};
 
 use crate::ir::{Action, Graph};
 use crate::logic::pins_unique_key;
@@ -172,12 +172,9 @@ impl Planner<'_> {
 
     fn action(&mut self, action: &Action, handled: bool) {
         match action {
-            Action::Read(read) => {
-                self.query(&read.query, &[]);
-                if handled && read.strict {
-                    self.query(&read.query, &[]);
-                }
-            }
+            // Where errors are handled, a second row may be the one that raises it.
+            Action::Read(read) => (0..=usize::from(handled)).for_each(|_| self.query(&read.query, &[])),
+            Action::Open(_, query) if handled => self.query(query, &[]),
             Action::Fetch(cursor, _) => {
                 let graph = self.graph;
                 let opened = graph.edges.iter().find_map(|edge| match &edge.action {
@@ -188,7 +185,9 @@ impl Planner<'_> {
                     self.query(&query, &[]);
                 }
             }
-            Action::Assign(_, expr) | Action::Assume(expr, _) => self.expr(expr, &[]),
+            Action::Assign(_, expr) | Action::Assume(expr, _) => {
+                (0..=usize::from(handled)).for_each(|_| self.expr(expr, &[]));
+            }
             Action::Write(write) => self.write(write, handled),
             _ => {}
         }
@@ -203,15 +202,20 @@ impl Planner<'_> {
             StatementKind::Insert(insert) => {
                 let table = insert.table;
                 let conflict = usize::from(insert.on_conflict.is_some()) + usize::from(handled);
-                self.need(&[], table, conflict);
+                let sources = from_tables(&insert.source);
+                let rows = match &insert.source.body {
+                    QueryBody::Values(rows) => rows.len(),
+                    _ => 1,
+                };
+                self.need(&sources, table, conflict * rows);
                 // Each row that matters may have come from a row of the source.
-                for source in from_tables(&insert.source) {
-                    self.need(&[table], source, 1);
-                    self.need(&[], source, seen);
+                for source in &sources {
+                    self.need(&[table], *source, 1);
+                    self.need(&[], *source, seen);
                 }
                 self.inner(&insert.source, &[table]);
                 insert.values.iter().for_each(|value| self.expr(value, &[]));
-                self.parents(table, &[], None);
+                (0..rows).for_each(|_| self.parents(table, &sources, None));
             }
             StatementKind::Update(update) => {
                 let one = seen + usize::from(self.is_followed(update.table, &update.select)) + usize::from(handled);
@@ -288,13 +292,17 @@ impl Planner<'_> {
     fn query(&mut self, query: &Query, per: &[TableId]) {
         match &query.body {
             QueryBody::Select(select) => {
-                let counted = select
-                    .grouping
-                    .as_ref()
-                    .is_some_and(|g| g.keys.is_empty() && g.calls.iter().all(|c| is_counted(c.aggregate.kind)));
-                if !counted {
-                    for table in from_tables(query) {
-                        self.need(per, table, 1);
+                let rows = match &select.grouping {
+                    // Each extreme is that of some row; sums and counts are accounted for without rows.
+                    Some(g) if g.keys.is_empty() => g.calls.iter().filter(|c| !is_counted(c.aggregate.kind)).count(),
+                    _ => 1,
+                };
+                let tables = from_tables(query);
+                for table in &tables {
+                    self.need(per, *table, rows);
+                    // Whether a row of an outer join has a partner is seen of every row.
+                    if select.from.as_ref().is_some_and(has_outer_join) {
+                        tables.iter().filter(|other| *other != table).for_each(|other| self.need(&[*other], *table, 1));
                     }
                 }
                 self.inner(query, per);
@@ -420,6 +428,15 @@ impl Planner<'_> {
             }
         }
         false
+    }
+}
+
+fn has_outer_join(from: &From) -> bool {
+    match from {
+        From::Rel(_) => false,
+        From::Join { kind, left, right, .. } => {
+            !matches!(kind, JoinKind::Inner | JoinKind::Cross) || has_outer_join(left) || has_outer_join(right)
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Who is asked, in which order, and what the answers amount to.
 
-use isolde_report::{ProofCell, ProofHelp, ProofWitness, ProveReport, TableChange};
+use isolde_report::{ProofCell, ProofHelp, ProofInterference, ProofWitness, ProveReport, TableChange};
 use isolde_smt::{Answer, Silence, Solver};
 use isolde_sql::catalog::RoutineId;
 
@@ -8,6 +8,7 @@ use crate::Limits;
 use crate::exact::{self, Question};
 use crate::guard::{Guard, guards};
 use crate::horn::{self, Certificate};
+use crate::interference::interference;
 use crate::ir::{self, Graph};
 use crate::logic::Refusal;
 use crate::plan::plan;
@@ -62,6 +63,8 @@ pub struct Options {
     pub procedure: Option<String>,
     /// Only this rule.
     pub rule: Option<String>,
+    /// Also look for procedures that break a rule together.
+    pub interference: bool,
     /// The command, as it was typed.
     pub command: String,
     /// The file.
@@ -92,8 +95,46 @@ pub fn check(
             report.cells.push(cell(&def.name, program.line(def.span), rule, outcome));
         }
     }
+    if options.interference {
+        report.interferences = interferences(program, &report, solver, &options.limits)?;
+    }
     report.settle();
     Ok((report, scripts))
+}
+
+/// Procedures that keep a rule alone and break it together: each pair of those that were proved safe.
+fn interferences(
+    program: &Program,
+    report: &ProveReport,
+    solver: &Solver,
+    limits: &Limits,
+) -> Result<Vec<ProofInterference>, Silence> {
+    let catalog = program.catalog();
+    let mut found = Vec::new();
+    for rule in &program.rules {
+        let safe = |id: &RoutineId| {
+            let name = &*catalog.routine(*id).name;
+            report.cells.iter().any(|cell| cell.procedure == name && cell.rule == *rule.name && cell.verdict == "safe")
+        };
+        let procedures: Vec<RoutineId> = program.procedures().into_iter().filter(safe).collect();
+        for id in &procedures {
+            for intruder in &procedures {
+                let together = interference(program, (*id, *intruder), rule, solver, limits)?;
+                found.extend(together.map(|together| ProofInterference {
+                    procedure: catalog.routine(*id).name.to_string(),
+                    intruder: catalog.routine(*intruder).name.to_string(),
+                    rule: rule.name.to_string(),
+                    rows: together.rows,
+                    call: together.call,
+                    after: together.after,
+                    intruder_call: together.intruder,
+                    outcome: together.outcome,
+                    scenario: together.scenario,
+                }));
+            }
+        }
+    }
+    Ok(found)
 }
 
 /// One procedure and one rule; for a violation, also what would help.

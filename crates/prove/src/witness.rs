@@ -10,11 +10,12 @@ use std::sync::Arc;
 
 use isolde_engine::{Activity, Database, Reply, SessionId};
 use isolde_smt::{Session, Sexp, Silence, Sort, Term};
-use isolde_sql::catalog::{Catalog, ParamDef, Table, TableId};
+use isolde_sql::catalog::{Catalog, RoutineDef, Table, TableId};
 use isolde_sql::{Row, SqlError, SqlState, Type, Value, ast, parse};
 
 use crate::Limits;
 use crate::exact::Question;
+use crate::interference::INTRUDER;
 use crate::ir::{Action, Graph};
 use crate::logic::{Sym, sort_of};
 use crate::program::{Program, Rule};
@@ -55,6 +56,8 @@ pub(crate) struct Proposal {
     /// The rows of each table, each value as SQL; `None` where the column is not given.
     pub(crate) rows: Vec<(TableId, Vec<Option<String>>)>,
     pub(crate) arguments: Vec<String>,
+    /// The arguments of a second procedure, if there is one.
+    pub(crate) intruder: Vec<String>,
     pub(crate) lines: Vec<usize>,
 }
 
@@ -156,15 +159,29 @@ fn read(
             rows.push((*id, given.collect()));
         }
     }
-    let params = &catalog.routine(graph.routine).params;
-    let inputs = (0..params.len()).filter_map(|at| graph.variables.iter().position(|v| v.input == Some(at)));
-    let inputs: Vec<usize> = inputs.collect();
-    let syms: Vec<Sym> = inputs.iter().map(|at| question.start.variables[*at].clone()).collect();
-    let types: Vec<Type> = inputs.iter().map(|at| graph.variables[*at].ty).collect();
-    let values = literals(session, &syms, &types, &texts, limits)?;
-    let arguments = values.into_iter().map(|value| value.unwrap_or_else(|| "NULL".into())).collect();
+    let arguments = arguments(session, graph, question, &texts, 0..INTRUDER, limits)?;
+    let intruder = self::arguments(session, graph, question, &texts, INTRUDER..usize::MAX, limits)?;
     let lines = path(session, program, graph, question, limits)?;
-    Ok(Proposal { rows, arguments, lines })
+    Ok(Proposal { rows, arguments, intruder, lines })
+}
+
+/// The arguments of a procedure, in order: the inputs whose positions lie in a range.
+fn arguments(
+    session: &mut Session,
+    graph: &Graph,
+    question: &Question,
+    texts: &BTreeMap<i128, Arc<str>>,
+    range: std::ops::Range<usize>,
+    limits: &Limits,
+) -> Result<Vec<String>, Silence> {
+    let variables = graph.variables.iter().zip(&question.start.variables);
+    let inputs = variables.filter_map(|(variable, sym)| Some((variable.input?, variable.ty, sym.clone())));
+    let mut inputs: Vec<(usize, Type, Sym)> = inputs.filter(|(at, _, _)| range.contains(at)).collect();
+    inputs.sort_by_key(|(at, _, _)| *at);
+    let types: Vec<Type> = inputs.iter().map(|(_, ty, _)| *ty).collect();
+    let syms: Vec<Sym> = inputs.into_iter().map(|(_, _, sym)| sym).collect();
+    let values = literals(session, &syms, &types, texts, limits)?;
+    Ok(values.into_iter().map(|value| value.unwrap_or_else(|| "NULL".into())).collect())
 }
 
 fn is_true(value: &Sexp) -> bool {
@@ -286,24 +303,28 @@ fn run(program: &Program, graph: &Graph, rule: &Rule, proposal: &Proposal) -> Op
     let mut database = program.database.clone();
     let session = database.open_session();
     empty(&mut database, session)?;
-    let mut inserted = Vec::new();
-    for (id, values) in ordered(catalog, &with_parents(catalog, &proposal.rows)) {
-        let statement = insert(catalog.table(id), &values);
-        execute(&mut database, session, &statement).ok()?;
-        inserted.push(statement);
+    let inserted = insertions(catalog, proposal);
+    for statement in &inserted {
+        execute(&mut database, session, statement).ok()?;
     }
     if outcome(&database, rule).is_some() {
         return None;
     }
     let before = database.clone();
     let def = catalog.routine(graph.routine);
-    let call = call(&def.name, def.procedure, &def.params, &proposal.arguments);
+    let call = call_of(def, &proposal.arguments);
     execute(&mut database, session, &call).ok()?;
     let outcome = outcome(&database, rule)?;
     let inputs = def.params.iter().filter(|p| p.mode != ast::ParamMode::Out);
     let arguments = inputs.zip(&proposal.arguments).map(|(p, value)| (p.name.to_string(), value.clone())).collect();
     let changes = changes(catalog, &before, &database);
     Some(Witness { rows: inserted, call, arguments, lines: proposal.lines.clone(), changes, outcome })
+}
+
+/// The statements that insert the rows of a proposal.
+pub(crate) fn insertions(catalog: &Catalog, proposal: &Proposal) -> Vec<String> {
+    let rows = ordered(catalog, &with_parents(catalog, &proposal.rows));
+    rows.iter().map(|(id, values)| insert(catalog.table(*id), values)).collect()
 }
 
 /// The rows, and parents for those that point at rows of tables that were not tracked.
@@ -380,7 +401,7 @@ fn empty(database: &mut Database, session: SessionId) -> Option<()> {
     execute(database, session, &format!("TRUNCATE {}", names.join(", "))).ok().map(|_| ())
 }
 
-fn name(table: &Table) -> String {
+pub(crate) fn name(table: &Table) -> String {
     match &table.schema {
         Some(schema) => format!("{}.{}", identifier(schema), identifier(&table.name)),
         None => identifier(&table.name),
@@ -406,7 +427,9 @@ fn insert(table: &Table, values: &[Option<String>]) -> String {
     format!("INSERT INTO {} ({}){overriding} VALUES ({})", name(table), columns.join(", "), values.join(", "))
 }
 
-fn call(routine: &str, procedure: bool, params: &[ParamDef], arguments: &[String]) -> String {
+/// The statement that calls a routine.
+pub(crate) fn call_of(def: &RoutineDef, arguments: &[String]) -> String {
+    let (params, procedure) = (&def.params, def.procedure);
     let mut given = arguments.iter();
     let mut list = Vec::new();
     for param in params {
@@ -421,7 +444,7 @@ fn call(routine: &str, procedure: bool, params: &[ParamDef], arguments: &[String
         }
     }
     let verb = if procedure { "CALL" } else { "SELECT" };
-    format!("{verb} {}({})", identifier(routine), list.join(", "))
+    format!("{verb} {}({})", identifier(&def.name), list.join(", "))
 }
 
 /// More steps than this are taken to be an endless loop.

@@ -23,6 +23,31 @@ pub struct ProveReport {
     pub verdict: Verdict,
     /// What is known about each procedure and each rule.
     pub cells: Vec<ProofCell>,
+    /// Procedures that keep a rule alone and break it together, if that was asked.
+    pub interferences: Vec<ProofInterference>,
+}
+
+/// Two procedures that break a rule together.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProofInterference {
+    /// The procedure that is interrupted.
+    pub procedure: String,
+    /// The one that comes between.
+    pub intruder: String,
+    /// The rule.
+    pub rule: String,
+    /// Statements that insert the rows.
+    pub rows: Vec<String>,
+    /// The call that is interrupted.
+    pub call: String,
+    /// After how many of its statements.
+    pub after: usize,
+    /// The call that comes between.
+    pub intruder_call: String,
+    /// What the rule gives in the end.
+    pub outcome: String,
+    /// The same as a scenario file.
+    pub scenario: String,
 }
 
 /// A procedure and a rule.
@@ -103,6 +128,7 @@ impl ProveReport {
             path: path.into(),
             verdict: Verdict::Holds,
             cells: Vec::new(),
+            interferences: Vec::new(),
         }
     }
 
@@ -110,7 +136,7 @@ impl ProveReport {
     pub fn settle(&mut self) {
         let count = |verdict: &str| self.cells.iter().filter(|cell| cell.verdict == verdict).count();
         let open = count("unknown") + count("bounded");
-        self.verdict = match (count("unsafe"), open) {
+        self.verdict = match (count("unsafe") + self.interferences.len(), open) {
             (0, 0) => Verdict::Holds,
             (0, open) => Verdict::Inconclusive(format!("{open} of {} not decided", self.cells.len())),
             _ => Verdict::Violated,
@@ -148,6 +174,7 @@ impl ProveReport {
         for cell in &self.cells {
             cell.write(out, style)?;
         }
+        self.interferences.iter().try_for_each(|found| found.write(out, style))?;
         if self.cells.iter().any(|cell| cell.verdict == "safe") {
             out.push('\n');
             for line in crate::wrap::wrap(MEANING, style.width, 0) {
@@ -228,6 +255,25 @@ impl ProofCell {
             )?;
         }
         Ok(())
+    }
+}
+
+impl ProofInterference {
+    fn write(&self, out: &mut String, style: Style) -> std::fmt::Result {
+        out.push('\n');
+        style.write(
+            out,
+            Paint::Bold,
+            &format!("{} and {} together break {}", self.procedure, self.intruder, self.rule),
+        )?;
+        out.push('\n');
+        for row in &self.rows {
+            writeln!(out, "  {row};")?;
+        }
+        let statements = if self.after == 1 { "statement" } else { "statements" };
+        writeln!(out, "  {};  -- interrupted after {} {statements} by", self.call, self.after)?;
+        writeln!(out, "  {};", self.intruder_call)?;
+        writeln!(out, "  then the rule is {}; --emit scenario writes it for isolde explore", self.outcome)
     }
 }
 

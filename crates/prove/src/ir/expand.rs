@@ -3,7 +3,7 @@
 use isolde_sql::typed::{Expr, Query, Returning, Select, Statement, StatementKind};
 
 /// Calls `f` with every expression of a statement, those inside of queries included; `f` says whether to go on below.
-pub(super) fn each_expr(statement: &mut Statement, f: &mut dyn FnMut(&mut Expr) -> bool) {
+pub(crate) fn each_expr(statement: &mut Statement, f: &mut dyn FnMut(&mut Expr) -> bool) {
     let mut walk = |expr: &mut Expr| expr.walk_mut(0, &mut |e, _| f(e));
     match &mut statement.kind {
         StatementKind::Query(query) => in_query(query, &mut walk),

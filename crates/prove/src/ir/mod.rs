@@ -28,6 +28,7 @@ use isolde_sql::catalog::RoutineId;
 use isolde_sql::typed::{Catch, Expr, Query, Statement};
 use isolde_sql::{Span, SqlState, Type};
 
+pub(crate) use expand::each_expr;
 pub use lower::lower;
 pub(crate) use show::line_of;
 pub use show::to_dot;

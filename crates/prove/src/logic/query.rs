@@ -214,6 +214,10 @@ impl Evaluator<'_> {
                 self.ctx.fails(TOO_MANY, Term::and([row.guard.clone(), other.guard.clone()]));
             }
         }
+        if !is_one_row(query) {
+            // Rows that are not tracked may be too many as well.
+            self.ctx.may_fail(Some(TOO_MANY), Term::or(rows.iter().map(|row| row.guard.clone())));
+        }
         let sort = sort_of(ty).ok_or_else(|| Refusal::new("a row as a value"))?;
         let mut value = Sym::null(&sort);
         for row in rows.iter().rev() {
@@ -472,6 +476,11 @@ fn projection(evaluator: &mut Evaluator<'_>, expr: &Expr) -> Result<Sym> {
         (ExprKind::WholeRow { .. }, None) => Ok(Sym::truth(true)),
         _ => evaluator.expr(expr),
     }
+}
+
+/// It aggregates all rows into one.
+fn is_one_row(query: &Query) -> bool {
+    matches!(&query.body, QueryBody::Select(s) if s.grouping.as_ref().is_some_and(|g| g.keys.is_empty()))
 }
 
 /// What an aggregate over one table asks about: rows that agree with a key, and what else is said about them.
