@@ -7,7 +7,6 @@ pub mod configuration;
 pub mod dpf;
 pub mod epor;
 pub mod measure;
-pub mod model;
 pub mod scaling;
 pub mod table;
 pub mod troop;

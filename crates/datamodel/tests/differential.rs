@@ -313,7 +313,10 @@ fn what_is_plain_is_true() {
             let stored = format!("{}.{}", named(reference.child), reference.name);
             (0..model.classes.len()).map(move |class| format!("no dangling {stored} after {}", named(ClassId(class))))
         });
-        let Ok(properties) = Properties::parse(&texts.collect::<Vec<_>>().join("\n"), &model) else { continue };
+        let raises =
+            (0..model.classes.len()).map(|class| format!("after delete x: {} | not raises", named(ClassId(class))));
+        let texts: Vec<String> = texts.chain(raises).collect();
+        let Ok(properties) = Properties::parse(&texts.join("\n"), &model) else { continue };
         let settled: Vec<&Property> = properties.list.iter().filter(|p| logic::settled(&schema, p)).collect();
         if settled.is_empty() {
             continue;

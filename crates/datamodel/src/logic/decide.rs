@@ -112,7 +112,9 @@ pub fn decide(question: Question<'_, '_>, solver: &Solver, limits: Limits) -> Re
             None => unreal = true,
         }
     }
-    if unreal && limits.projection {
+    // A whole model of this size is beyond what is worth waiting for.
+    const CLASSES_MAX: usize = 60;
+    if unreal && limits.projection && schema.model.classes.len() <= CLASSES_MAX {
         return decide(question, solver, Limits { projection: false, ..limits });
     }
     let most = limits.objects_max;
@@ -246,8 +248,12 @@ fn lowest(schema: &Schema<'_>, part: &Projection, found: &Assignment, root: Clas
 
 /// Carries it out: the case, if it is what the solver said.
 fn replay(question: Question<'_, '_>, instance: Instance, deleted: Option<usize>) -> Option<Case> {
+    let schema = question.schema;
+    instance.completions(schema).into_iter().find_map(|before| replay_with(question, before, deleted))
+}
+
+fn replay_with(question: Question<'_, '_>, before: Instance, deleted: Option<usize>) -> Option<Case> {
     let Question { schema, property, assumptions } = question;
-    let before = instance.completed(schema)?;
     let state = Scene { schema, before: &before, outcome: None };
     let allowed = before.violation(schema).is_none() && assumptions.iter().all(|a| evaluate::is_true(state, a, None));
     if !allowed {

@@ -137,8 +137,18 @@ impl Instance {
         None
     }
 
-    /// Fills what must be filled, with as few new objects as possible; `None` if that does not come to an end.
-    pub fn completed(mut self, schema: &Schema<'_>) -> Option<Instance> {
+    /// Fills what must be filled: first so that what is there is left alone, then with as few new objects as possible. None, if
+    /// that does not come to an end.
+    pub fn completions(&self, schema: &Schema<'_>) -> Vec<Instance> {
+        let apart = self.clone().completed_from(schema, self.objects.len());
+        let shared = self.clone().completed_from(schema, 0);
+        let mut found: Vec<Instance> = apart.into_iter().collect();
+        found.extend(shared.filter(|shared| !found.contains(shared)));
+        found
+    }
+
+    /// Fills what must be filled, with new objects and those that are there, beginning with this one.
+    fn completed_from(mut self, schema: &Schema<'_>, first: usize) -> Option<Instance> {
         const OBJECTS_MAX: usize = 60;
         let mut at = 0;
         while at < self.objects.len() {
@@ -148,7 +158,7 @@ impl Instance {
             let missing: Vec<ReferenceId> =
                 (0..schema.references.len()).map(ReferenceId).filter(|r| self.lacks(schema, at, *r)).collect();
             for reference in missing {
-                let target = self.candidate(schema, reference)?;
+                let target = self.candidate(schema, reference, first)?;
                 self.objects[at].references.insert(reference, target);
             }
             at += 1;
@@ -163,13 +173,12 @@ impl Instance {
             && !object.references.contains_key(&reference)
     }
 
-    /// Something that a reference may name: an object that is there, or a new one.
-    fn candidate(&mut self, schema: &Schema<'_>, reference: ReferenceId) -> Option<usize> {
+    /// Something that a reference may name: an object that is there, beginning with `first`, or a new one.
+    fn candidate(&mut self, schema: &Schema<'_>, reference: ReferenceId, first: usize) -> Option<usize> {
         let targets = &schema.references[reference.0].targets;
         let unique = schema.unique.iter().any(|unique| unique.references.contains(&reference));
         let fits = |object: &Object| targets.iter().any(|class| schema.model.is_a(object.class, *class));
-        // Objects that were added are free to be shared; those that the solver chose stay as they are.
-        let known = (0..self.objects.len())
+        let known = (first..self.objects.len())
             .rev()
             .find(|index| fits(&self.objects[*index]) && (!unique || self.naming(reference, *index).is_empty()));
         if known.is_some() {

@@ -10,7 +10,7 @@ use isolde_smt::Silence;
 use super::words::{article, declaration, plural, rule};
 use super::{Edit, Trouble, Work};
 use crate::logic::instance::{column_name, table_name, type_column};
-use crate::logic::{Action, Case, Instance, Object, Reach, Rule, settled};
+use crate::logic::{Action, Case, Instance, Object, Reach, Rule};
 use crate::model::{ClassId, DeleteRule, Framework, JoinId, ReferenceId};
 use crate::property::{Property, make};
 
@@ -86,36 +86,10 @@ impl Work<'_, '_> {
         Ok(())
     }
 
-    /// Decides a property that may be plain.
-    fn examine<I: IntoIterator<Item = Instance>>(
-        &mut self,
-        property: &Property,
-        simplest: impl FnOnce(&Self) -> I,
-    ) -> Result<Option<Case>, Silence> {
-        if settled(self.schema, property) {
-            self.found.proved += 1;
-            return Ok(None);
-        }
-        let simplest = simplest(self);
-        self.decide(property, simplest)
-    }
-
     /// A foreign key lets nothing dangle, whatever else happens.
     fn is_guarded(&self, reference: ReferenceId) -> bool {
         let stored = &self.schema.references[reference.0];
         stored.database.is_some() && stored.targets.iter().all(|target| self.schema.row_goes(*target))
-    }
-
-    /// Object 2 names object 1 by a reference, and object 1 names object 0, whose rule deletes its row without more.
-    fn chain(&self, owner: ClassId, reference: ReferenceId) -> Option<Instance> {
-        let Reach::Children(first) = self.culprit(owner, reference)?.reach else { return None };
-        let mut data = Instance::default();
-        data.objects.push(Object::new(self.concrete(owner)?));
-        data.objects.push(Object::new(self.concrete(self.schema.child(first))?));
-        data.objects.push(Object::new(self.concrete(self.schema.child(reference))?));
-        data.objects[1].references.insert(first, 0);
-        data.objects[2].references.insert(reference, 1);
-        self.allowed(data)
     }
 
     /// One pair, of which object 0 is to be deleted; both ways round, if a class is joined with itself.
@@ -127,9 +101,9 @@ impl Work<'_, '_> {
             let mut data = Instance::default();
             data.objects.extend([Object::new(self.concrete(near)?), Object::new(self.concrete(far)?)]);
             data.pairs.insert(pair);
-            self.allowed(data)
+            Some(self.allowed(&data))
         };
-        here.filter_map(one).collect()
+        here.filter_map(one).flatten().collect()
     }
 
     /// The rule of a class that deletes rows which a reference may name, past their own rules.

@@ -34,14 +34,29 @@ impl Work<'_, '_> {
             }
             let property = make::never_raises(self.schema.model, class);
             let direct = self.blocking(class);
-            let simplest = direct.and_then(|reference| self.naming(reference, class));
-            if let Some(case) = self.decide(&property, simplest)? {
+            let simplest = |work: &Self| {
+                let near = direct.into_iter().flat_map(|reference| work.naming(reference, class));
+                let far = work.refusing(&reached).into_iter().flat_map(|reference| work.chain(class, reference));
+                near.chain(far).collect::<Vec<_>>()
+            };
+            if let Some(case) = self.examine(&property, simplest)? {
                 known.insert(self.schema.root(class));
                 let trouble = self.stopped(class, direct, &property, case);
                 self.found.troubles.push(trouble);
             }
         }
         Ok(())
+    }
+
+    /// References that may stop a delete which reaches so far.
+    fn refusing(&self, reached: &Reached) -> Vec<ReferenceId> {
+        let refuses = |reference: &ReferenceId| {
+            let stored = &self.schema.references[reference.0];
+            let touched = stored.targets.iter().any(|target| reached.contains(self.schema.root(*target)));
+            let declines = matches!(stored.database, Some(OnDelete::NoAction | OnDelete::Restrict));
+            touched && (declines || stored.not_null && self.nullifies(*reference))
+        };
+        (0..self.schema.references.len()).map(ReferenceId).filter(refuses).collect()
     }
 
     fn may_raise(&self, reached: &Reached) -> bool {
@@ -153,7 +168,7 @@ impl Work<'_, '_> {
     fn one(&self, class: ClassId) -> Option<Instance> {
         let mut data = Instance::default();
         data.objects.push(Object::new(self.concrete(class)?));
-        self.allowed(data)
+        self.allowed(&data).into_iter().next()
     }
 
     pub(super) fn emptied(&mut self) -> Result<(), Silence> {
@@ -209,7 +224,7 @@ impl Work<'_, '_> {
                 let Some(id) = self.inverse(reference, target).filter(|_| stored.database.is_some()) else { continue };
                 let association = self.schema.model.association(id);
                 let (Some(_), None) = (association.on_delete, &association.condition) else { continue };
-                let Some(before) = self.naming(reference, target) else { continue };
+                let Some(before) = self.naming(reference, target).into_iter().next() else { continue };
                 let fate = |outcome: &Outcome| match outcome {
                     Outcome::Done(after) if !after.objects[1].is_there => "deletes",
                     Outcome::Done(after) if after.objects[1].references.contains_key(&reference) => "leaves alone",
@@ -258,7 +273,7 @@ impl Work<'_, '_> {
             }
             let mut before = Instance::default();
             before.objects.extend([Object::new(unique.class), Object::new(unique.class)]);
-            let Some(before) = before.completed(self.schema) else { continue };
+            let Some(before) = before.completions(self.schema).into_iter().next() else { continue };
             let (name, table) = (self.name(unique.class), table_name(self.schema, unique.class));
             let list = columns.join(", ");
             self.found.troubles.push(Trouble {

@@ -7,6 +7,7 @@
 //! Most of them need no solver. One object that names another is often enough to break a property, and a rule that settles
 //! whatever names what goes ([`settled`](crate::logic::settled)) is enough to prove it. Only the rest is asked.
 
+mod chain;
 mod dangling;
 mod database;
 mod remedy;
@@ -18,7 +19,7 @@ use isolde_smt::{Silence, Solver};
 
 use crate::logic::evaluate::{self, Scene};
 use crate::logic::{
-    Case, Instance, Limits, Object, Order, Outcome, Question, Reached, Schema, Verdict, decide, delete,
+    Case, Instance, Limits, Object, Order, Outcome, Question, Reached, Schema, Verdict, decide, delete, settled,
 };
 use crate::model::{AssociationId, ClassId, DataModel, Path, Place, ReferenceId};
 use crate::property::Property;
@@ -120,24 +121,39 @@ impl Work<'_, '_> {
         broken.then_some(Case { before, delete: Some((0, outcome)) })
     }
 
+    /// Decides a property that may be plain; `simplest` makes data that may break it.
+    fn examine<I: IntoIterator<Item = Instance>>(
+        &mut self,
+        property: &Property,
+        simplest: impl FnOnce(&Self) -> I,
+    ) -> Result<Option<Case>, Silence> {
+        if settled(self.schema, property) {
+            self.found.proved += 1;
+            return Ok(None);
+        }
+        let simplest = simplest(self);
+        self.decide(property, simplest)
+    }
+
     /// What the delete of an object of a class reaches.
     fn reached(&mut self, class: ClassId) -> Reached {
         self.reached.entry(class).or_insert_with(|| self.schema.reach(class)).clone()
     }
 
     /// Object 1 names object 0.
-    fn naming(&self, reference: ReferenceId, target: ClassId) -> Option<Instance> {
+    fn naming(&self, reference: ReferenceId, target: ClassId) -> Vec<Instance> {
+        let classes = self.concrete(target).zip(self.concrete(self.schema.child(reference)));
+        let Some((parent, child)) = classes else { return Vec::new() };
         let mut data = Instance::default();
-        data.objects.push(Object::new(self.concrete(target)?));
-        data.objects.push(Object::new(self.concrete(self.schema.child(reference))?));
+        data.objects.extend([Object::new(parent), Object::new(child)]);
         data.objects[1].references.insert(reference, 0);
-        self.allowed(data)
+        self.allowed(&data)
     }
 
-    /// These data with what the model demands besides, if it allows them.
-    fn allowed(&self, data: Instance) -> Option<Instance> {
-        let data = data.completed(self.schema)?;
-        data.violation(self.schema).is_none().then_some(data)
+    /// These data with what the model demands besides, as far as it allows them.
+    fn allowed(&self, data: &Instance) -> Vec<Instance> {
+        let completions = data.completions(self.schema).into_iter();
+        completions.filter(|data| data.violation(self.schema).is_none()).collect()
     }
 
     /// A class of which there can be objects: this one, or one below it.
@@ -158,7 +174,7 @@ impl Work<'_, '_> {
     /// Whether a property holds of a changed model.
     fn holds_with(&self, model: &DataModel, property: &Property) -> bool {
         let schema = Schema::new(model, self.schema.semantics);
-        if crate::logic::settled(&schema, property) {
+        if settled(&schema, property) {
             return true;
         }
         let question = Question { schema: &schema, property, assumptions: &[] };

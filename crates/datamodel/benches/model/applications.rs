@@ -6,22 +6,22 @@ use isolde_datamodel::read::{self, File};
 use isolde_datamodel::{DataModel, Framework};
 
 /// An application of Nijjar and Bultan (ASE 2012), with its ten properties.
-pub struct Application {
+pub(crate) struct Application {
     /// What it is called.
-    pub name: String,
+    pub(crate) name: String,
     /// Which properties hold, as the paper says.
-    pub paper: Vec<bool>,
+    pub(crate) paper: Vec<bool>,
     /// Which hold under Rails as it is.
-    pub rails: Vec<bool>,
+    pub(crate) rails: Vec<bool>,
     /// Its models.
-    pub model: DataModel,
+    pub(crate) model: DataModel,
     /// Its properties.
-    pub properties: String,
+    pub(crate) properties: String,
 }
 
 /// The five applications.
-pub fn applications() -> Vec<Application> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/datamodel/tests/apps");
+pub(crate) fn applications() -> Vec<Application> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/apps");
     let read = |path: &Path| std::fs::read_to_string(path).expect("the applications are in the repository");
     let verdicts = read(&folder.join("verdicts.txt"));
     let truths = |letters: &str| letters.chars().map(|letter| letter == 'y').collect();
@@ -62,10 +62,14 @@ impl Dice {
     }
 }
 
-/// A Rails application as large applications are: classes in areas of about ten, each belonging to one or two that came before,
-/// mostly in its area; of what has many, half destroys, some delete rows, cut off or refuse, and a quarter says nothing; some
-/// trees, some conditions, one polymorphic class; a third of the columns has a foreign key.
-pub fn large(classes: usize, associations: usize) -> Vec<File> {
+/// Classes of an area.
+const AREA: usize = 10;
+
+/// A Rails application as large applications are: classes in areas of ten, each belonging to one that came before in its area, so
+/// that chains of deletes are a few classes long; further relations lead to the first class of another area, or from a class to
+/// itself. Of what has many, half destroys, some delete rows, cut off or refuse, and a quarter says nothing; across areas, hardly
+/// anything destroys. Some have conditions, one class is polymorphic, a third of the columns has a foreign key.
+pub(crate) fn large(classes: usize, associations: usize) -> Vec<File> {
     let mut dice = Dice(2012);
     let mut bodies: Vec<String> = vec![String::new(); classes];
     let mut tables: Vec<String> = vec![String::new(); classes];
@@ -75,7 +79,10 @@ pub fn large(classes: usize, associations: usize) -> Vec<File> {
         let optional = dice.percent(30);
         let belongs = if optional { ", optional: true" } else { "" };
         bodies[child] += &format!("  belongs_to :{name}, class_name: \"Thing{parent}\"{belongs}\n");
+        let far = child / AREA != parent / AREA;
         let dependent = match dice.roll(100) {
+            10..50 if far && optional => ", dependent: :nullify",
+            10..50 if far => "",
             0..50 => ", dependent: :destroy",
             50..60 => ", dependent: :delete_all",
             60..70 if optional => ", dependent: :nullify",
@@ -99,14 +106,15 @@ pub fn large(classes: usize, associations: usize) -> Vec<File> {
         }
     };
     for child in 1..classes {
-        let near = child - 1 - dice.roll(10.min(child));
+        let first = child / AREA * AREA;
+        let near = if child == first { 0 } else { first + dice.roll(child - first) };
         relate(&mut dice, child, near, "owner");
         count += 2;
     }
     let mut extra = 0;
     while count + 2 <= associations {
         let child = 1 + dice.roll(classes - 1);
-        let parent = if dice.percent(10) { child } else { dice.roll(child) };
+        let parent = if dice.percent(10) { child } else { dice.roll(child) / AREA * AREA };
         relate(&mut dice, child, parent, &format!("other{extra}"));
         extra += 1;
         count += 2;
