@@ -351,6 +351,14 @@ pub(crate) struct Explore {
     #[arg(long, value_name = "FILE", value_parser = Picture::parse, help_heading = "Output")]
     pub(crate) graph: Option<Picture>,
 
+    /// Write every state and transition into a file of SQLite
+    ///
+    /// One row for each state: how far each thread is, and what is committed; the tables and views are those of `isolde space`, which
+    /// takes the file, too: isolde space FILE --ctl 'AG EF (orders_1_status = "cancelled")'. All states are looked at, whatever
+    /// the search.
+    #[arg(long, value_name = "FILE", help_heading = "Output", conflicts_with = "on")]
+    pub(crate) store: Option<PathBuf>,
+
     /// Write the counterexample as an isolation spec
     ///
     /// A test for PostgreSQL's own isolationtester, and for `isolde spec`: it sends the same statements in the same order, and

@@ -12,7 +12,7 @@ use crate::emit;
 use crate::fixes;
 use crate::page::{self, Page};
 use crate::watch::{self, Watch};
-use crate::{EXIT_MISTAKE, app, input, kept, memory, on};
+use crate::{EXIT_MISTAKE, app, input, kept, memory, on, store};
 
 /// Explores every file, and says what to exit with.
 pub(crate) fn run(explore: &Explore, color: Color) -> Result<u8, Mistake> {
@@ -24,6 +24,9 @@ pub(crate) fn run(explore: &Explore, color: Color) -> Result<u8, Mistake> {
     }
     if explore.emit_spec.is_some() && explore.files.len() > 1 {
         return Err(Mistake::new("--emit-spec writes one counterexample; give it a single file"));
+    }
+    if explore.store.is_some() && explore.files.len() > 1 {
+        return Err(Mistake::new("--store keeps the states of one scenario; give it a single file"));
     }
     let mut page = Page::open(&explore.output, color)?;
     let mut tally = Tally::default();
@@ -37,6 +40,9 @@ pub(crate) fn run(explore: &Explore, color: Color) -> Result<u8, Mistake> {
                 }
                 if let Some(path) = &explore.emit_spec {
                     page.remark(&emit::spec(path, file, &report)?)?;
+                }
+                if let Some(path) = &explore.store {
+                    page.remark(&store::write(explore, path, file)?)?;
                 }
                 if let Some(remark) = explore.graph.as_ref().map_or(Ok(None), |picture| picture.write(&report))? {
                     page.remark(remark)?;

@@ -22,6 +22,8 @@ mod replay;
 mod server;
 mod space;
 mod spec;
+mod store;
+mod tables;
 mod watch;
 
 use std::process::ExitCode;

@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 use isolde_report::TraceStyle;
 use isolde_statespace::check::{self, Options};
 use isolde_statespace::explore;
+use isolde_statespace::keep::Keeper;
 use isolde_statespace::tla::Spec;
 use isolde_statespace::tla::fault::Error;
 use isolde_statespace::tla::spec::Files;
@@ -16,6 +17,7 @@ use crate::args::{self, Color, Output};
 use crate::complain::Mistake;
 use crate::input;
 use crate::page::Page;
+use crate::tables::{self, Kept, Questions, Tables};
 use crate::watch::Watch;
 
 pub(crate) const ABOUT: &str = "\
@@ -44,12 +46,14 @@ Exit codes:
 Examples:
   isolde space TwoPhase.tla
   isolde space TwoPhase.tla --config Large.cfg --coverage
-  isolde space Queue.tla --invariant 'Len(q) <= 3'";
+  isolde space Queue.tla --invariant 'Len(q) <= 3'
+  isolde space Queue.tla --db queue.sqlite --keep
+  isolde space queue.sqlite --ctl 'AG EF (Len_q = 0)'";
 
 /// `isolde space`
 #[derive(Debug, Args)]
 pub(crate) struct Space {
-    /// The specification: a file with a TLA+ module
+    /// The specification: a file with a TLA+ module; or states that were kept
     #[arg(value_name = "SPEC.tla")]
     file: PathBuf,
 
@@ -90,6 +94,9 @@ pub(crate) struct Space {
     time_max: Option<Duration>,
 
     #[command(flatten)]
+    tables: Tables,
+
+    #[command(flatten)]
     output: Output,
 }
 
@@ -104,6 +111,9 @@ enum Traces {
 
 /// Reads, explores and prints; says what to exit with.
 pub(crate) fn run(args: &Space, color: Color) -> Result<u8, Mistake> {
+    if tables::is_store(&args.file) {
+        return ask(args, color);
+    }
     let text = input::read_text(&args.file).map_err(Mistake::new)?;
     let config = config(args)?;
     let name = args.file.display().to_string();
@@ -113,18 +123,36 @@ pub(crate) fn run(args: &Space, color: Color) -> Result<u8, Mistake> {
     let mut find = |module: &str| beside(&folder, module);
     let mut spec = Spec::load(&files, &mut find).map_err(mistake)?;
     let mut looking = Looking(Watch::start(&name, args.time_max, true));
-    let mut answer = check::check(&mut spec, &options(args, &name), &mut looking).map_err(mistake)?;
+    let mut kept = args.tables.open(&spec.name)?;
+    let mut keeper = kept.as_mut().map(|kept| Keeper::new(&mut kept.store, &spec, files.config.map(|(_, text)| text)));
+    let mut answer =
+        check::check_kept(&mut spec, &options(args, &name), &mut looking, keeper.as_mut()).map_err(mistake)?;
+    let recalled = keeper.is_some_and(|keeper| keeper.recalled);
     if args.stats {
         answer.report.stats.extend(stats(&answer, looking.0.elapsed()));
+        answer.report.stats.extend(recalled.then(|| ("states".into(), "read from the store, not explored".into())));
     }
     drop(looking);
+    kept.map_or(Ok(()), Kept::close)?;
     let mut page = Page::open(&args.output, color)?;
-    let traces = match args.trace {
+    page.space(&answer.report, style(args))?;
+    Ok(answer.report.verdict.exit_code())
+}
+
+/// Answers from a space that was kept.
+fn ask(args: &Space, color: Color) -> Result<u8, Mistake> {
+    let (ctl, invariants, command) = (&args.ctl, &args.invariant, args::command_line());
+    let questions = Questions { file: &args.file, ctl, invariants, tables: &args.tables, command };
+    let report = questions.answer()?;
+    Page::open(&args.output, color)?.space(&report, style(args))?;
+    Ok(report.verdict.exit_code())
+}
+
+fn style(args: &Space) -> TraceStyle {
+    match args.trace {
         Traces::Table => TraceStyle::Table,
         Traces::Tlc => TraceStyle::Tlc,
-    };
-    page.space(&answer.report, traces)?;
-    Ok(answer.report.verdict.exit_code())
+    }
 }
 
 fn options(args: &Space, path: &str) -> Options {

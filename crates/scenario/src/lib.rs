@@ -55,6 +55,7 @@ mod property;
 mod scenario;
 mod search;
 pub mod spec;
+mod states;
 mod system;
 mod threads;
 mod trace;
@@ -74,6 +75,7 @@ pub use scenario::{Scenario, Thread, set_up};
 pub use search::{
     BUG_DEPTH, RUN_STEPS_MAX, RUNS, STATES_MAX, conflict, is_resumable, kind, search, stats, verdict_without_finding,
 };
+pub use states::{CELLS_MAX, StateRows, StateStep, state_rows};
 pub use system::{Choice, Event, ScenarioSystem, State};
 pub use threads::ThreadSet;
 pub use trace::row_change;

@@ -8,6 +8,7 @@ use crate::ctl::{Checker, Formula};
 use crate::explore::{self, Incomplete, Watch, What};
 use crate::explored::Explored;
 use crate::graph::{Graph, Path, StateId, Walk};
+use crate::keep::Keeper;
 use crate::live;
 use crate::temporal::Meaning;
 use crate::tla::Spec;
@@ -47,9 +48,19 @@ pub struct Answer {
 
 /// Answers everything.
 pub fn check(spec: &mut Spec, options: &Options, watch: &mut dyn Watch) -> Result<Answer, Error> {
+    check_kept(spec, options, watch, None)
+}
+
+/// Answers everything; what was found before is taken from where it was kept, and what is new is kept there.
+pub fn check_kept(
+    spec: &mut Spec,
+    options: &Options,
+    watch: &mut dyn Watch,
+    keeper: Option<&mut Keeper<'_>>,
+) -> Result<Answer, Error> {
     let questions = Questions::read(spec, options)?;
     let spec = &*spec;
-    questions.answer(spec, options, watch).map_err(|fault| spec.sources.error(&fault))
+    questions.answer(spec, options, watch, keeper).map_err(|fault| spec.sources.error(&fault))
 }
 
 /// Formulas, with their atoms looked up.
@@ -86,11 +97,20 @@ impl Questions {
         Ok(questions)
     }
 
-    fn answer(&self, spec: &Spec, options: &Options, watch: &mut dyn Watch) -> Result<Answer, Box<Fault>> {
-        let needs_graph = options.graph || !self.formulas.is_empty() || !spec.properties.is_empty();
+    fn answer(
+        &self,
+        spec: &Spec,
+        options: &Options,
+        watch: &mut dyn Watch,
+        mut keeper: Option<&mut Keeper<'_>>,
+    ) -> Result<Answer, Box<Fault>> {
+        let needs_graph = options.graph || keeper.is_some() || !self.formulas.is_empty() || !spec.properties.is_empty();
         let deadlock = options.deadlock.or(spec.check_deadlock).unwrap_or(true);
         let how = explore::Options { deadlock, graph: needs_graph, stop: true, states_max: options.states_max };
-        let explored = Explored::explore(spec, &how, watch)?;
+        let explored = match keeper.as_deref_mut() {
+            Some(keeper) => keeper.explored(spec, &how, watch)?,
+            None => Explored::explore(spec, &how, watch)?,
+        };
         if let Some((What::Fault(fault), ..)) = &explored.wrong {
             return Err(fault.clone());
         }
@@ -100,7 +120,7 @@ impl Questions {
         answering.safety(deadlock)?;
         answering.warnings();
         if needs_graph {
-            answering.branching(self)?;
+            answering.branching(self, keeper)?;
             answering.linear()?;
         }
         if options.coverage {
@@ -224,7 +244,7 @@ impl Answering<'_> {
         self.explored.graph.as_ref().filter(|_| complete)
     }
 
-    fn branching(&mut self, questions: &Questions) -> Result<(), Box<Fault>> {
+    fn branching(&mut self, questions: &Questions, keeper: Option<&mut Keeper<'_>>) -> Result<(), Box<Fault>> {
         if self.explored.graph.is_none() || self.graph().is_none() {
             questions.formulas.iter().for_each(|(text, _)| self.open("ctl", text));
             return Ok(());
@@ -235,7 +255,7 @@ impl Answering<'_> {
                 Some(expr) => self.explored.label(self.spec, expr),
                 None => Err(Fault::new(Default::default(), format!("`{text}` is not known"))),
             };
-            let mut checker = Checker::new(graph, labels);
+            let mut checker = Checker::new(graph, Keeper::labels(keeper, self.explored, labels));
             for (text, formula) in &questions.formulas {
                 let initial = 0..self.explored.initial() as StateId;
                 let failing = checker.failing(formula, initial)?;

@@ -93,6 +93,41 @@ impl Explored {
         })
     }
 
+    /// A space that was found before, with how its values lie in it.
+    pub fn of_space(space: Space, forms: Forms) -> Explored {
+        let mut level_ends = Vec::new();
+        for (state, &level) in space.levels.iter().enumerate() {
+            level_ends.resize((level as usize + 1).max(level_ends.len()), state);
+            level_ends[level as usize] = state + 1;
+        }
+        let mut parents: Vec<StateId> = (0..space.states() as StateId).collect();
+        let mut taken = vec![(0, 0); space.ways.len()];
+        for (source, edge, target) in space.graph.all_edges() {
+            let count = &mut taken[space.graph.action(edge) as usize];
+            let first =
+                parents[target as usize] == target && space.levels[target as usize] > space.levels[source as usize];
+            *count = (count.0 + 1, count.1 + u64::from(first));
+            if first {
+                parents[target as usize] = source;
+            }
+        }
+        Explored {
+            generated: (level_ends.first().copied().unwrap_or(0) + space.graph.transitions()) as u64,
+            states: States::Wide(space.keys.iter().map(|key| key.0).collect()),
+            forms,
+            actions: space.actions,
+            ways: space.ways,
+            taken,
+            graph: Some(space.graph),
+            parents,
+            level_ends,
+            wrong: None,
+            incomplete: None,
+            program: None,
+            not_compiled: None,
+        }
+    }
+
     /// Who looked.
     pub fn engine(&self) -> &'static str {
         match self.program {

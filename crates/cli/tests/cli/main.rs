@@ -5,6 +5,7 @@
 //! - `server`: scenarios on a real server;
 //! - `model`: data models, where a solver is there;
 //! - `space`: state spaces of specifications;
+//! - `tables`: state spaces in databases;
 //! - `golden`: transcripts in `tests/golden`, of good, broken and nonsensical commands;
 //! - `abuse`: random bytes, mutilated scenarios, interrupts: an answer or a message, never a crash.
 //!
@@ -19,4 +20,5 @@ mod golden;
 mod model;
 mod server;
 mod space;
+mod tables;
 mod transcript;

@@ -18,10 +18,19 @@ pub struct Asked {
     pub states: usize,
     /// Why, in the first state in which it fails; or, if it holds, in the first.
     pub evidence: Option<Evidence>,
-    /// The states of the path with their columns, and the names of the steps between them.
-    pub path: Vec<(Option<String>, Vec<(String, String)>)>,
+    /// The states of the path.
+    pub path: Vec<Passed>,
     /// The place to which the path comes back.
     pub back_to: Option<usize>,
+}
+
+/// A state of a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Passed {
+    /// The step that leads to it; nothing at the start.
+    pub step: Option<String>,
+    /// The variables, each with its text.
+    pub values: Vec<(String, String)>,
 }
 
 impl Store {
@@ -55,20 +64,17 @@ impl Store {
     }
 
     /// The states of a path with their columns, each with the step that leads to it.
-    fn show(
-        &mut self,
-        stored: &Stored,
-        path: &Path,
-    ) -> Result<Vec<(Option<String>, Vec<(String, String)>)>, StoreError> {
+    fn show(&mut self, stored: &Stored, path: &Path) -> Result<Vec<Passed>, StoreError> {
         let names = self.database.columns("state_text")?;
         let mut shown = Vec::new();
         for (place, &state) in path.states.iter().enumerate() {
             let sql = format!("SELECT * FROM state_text WHERE k = {}", stored.keys[state as usize]);
             let rows = self.database.rows(&sql)?;
             let cells = rows.first().map(|row| row.iter().map(Cell::text).collect::<Vec<_>>()).unwrap_or_default();
-            let columns = names.iter().cloned().zip(cells).skip(2).collect();
+            let values = names.iter().cloned().zip(cells).skip(2).collect();
             let before = place.checked_sub(1).and_then(|before| path.edges[before]);
-            shown.push((before.map(|edge| self.step_name(stored.graph.action(edge))).transpose()?, columns));
+            let step = before.map(|edge| self.step_name(stored.graph.action(edge))).transpose()?;
+            shown.push(Passed { step, values });
         }
         Ok(shown)
     }

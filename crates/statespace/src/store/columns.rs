@@ -87,7 +87,10 @@ impl Columns {
     pub fn value(&self, dialect: Dialect, layout: &Layout, place: usize) -> String {
         let slot = &layout.slots[place];
         match &slot.kind {
-            SlotKind::Enum(values) => self.choice(dialect, layout, place, values.iter().map(|value| unquoted(value))),
+            SlotKind::Enum(values) => {
+                let compared = compared(dialect, values);
+                self.choice(dialect, layout, place, compared.into_iter())
+            }
             SlotKind::Bool if dialect == Dialect::Postgres => format!("{} <> 0", self.code(dialect, layout, place)),
             SlotKind::Bool | SlotKind::Int => self.number(dialect, layout, place),
             SlotKind::Mask(_) => self.text(dialect, layout, place),
@@ -111,11 +114,11 @@ impl Columns {
     fn text(&self, dialect: Dialect, layout: &Layout, place: usize) -> String {
         let slot = &layout.slots[place];
         match &slot.kind {
-            SlotKind::Enum(values) => self.choice(dialect, layout, place, values.iter().cloned()),
-            SlotKind::Int => format!("CAST({} AS TEXT)", self.number(dialect, layout, place)),
-            SlotKind::Bool => {
-                self.choice(dialect, layout, place, ["FALSE".to_string(), "TRUE".to_string()].into_iter())
+            SlotKind::Enum(values) => {
+                self.choice(dialect, layout, place, values.iter().map(|value| dialect.text(value)))
             }
+            SlotKind::Int => format!("CAST({} AS TEXT)", self.number(dialect, layout, place)),
+            SlotKind::Bool => self.choice(dialect, layout, place, ["'FALSE'", "'TRUE'"].map(String::from).into_iter()),
             SlotKind::Dict(_) => self.value(dialect, layout, place),
             SlotKind::Mask(values) => {
                 let code = self.code(dialect, layout, place);
@@ -132,10 +135,9 @@ impl Columns {
         }
     }
 
-    /// One of some texts, by the code.
-    fn choice(&self, dialect: Dialect, layout: &Layout, place: usize, texts: impl Iterator<Item = String>) -> String {
-        let cases: Vec<String> =
-            texts.enumerate().map(|(code, text)| format!(" WHEN {code} THEN {}", dialect.text(&text))).collect();
+    /// One of some values, by the code.
+    fn choice(&self, dialect: Dialect, layout: &Layout, place: usize, values: impl Iterator<Item = String>) -> String {
+        let cases: Vec<String> = values.enumerate().map(|(code, value)| format!(" WHEN {code} THEN {value}")).collect();
         match cases.is_empty() {
             true => "NULL".into(),
             false => format!("CASE {}{} END", self.code(dialect, layout, place), cases.concat()),
@@ -208,6 +210,22 @@ fn enclosed(dialect: Dialect, open: &str, parts: Vec<(String, String)>, comma: &
         true => dialect.text(&format!("{open}{close}")),
         false => format!("({out}{})", dialect.text(close)),
     }
+}
+
+/// Values as SQL compares them: numbers and booleans if all of them are, else text. No text at all is NULL.
+fn compared(dialect: Dialect, values: &[String]) -> Vec<String> {
+    let all = |one: &dyn Fn(&str) -> Option<String>| -> Option<Vec<String>> {
+        values.iter().map(|value| if value.is_empty() { Some("NULL".into()) } else { one(value) }).collect()
+    };
+    let number = |value: &str| value.parse::<i64>().ok().map(|number| dialect.number(number));
+    let truth = |value: &str| match (value, dialect) {
+        ("TRUE" | "FALSE", Dialect::Postgres) => Some(value.into()),
+        ("TRUE", _) => Some("1".into()),
+        ("FALSE", _) => Some("0".into()),
+        _ => None,
+    };
+    let text = |value: &str| Some(dialect.text(&unquoted(value)));
+    all(&number).or_else(|| all(&truth)).or_else(|| all(&text)).unwrap_or_default()
 }
 
 /// A string without its quotes.

@@ -24,6 +24,11 @@ pub trait Database {
     /// The names of all tables, or of all views.
     fn relations(&mut self, kind: Relation) -> Result<Vec<String>, StoreError>;
 
+    /// Takes away what the store is in, when nothing of it is to be left.
+    fn discard(&mut self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     /// Whether there is such a table or view.
     fn has(&mut self, table: &str) -> Result<bool, StoreError> {
         Ok(!self.columns(table)?.is_empty())

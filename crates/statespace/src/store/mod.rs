@@ -10,6 +10,7 @@
 //! | `action(id, name, binding, file, line)` | each way to take an action: `RMPrepare`, `r = r1` |
 //! | `label(formula, relation, states)` | each formula that was decided, with the table `label_<hash>(k)` of its states |
 //! | `component(k, component)` | each state on a circle, with its strongly connected component |
+//! | `slot(id, variable, name, low, width, bias, kind, codes)` | each part of a key: which bits, and what they mean |
 //! | `dict_<variable>(id, value)` | each value of a variable that has no packed form |
 //! | `isolde_run(name, spec, ...)` | the run: which specification (by a hash), by which engine, how much |
 //!
@@ -39,11 +40,11 @@ use isolde_wire::Settings;
 use rustc_hash::FxHashMap;
 
 use crate::graph::{Graph, StateId, Tarjan};
-use crate::packed::Layout;
-use crate::space::Space;
+use crate::packed::{Action, Layout};
+use crate::space::{Space, Way};
 
-pub use ask::Asked;
 pub(crate) use ask::label_atom;
+pub use ask::{Asked, Passed};
 pub use columns::Columns;
 pub use database::{Cell, Database, Relation, StoreError};
 pub use labels::StoredLabels;
@@ -126,6 +127,12 @@ impl Store {
         Ok(self.holds(spec, layout)?.filter(|held| !held.complete).and_then(|held| held.depth))
     }
 
+    /// Drops everything that is ours; whatever is done with the store afterwards fails.
+    pub fn discard(&mut self) -> Result<(), StoreError> {
+        schema::clear(&mut *self.database)?;
+        self.database.discard()
+    }
+
     /// The database, to ask it anything.
     pub fn database(&mut self) -> &mut dyn Database {
         &mut *self.database
@@ -193,6 +200,30 @@ impl Store {
             levels: stored.levels,
             graph: stored.graph,
         })
+    }
+
+    /// For each variable what its codes mean, as TLA+ text, if each is one of a list.
+    pub fn lists(&mut self) -> Result<Option<Vec<(String, Vec<String>)>>, StoreError> {
+        let rows = self.database.rows("SELECT variable, kind, codes FROM slot ORDER BY id")?;
+        let list = |row: &Vec<Cell>| (row[0].text(), row[2].text().split('\n').map(String::from).collect());
+        let lists: Vec<(String, Vec<String>)> = rows.iter().filter(|row| row[1].text() == "enum").map(list).collect();
+        let alone = lists.windows(2).all(|pair| pair[0].0 != pair[1].0);
+        Ok(Some(lists).filter(|lists| alone && lists.len() == rows.len()))
+    }
+
+    /// The actions, and the ways to take them.
+    pub fn actions(&mut self) -> Result<(Vec<Action>, Vec<Way>), StoreError> {
+        let mut actions: Vec<Action> = Vec::new();
+        let mut ways = Vec::new();
+        for row in self.database.rows("SELECT name, binding, file, line FROM action ORDER BY id")? {
+            let action = Action { name: row[0].text(), file: row[2].text(), line: row[3].int() as usize };
+            let place = actions.iter().position(|other| *other == action).unwrap_or_else(|| {
+                actions.push(action);
+                actions.len() - 1
+            });
+            ways.push(Way { action: place, binding: row[1].text() });
+        }
+        Ok((actions, ways))
     }
 
     /// The states with numbers, and how they follow each other.

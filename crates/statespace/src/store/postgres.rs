@@ -34,12 +34,6 @@ impl Postgres {
         Ok(postgres)
     }
 
-    /// Drops the schema with everything in it.
-    pub fn discard(mut self) -> Result<(), StoreError> {
-        let name = self.dialect().name(&self.schema);
-        self.execute(&format!("DROP SCHEMA {name} CASCADE")).map(drop)
-    }
-
     fn answer(&mut self) -> Result<Vec<Response>, StoreError> {
         let mut answer = Answer::default();
         loop {
@@ -107,6 +101,11 @@ impl Database for Postgres {
             self.connection.send_copy(&sql, &lines).map_err(gone)?;
             self.answer()?;
         }
+    }
+
+    fn discard(&mut self) -> Result<(), StoreError> {
+        let name = self.dialect().name(&self.schema);
+        self.execute(&format!("DROP SCHEMA IF EXISTS {name} CASCADE")).map(drop)
     }
 
     fn columns(&mut self, table: &str) -> Result<Vec<String>, StoreError> {

@@ -2,7 +2,7 @@
 
 use super::columns::{Columns, dict_table};
 use super::{Cell, Database, Relation, Run, StoreError};
-use crate::packed::{Action, Layout};
+use crate::packed::{Action, Layout, SlotKind};
 use crate::space::Way;
 use crate::sql::Dialect;
 
@@ -35,6 +35,8 @@ pub(super) fn create(database: &mut dyn Database, subject: &Subject, run: &Run) 
          CREATE {unlogged}TABLE action (id INTEGER PRIMARY KEY, name TEXT NOT NULL, binding TEXT NOT NULL, file TEXT NOT NULL, \
          line INTEGER NOT NULL);\n\
          CREATE {unlogged}TABLE trans (src {key} NOT NULL, act INTEGER NOT NULL, dst {key} NOT NULL{tail};\n\
+         CREATE {unlogged}TABLE slot (id INTEGER PRIMARY KEY, variable TEXT NOT NULL, name TEXT NOT NULL, low INTEGER NOT NULL, \
+         width INTEGER NOT NULL, bias {key} NOT NULL, kind TEXT NOT NULL, codes TEXT NOT NULL);\n\
          CREATE {unlogged}TABLE component (k {key} PRIMARY KEY, component INTEGER NOT NULL);\n\
          CREATE {unlogged}TABLE label (formula TEXT PRIMARY KEY, relation TEXT NOT NULL, states {key} NOT NULL)"
     ))?;
@@ -53,6 +55,7 @@ fn fill(database: &mut dyn Database, subject: &Subject, run: &Run) -> Result<(),
         vec![Cell::Int(id as i64), name.into(), way.binding.as_str().into(), file.into(), Cell::Int(line)]
     });
     database.load("action", &mut { actions })?;
+    database.load("slot", &mut slot_rows(subject.layout))?;
     for (dict, values) in subject.layout.dicts.iter().enumerate() {
         let name = dict_table(subject.layout, dict);
         let quoted = database.dialect().name(&name);
@@ -62,6 +65,26 @@ fn fill(database: &mut dyn Database, subject: &Subject, run: &Run) -> Result<(),
         database.load(&name, &mut { rows })?;
     }
     Ok(())
+}
+
+/// Where everything is in a key, and what codes mean: one to a line, as TLA+ text.
+fn slot_rows(layout: &Layout) -> impl Iterator<Item = Vec<Cell>> + '_ {
+    let slots = layout.variables.iter().flat_map(|variable| variable.slots.clone().map(move |place| (place, variable)));
+    slots.map(|(place, variable)| {
+        let slot = &layout.slots[place];
+        let (kind, codes) = match &slot.kind {
+            SlotKind::Int => ("int", String::new()),
+            SlotKind::Bool => ("bool", String::new()),
+            SlotKind::Enum(values) => ("enum", values.join("\n")),
+            SlotKind::Mask(values) => ("set", values.join("\n")),
+            SlotKind::Dict(dict) => ("dict", dict_table(layout, *dict)),
+        };
+        let number = |number: u32| Cell::Int(number.into());
+        let names = [Cell::Int(place as i64), variable.name.as_str().into(), slot.name.as_str().into()];
+        let numbers =
+            [number(slot.offset), number(slot.width), Cell::Int(slot.bias), kind.into(), codes.as_str().into()];
+        names.into_iter().chain(numbers).collect()
+    })
 }
 
 fn unlogged(dialect: Dialect) -> &'static str {

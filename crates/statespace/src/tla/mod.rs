@@ -16,6 +16,7 @@ pub mod ir;
 mod modules;
 pub(crate) mod operate;
 mod parse;
+pub mod read;
 mod resolve;
 pub mod spec;
 pub mod step;

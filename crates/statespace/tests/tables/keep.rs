@@ -180,7 +180,7 @@ fn a_store_answers_without_its_specification() {
     let shown: Vec<String> = asked
         .path
         .iter()
-        .map(|(step, columns)| format!("{}: {}", step.as_deref().unwrap_or("start"), columns[0].1))
+        .map(|state| format!("{}: {}", state.step.as_deref().unwrap_or("start"), state.values[0].1))
         .collect();
     expect![[r#"
         start: (p1 :> "idle" @@ p2 :> "idle")

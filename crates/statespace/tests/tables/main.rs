@@ -6,6 +6,7 @@ mod explore;
 mod keep;
 mod programs;
 mod recipes;
+mod scripts;
 
 use isolde_statespace::store::{Run, Store};
 use isolde_testkit::Cluster;

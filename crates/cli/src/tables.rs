@@ -1,0 +1,192 @@
+//! State spaces as tables: where they are kept, and questions to those that are there.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use isolde_report::{Asked, Behaviour, Passed, SpaceReport, SpaceSize};
+use isolde_statespace::ctl::Formula;
+use isolde_statespace::sql::compose;
+use isolde_statespace::store::{Store, StoreError, Stored};
+
+use crate::complain::Mistake;
+use crate::server;
+
+/// What the flags about tables say.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Tables {
+    /// Put the states into a database: a file of SQLite, or postgres://...
+    ///
+    /// The tables `state`, `trans` and `action`, with views that have a column for each variable, can be queried by anybody who knows
+    /// SQL. On a server they stand in a schema named after the specification. Formulas that were decided are kept there, too. A space
+    /// that is there already is not explored again, unless the specification has changed.
+    #[arg(long, value_name = "FILE|URL")]
+    pub(crate) db: Option<String>,
+
+    /// Leave the tables there when everything is answered
+    #[arg(long, requires = "db")]
+    pub(crate) keep: bool,
+
+    /// Join the space with another one on the variables they share; both are files of SQLite
+    #[arg(long, value_name = "FILE", requires = "db")]
+    pub(crate) compose: Option<PathBuf>,
+}
+
+/// A store for the time of a run.
+pub(crate) struct Kept {
+    pub(crate) store: Store,
+    /// A file that is not to be left behind.
+    file: Option<PathBuf>,
+    keep: bool,
+}
+
+impl Tables {
+    /// The store that is meant, if one is.
+    pub(crate) fn open(&self, name: &str) -> Result<Option<Kept>, Mistake> {
+        let Some(place) = &self.db else { return Ok(None) };
+        if place.starts_with("postgres://") || place.starts_with("postgresql://") {
+            let server = server::parse(place).map_err(Mistake::new)?;
+            let store = Store::postgres(server.settings(), &schema(name)).map_err(mistake)?;
+            return Ok(Some(Kept { store, file: None, keep: self.keep }));
+        }
+        let path = PathBuf::from(place);
+        let file = (!self.keep && !path.exists()).then(|| path.clone());
+        Ok(Some(Kept { store: Store::sqlite(&path).map_err(mistake)?, file, keep: self.keep }))
+    }
+}
+
+impl Kept {
+    /// Leaves the tables, or nothing.
+    pub(crate) fn close(mut self) -> Result<(), Mistake> {
+        if self.keep {
+            return Ok(());
+        }
+        self.store.discard().map_err(mistake)?;
+        drop(self.store);
+        match &self.file {
+            Some(path) => remove(path),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Removes a file of SQLite with what stands beside it.
+fn remove(path: &Path) -> Result<(), Mistake> {
+    for ending in ["-wal", "-shm"] {
+        let mut beside = path.as_os_str().to_owned();
+        beside.push(ending);
+        // They are there only sometimes.
+        let _ = fs::remove_file(beside);
+    }
+    fs::remove_file(path).map_err(|error| Mistake::new(format!("{} cannot be removed: {error}", path.display())))
+}
+
+/// The schema of a specification: a name that need not be quoted.
+fn schema(name: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' };
+    format!("isolde_{}", name.chars().map(plain).collect::<String>())
+}
+
+/// Whether a file is one of SQLite.
+pub(crate) fn is_store(path: &Path) -> bool {
+    let mut start = [0; 16];
+    File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == *b"SQLite format 3\0"
+}
+
+/// What is asked of a store.
+pub(crate) struct Questions<'a> {
+    pub(crate) file: &'a Path,
+    pub(crate) ctl: &'a [String],
+    pub(crate) invariants: &'a [String],
+    pub(crate) tables: &'a Tables,
+    pub(crate) command: String,
+}
+
+impl Questions<'_> {
+    /// Answers from what is stored.
+    pub(crate) fn answer(&self) -> Result<SpaceReport, Mistake> {
+        match &self.tables.compose {
+            Some(other) => self.composed(other),
+            None => self.ask(&mut Store::sqlite(self.file).map_err(mistake)?),
+        }
+    }
+
+    fn composed(&self, other: &Path) -> Result<SpaceReport, Mistake> {
+        let Some(mut kept) = self.tables.open("compose")? else {
+            return Err(Mistake::new("--compose needs --db: where the tables of both together go"));
+        };
+        let composed = compose(&mut kept.store, self.file, other).map_err(mistake)?;
+        let mut report = self.ask(&mut kept.store)?;
+        report.stats.push(("shared".into(), composed.shared.join(", ")));
+        kept.close()?;
+        Ok(report)
+    }
+
+    fn ask(&self, store: &mut Store) -> Result<SpaceReport, Mistake> {
+        let held = store.held().map_err(mistake)?;
+        let Some(held) = held.filter(|held| held.complete && held.transitions.is_some()) else {
+            return Err(Mistake::Elsewhere {
+                message: format!("{} holds no complete state space with its transitions", self.file.display()),
+                hint: Some("isolde space SPEC.tla --db FILE --keep makes one".into()),
+            });
+        };
+        let stored = store.stored().map_err(mistake)?;
+        let mut report = SpaceReport::new(&self.command, &self.file.display().to_string());
+        let initial = stored.levels.iter().filter(|&&level| level == 0).count() as u64;
+        report.size = SpaceSize {
+            states: held.states as u64,
+            initial,
+            generated: initial + stored.graph.transitions() as u64,
+            depth: held.depth.unwrap_or(0) as u64,
+        };
+        for text in self.invariants {
+            let asked = self.decide(store, &stored, "invariant", text, &format!("AG ({text})"))?;
+            report.properties.push(asked);
+        }
+        for text in self.ctl {
+            let asked = self.decide(store, &stored, "ctl", text, text)?;
+            report.properties.push(asked);
+        }
+        report.settle();
+        Ok(report)
+    }
+
+    fn decide(&self, store: &mut Store, stored: &Stored, kind: &str, name: &str, text: &str) -> Result<Asked, Mistake> {
+        let formula = Formula::parse(text).map_err(|error| Mistake::InText {
+            file: format!("--{kind}"),
+            text: text.to_string(),
+            span: error.span,
+            message: error.message,
+            hint: None,
+        })?;
+        let found = store.ask_of(stored, &formula).map_err(mistake)?;
+        let (verdict, meaning) = if found.holds { ("holds", "") } else { ("fails", "in a state at the start") };
+        let behaviour = || {
+            let variables = found.path.first().map(|state| state.values.iter().map(|(name, _)| name.clone()).collect());
+            let passed = found.path.iter().map(|state| Passed {
+                action: state.step.clone(),
+                place: None,
+                values: state.values.iter().map(|(_, value)| value.clone()).collect(),
+            });
+            Behaviour {
+                variables: variables.unwrap_or_default(),
+                states: passed.collect(),
+                back_to: found.back_to,
+                stays: false,
+            }
+        };
+        Ok(Asked {
+            kind: kind.into(),
+            name: name.into(),
+            verdict: verdict.into(),
+            meaning: meaning.into(),
+            trace: (!found.holds).then(behaviour),
+        })
+    }
+}
+
+/// What a store complains of.
+pub(crate) fn mistake(error: StoreError) -> Mistake {
+    Mistake::Elsewhere { message: error.message, hint: error.hint }
+}
