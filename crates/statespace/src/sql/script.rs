@@ -16,7 +16,7 @@ pub fn script(program: &Program, dialect: Dialect) -> String {
     let left = program.constraint.as_ref().map_or("1 = 1".into(), |constraint| printer.condition(constraint));
     let initial: Vec<String> =
         program.initial.iter().map(|key| format!("({})", dialect.number(key.to_sql()))).collect();
-    let parts = Parts { cases, left, initial: initial.join(", "), broken: broken(program, &printer) };
+    let parts = Parts { successors, cases, left, initial: initial.join(", "), broken: broken(program, &printer) };
     match dialect {
         Dialect::Spark => parts.levels(),
         _ => parts.closure(dialect),
@@ -36,6 +36,7 @@ fn broken(program: &Program, printer: &Printer) -> String {
 }
 
 struct Parts {
+    successors: Vec<Successor>,
     cases: Vec<String>,
     left: String,
     initial: String,
@@ -80,13 +81,11 @@ impl Parts {
         let step = match (self.cases.is_empty(), dialect) {
             (true, _) => String::new(),
             (false, Dialect::Sqlite) => {
-                let term = |case: &String| {
-                    format!(
-                        "\n  UNION SELECT s FROM (SELECT {case} AS s FROM r WHERE k >= 0 AND ({})) WHERE s IS NOT NULL",
-                        self.left
-                    )
+                let left = &self.left;
+                let term = |s: &Successor| {
+                    format!("\n  UNION SELECT {} FROM r WHERE k >= 0 AND ({left}) AND ({})", s.key, s.when)
                 };
-                self.cases.iter().map(term).collect()
+                self.successors.iter().map(term).collect()
             }
             (false, _) => {
                 let each = dialect.unnest(&self.cases, &format!("r WHERE k >= 0 AND ({})", self.left));
