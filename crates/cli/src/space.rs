@@ -122,9 +122,13 @@ pub(crate) fn run(args: &Space, color: Color) -> Result<u8, Mistake> {
     let folder = args.file.parent().unwrap_or(Path::new("")).to_path_buf();
     let mut find = |module: &str| beside(&folder, module);
     let mut spec = Spec::load(&files, &mut find).map_err(mistake)?;
+    if let Some(script) = args.tables.script(&spec)? {
+        return Page::open(&args.output, color)?.verbatim(&script).map(|()| 0);
+    }
     let mut looking = Looking(Watch::start(&name, args.time_max, true));
     let mut kept = args.tables.open(&spec.name)?;
-    let mut keeper = kept.as_mut().map(|kept| Keeper::new(&mut kept.store, &spec, files.config.map(|(_, text)| text)));
+    let config = files.config.map(|(_, text)| text);
+    let mut keeper = kept.as_mut().map(|kept| Keeper::new(&mut kept.store, &spec, config, args.tables.engine()));
     let mut answer =
         check::check_kept(&mut spec, &options(args, &name), &mut looking, keeper.as_mut()).map_err(mistake)?;
     let recalled = keeper.is_some_and(|keeper| keeper.recalled);

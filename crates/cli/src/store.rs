@@ -27,7 +27,7 @@ pub(crate) fn write(explore: &Explore, path: &Path, file: &Path) -> Result<Strin
     let rows = state_rows(&scenario, &settings, &mut |progress| watch.look(progress)).map_err(Mistake::new)?;
     drop(watch);
     let space = space(rows)?;
-    let run = Run { name: file.name.clone(), spec: file.name.clone(), engine: "explore".into() };
+    let run = Run { name: file.name.clone(), spec: file.name.clone(), engine: "explore".into(), ..Run::default() };
     let mut store = Store::sqlite(path).map_err(tables::mistake)?;
     store.write(&space, &run).map_err(tables::mistake)?;
     let (states, transitions, path) = (space.states(), space.graph.transitions(), path.display());

@@ -4,11 +4,14 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::builder::PossibleValuesParser;
+use clap::{Args, ValueEnum};
 use isolde_report::{Asked, Behaviour, Passed, SpaceReport, SpaceSize};
 use isolde_statespace::ctl::Formula;
-use isolde_statespace::sql::compose;
+use isolde_statespace::keep::{self, Engine};
+use isolde_statespace::sql::{Dialect, Form, compose, script};
 use isolde_statespace::store::{Store, StoreError, Stored};
+use isolde_statespace::tla::Spec;
 
 use crate::complain::Mistake;
 use crate::server;
@@ -28,9 +31,32 @@ pub(crate) struct Tables {
     #[arg(long, requires = "db")]
     pub(crate) keep: bool,
 
+    /// Who explores: rust, or the database: sql (by one query), levels (a query for each level)
+    #[arg(long, value_name = "NAME", default_value = "rust", hide_possible_values = true, requires = "db")]
+    pub(crate) engine: Engines,
+
+    /// Print a script that explores the specification: sqlite, postgres, duckdb or spark
+    ///
+    /// For engines that are not at hand here: spark-sql runs the script on as many machines as it has.
+    #[arg(long, value_name = "DIALECT", hide_possible_values = true, conflicts_with = "db")]
+    #[arg(value_parser = PossibleValuesParser::new(Dialect::ALL.iter().map(|(name, _)| *name)))]
+    pub(crate) emit_sql: Option<String>,
+
     /// Join the space with another one on the variables they share; both are files of SQLite
     #[arg(long, value_name = "FILE", requires = "db")]
     pub(crate) compose: Option<PathBuf>,
+}
+
+/// Who explores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Engines {
+    /// This program
+    Rust,
+    /// The database, by one recursive query, or by levels if that fails
+    #[value(alias = "cte")]
+    Sql,
+    /// The database, level by level
+    Levels,
 }
 
 /// A store for the time of a run.
@@ -42,6 +68,29 @@ pub(crate) struct Kept {
 }
 
 impl Tables {
+    /// Who is to explore.
+    pub(crate) fn engine(&self) -> Engine {
+        match self.engine {
+            Engines::Rust => Engine::Rust,
+            Engines::Sql => Engine::Sql(Form::Closure),
+            Engines::Levels => Engine::Sql(Form::Levels),
+        }
+    }
+
+    /// The script that is asked for, if one is.
+    pub(crate) fn script(&self, spec: &Spec) -> Result<Option<String>, Mistake> {
+        let dialect = Dialect::ALL.iter().find(|(name, _)| Some(*name) == self.emit_sql.as_deref());
+        let Some((_, dialect)) = dialect else { return Ok(None) };
+        let (program, _) =
+            keep::program(spec).map_err(|fault| Mistake::Elsewhere { message: fault.message, hint: fault.hint })?;
+        match program.layout.fits_sql() {
+            true => Ok(Some(script(&program, *dialect))),
+            false => {
+                Err(Mistake::new(format!("a state takes {} bits, more than fit into a number", program.layout.bits)))
+            }
+        }
+    }
+
     /// The store that is meant, if one is.
     pub(crate) fn open(&self, name: &str) -> Result<Option<Kept>, Mistake> {
         let Some(place) = &self.db else { return Ok(None) };

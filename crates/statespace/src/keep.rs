@@ -6,33 +6,52 @@
 //!
 //! Invariants and deadlocks are asked of what was read as if it had just been found.
 
+use crate::compile::{NotCompiled, compile};
 use crate::ctl::Labels;
-use crate::explore::{Options, Watch, What};
+use crate::explore::{Incomplete, Options, Watch, What};
 use crate::explored::Explored;
-use crate::form::{Form, Forms};
+use crate::form::Forms;
 use crate::graph::{BitSet, StateId};
+use crate::packed::Program;
+use crate::sql;
 use crate::store::{Run, Store, StoreError, StoredLabels, Subject};
+use crate::tla::Spec;
 use crate::tla::eval::{Env, Look};
 use crate::tla::fault::Fault;
-use crate::tla::value::Value;
-use crate::tla::{Spec, read};
+use crate::written;
 
 /// Where spaces are kept.
 #[derive(Debug)]
 pub struct Keeper<'s> {
     store: &'s mut Store,
     run: Run,
+    engine: Engine,
     /// Whether the space was there already.
     pub recalled: bool,
     /// Whether the store has the space: only then it can have labels of it.
     stored: bool,
 }
 
+/// Who explores.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Engine {
+    /// This program, which then writes what it found.
+    #[default]
+    Rust,
+    /// The database itself.
+    Sql(sql::Form),
+}
+
 impl<'s> Keeper<'s> {
     /// A store for the spaces of a specification with its configuration.
-    pub fn new(store: &'s mut Store, spec: &Spec, config: Option<&str>) -> Keeper<'s> {
-        let run = Run { name: spec.name.clone(), spec: fingerprint(spec, config), engine: "rust".into() };
-        Keeper { store, run, recalled: false, stored: false }
+    pub fn new(store: &'s mut Store, spec: &Spec, config: Option<&str>, engine: Engine) -> Keeper<'s> {
+        let run = Run {
+            name: spec.name.clone(),
+            spec: fingerprint(spec, config),
+            engine: "rust".into(),
+            forms: String::new(),
+        };
+        Keeper { store, run, engine, recalled: false, stored: false }
     }
 
     /// The space: what is kept, else what is found, which is kept then.
@@ -41,10 +60,14 @@ impl<'s> Keeper<'s> {
             (self.recalled, self.stored) = (true, true);
             return Ok(explored);
         }
+        if let Engine::Sql(form) = self.engine {
+            return self.by_sql(spec, options, watch, form);
+        }
         // Everything is looked at, even if something is wrong: one may want to see all of it.
         let mut explored = Explored::explore(spec, &Options { stop: false, ..*options }, watch)?;
         if explored.incomplete.is_none() && !matches!(explored.wrong, Some((What::Fault(_), ..))) {
             let space = explored.to_space();
+            self.run.forms = written::write(&explored.forms);
             self.store.write(&space, &self.run).map_err(fault)?;
             explored.graph = Some(space.graph);
             self.stored = true;
@@ -52,29 +75,69 @@ impl<'s> Keeper<'s> {
         Ok(explored)
     }
 
-    fn recall(&mut self, spec: &Spec, options: &Options) -> Result<Option<Explored>, Box<Fault>> {
-        let held = self.store.held().map_err(fault)?;
-        let same =
-            held.is_some_and(|held| held.run.spec == self.run.spec && held.complete && held.transitions.is_some());
-        let forms = if same { self.forms().map_err(fault)? } else { None };
-        let Some(forms) = forms else { return Ok(None) };
+    /// Lets the database explore. Invariants are asked of what it found.
+    fn by_sql(
+        &mut self,
+        spec: &Spec,
+        options: &Options,
+        watch: &mut dyn Watch,
+        form: sql::Form,
+    ) -> Result<Explored, Box<Fault>> {
+        let (mut program, mut forms) = program(spec)?;
+        self.run.engine = "sql".into();
+        loop {
+            program.invariants.clear();
+            self.run.forms = written::write(&forms);
+            let mut stopped = None;
+            let mut proceed = |level: usize, states: usize| {
+                let interrupted = (!watch.on(states, states, level)).then_some(Incomplete::Interrupted);
+                stopped = interrupted.or((states > options.states_max).then_some(Incomplete::States));
+                stopped.is_none()
+            };
+            let mut how = sql::Options { form, deadlock: false, proceed: &mut proceed };
+            let found = sql::explore(self.store, &program, &self.run, &mut how).map_err(fault)?;
+            if let Some(sql::Stop::Found(finding, _)) = found.stop {
+                // Values have outgrown their slots, or a step means nothing where it is taken: the other engine tells which, and how
+                // much room there must be.
+                let explored = Explored::explore(spec, &Options { stop: false, graph: false, ..*options }, watch)?;
+                let Some(widened) = explored.program.clone().filter(|other| other.layout != program.layout) else {
+                    return match explored.wrong {
+                        Some((What::Fault(_), ..)) => Ok(explored),
+                        _ => Err(Fault::new(
+                            Default::default(),
+                            format!("the database finds what is not there: {finding:?}"),
+                        )),
+                    };
+                };
+                (program, forms) = (widened, explored.forms);
+                continue;
+            }
+            if stopped.is_none() {
+                sql::transitions(self.store, &program).map_err(fault)?;
+            }
+            let mut explored = self.read(&forms)?;
+            explored.incomplete = stopped;
+            self.stored = stopped.is_none();
+            explored.wrong = wrong(spec, options, &explored)?;
+            return Ok(explored);
+        }
+    }
+
+    /// What is stored.
+    fn read(&mut self, forms: &Forms) -> Result<Explored, Box<Fault>> {
         let (actions, ways) = self.store.actions().map_err(fault)?;
         let subject = Subject { layout: &forms.layout, actions: &actions, ways: &ways };
         let space = self.store.read(&subject).map_err(fault)?;
-        let mut explored = Explored::of_space(space, forms);
-        explored.wrong = wrong(spec, options, &explored)?;
-        Ok(Some(explored))
+        Ok(Explored::of_space(space, forms.clone()))
     }
 
-    /// How values lie in the keys of the store, if each variable's are listed.
-    fn forms(&mut self) -> Result<Option<Forms>, StoreError> {
-        let Some(lists) = self.store.lists()? else { return Ok(None) };
-        let form = |(name, texts): (String, Vec<String>)| {
-            let values: Option<Vec<Value>> = texts.iter().map(|text| read::value(text)).collect();
-            Some((name, Form::Enum(values?.into())))
-        };
-        let forms: Option<Vec<(String, Form)>> = lists.into_iter().map(form).collect();
-        Ok(forms.map(Forms::new))
+    fn recall(&mut self, spec: &Spec, options: &Options) -> Result<Option<Explored>, Box<Fault>> {
+        let held = self.store.held().map_err(fault)?;
+        let whole = held.filter(|held| held.run.spec == self.run.spec && held.complete && held.transitions.is_some());
+        let Some(forms) = whole.and_then(|held| written::read(&held.run.forms)) else { return Ok(None) };
+        let mut explored = self.read(&forms)?;
+        explored.wrong = wrong(spec, options, &explored)?;
+        Ok(Some(explored))
     }
 
     /// Labels of a space: those that are kept, if there is somebody who keeps them.
@@ -90,6 +153,20 @@ impl<'s> Keeper<'s> {
         let stored =
             keeper.filter(|keeper| keeper.stored).map(|keeper| keeper.store.labels(keys(explored), never as Never));
         KeptLabels { stored, atom }
+    }
+}
+
+/// The specification as a program that says all of its behaviour.
+pub fn program(spec: &Spec) -> Result<(Program, Forms), Box<Fault>> {
+    let no_form = |why: &str| {
+        let message = format!("a database cannot explore this specification: it has no packed form for {why}");
+        Fault::with_hint(Default::default(), message, "leave out --engine: what is found is stored all the same")
+    };
+    match compile(spec) {
+        Ok(compiled) if compiled.constrained || spec.constraints.is_empty() => Ok((compiled.program, compiled.forms)),
+        Ok(_) => Err(no_form("its constraint")),
+        Err(NotCompiled::NoForm(why)) => Err(no_form(&why)),
+        Err(NotCompiled::Fault(fault)) => Err(fault),
     }
 }
 

@@ -28,3 +28,4 @@ pub mod sql;
 pub mod store;
 mod temporal;
 pub mod tla;
+mod written;

@@ -257,7 +257,7 @@ pub struct Program {
     pub layout: Layout,
     /// The actions.
     pub actions: Vec<Action>,
-    /// The ways to take them. Where two of an action lead from one state to the same, they count as one transition.
+    /// The ways to take them. Where two lead from one state to the same, they are two transitions.
     pub instances: Vec<Instance>,
     /// Where it starts.
     pub initial: Vec<Key>,

@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 use isolde_statespace::check::{self, Options};
 use isolde_statespace::explore;
 use isolde_statespace::explored::Explored;
+use isolde_statespace::sql::{self, Form};
+use isolde_statespace::store::{Run, Store};
 use isolde_statespace::tla::Spec;
 use isolde_statespace::tla::spec::Files;
 
@@ -105,4 +107,36 @@ fn counts_are_those_that_are_known() {
         fs::write(&golden, &lines).unwrap();
     }
     assert_eq!(fs::read_to_string(&golden).unwrap_or_default(), lines);
+}
+
+/// Every specification that is a program is explored by databases, too: the same states, transitions and depth.
+#[test]
+fn databases_find_the_same() {
+    let cluster = isolde_testkit::Cluster::shared();
+    let database = cluster.create_database().unwrap();
+    let mut explored_there = 0;
+    for (name, tla, cfg) in configurations() {
+        let spec = load(&tla, &cfg);
+        let explored = Explored::explore(&spec, &everything(), &mut ()).unwrap();
+        let Some(program) = explored.program.clone().filter(|program| program.layout.fits_sql()) else { continue };
+        if program.constraint.is_none() && !spec.constraints.is_empty() {
+            continue;
+        }
+        let program = isolde_statespace::packed::Program { invariants: Vec::new(), ..program };
+        explored_there += 1;
+        for form in [Form::Closure, Form::Levels] {
+            let server = Store::postgres(&cluster.settings(&database), &format!("isolde_{name}")).unwrap();
+            for mut store in [Store::memory().unwrap(), server] {
+                let run = Run { name: name.clone(), spec: format!("{form:?}"), ..Run::default() };
+                let mut how = sql::Options { form, deadlock: false, proceed: &mut |_, _| true };
+                let found = sql::explore(&mut store, &program, &run, &mut how).unwrap();
+                assert_eq!(found.stop, None, "{name} {form:?}");
+                assert_eq!(found.states, explored.count(), "{name} {form:?}");
+                assert!(found.depth.is_none_or(|depth| depth == explored.depth()), "{name} {form:?} {:?}", found.depth);
+                let transitions = sql::transitions(&mut store, &program).unwrap();
+                assert_eq!(transitions, explored.graph.as_ref().unwrap().transitions(), "{name} {form:?}");
+            }
+        }
+    }
+    assert!(explored_there >= 25, "{explored_there}");
 }

@@ -44,6 +44,7 @@ pub fn compose(into: &mut Store, left: &Path, right: &Path) -> Result<Composed, 
         name: format!("{} and {}", left.name, right.name),
         spec: format!("{} {}", left.spec, right.spec),
         engine: "compose".into(),
+        ..Run::default()
     };
     into.begin(&Subject { layout: &Layout::default(), actions: &[], ways: &[] }, &run)?;
     for part in [&left, &right] {

@@ -86,8 +86,7 @@ pub fn transitions(store: &mut Store, program: &Program) -> Result<usize, StoreE
         return Ok(count);
     }
     let explorer = Explorer::new(store, program);
-    let statements: Vec<String> =
-        (0..program.actions.len()).flat_map(|action| explorer.transitions_of(action)).collect();
+    let statements = explorer.transition_steps();
     store.database.atomically(|database| {
         database.execute("DELETE FROM trans")?;
         for statement in &statements {
@@ -97,6 +96,13 @@ pub fn transitions(store: &mut Store, program: &Program) -> Result<usize, StoreE
         database.execute("UPDATE isolde_run SET transitions = (SELECT count(*) FROM trans)")
     })?;
     Ok(store.held()?.and_then(|held| held.transitions).unwrap_or(0))
+}
+
+/// Something to report, in a state of a level.
+struct Found {
+    finding: Finding,
+    state: i64,
+    level: usize,
 }
 
 struct Explorer<'a> {
@@ -188,7 +194,10 @@ impl<'a> Explorer<'a> {
             }
         };
         let step = if self.successors.is_empty() { String::new() } else { format!("\n  UNION {step}") };
-        format!("INSERT INTO state (k) WITH RECURSIVE r(k) AS (SELECT k FROM isolde_next{step})\nSELECT k FROM r")
+        // Who is outside was reached, and was not left; it is no part of the space.
+        format!(
+            "INSERT INTO state (k) WITH RECURSIVE r(k) AS (SELECT k FROM isolde_next{step})\nSELECT k FROM r WHERE k < 0 OR ({left})"
+        )
     }
 
     fn cases(&self) -> Vec<String> {
@@ -235,7 +244,7 @@ impl<'a> Explorer<'a> {
                 "DELETE FROM isolde_frontier; INSERT INTO isolde_frontier SELECT k FROM isolde_next; DELETE FROM isolde_next",
             )?;
             if options.deadlock
-                && let Some(stop) = self.stuck()?
+                && let Some(stop) = self.stuck(depth - 1)?
             {
                 return self.stopped(stop, depth);
             }
@@ -253,18 +262,23 @@ impl<'a> Explorer<'a> {
     }
 
     /// Finds the next level and puts it into the table, entirely or, if it is not as it should be, not at all.
-    fn enter_level(&mut self, level: usize) -> Result<Option<(Finding, i64)>, StoreError> {
+    fn enter_level(&mut self, level: usize) -> Result<Option<Found>, StoreError> {
         let steps = if level == 0 { Vec::new() } else { self.level_steps() };
         let (insert, broken) =
             (format!("INSERT INTO state (k, lvl) SELECT k, {level} FROM isolde_next"), self.broken());
-        let trouble = self.store.database.atomically(|database| {
+        let outside = self.program.constraint.as_ref().map(|constraint| self.printer().condition(constraint));
+        let wrong = self.store.database.atomically(|database| {
             for step in &steps {
                 database.execute(step)?;
             }
             let trouble = database.rows("SELECT k FROM isolde_next WHERE k < 0 LIMIT 1")?;
             if let Some(row) = trouble.first() {
                 database.execute("DELETE FROM isolde_next")?;
-                return Ok(Trouble::of(row[0].int()));
+                return Ok((Trouble::of(row[0].int()), None));
+            }
+            let broken = database.rows(&format!("SELECT k FROM isolde_next WHERE {broken} ORDER BY k LIMIT 1"))?;
+            if let Some(inside) = &outside {
+                database.execute(&format!("DELETE FROM isolde_next WHERE NOT ({inside})"))?;
             }
             let new = database.execute(&insert)?;
             if new > 0 {
@@ -273,19 +287,30 @@ impl<'a> Explorer<'a> {
                     level + 1
                 ))?;
             }
-            Ok(None)
+            Ok((None, broken.first().map(|row| row[0].int())))
         })?;
-        if let Some(trouble) = trouble {
-            return self.where_from(trouble).map(|state| Some((Finding::Trouble(trouble), state)));
+        match wrong {
+            (Some(trouble), _) => {
+                let state = self.where_from(trouble)?;
+                Ok(Some(Found { finding: Finding::Trouble(trouble), state, level: level.saturating_sub(1) }))
+            }
+            (None, Some(state)) => {
+                let finding = self.which_invariant(state)?;
+                Ok(finding.map(|finding| Found { finding, state, level }))
+            }
+            (None, None) => Ok(None),
         }
-        let rows = self.database().rows(&format!("SELECT k FROM isolde_next WHERE {broken} ORDER BY k LIMIT 1"))?;
-        let Some(state) = rows.first().map(|row| row[0].int()) else { return Ok(None) };
+    }
+
+    /// The invariant that is false in a state.
+    fn which_invariant(&mut self, state: i64) -> Result<Option<Finding>, StoreError> {
         let printer = self.printer();
-        for place in 0..self.program.invariants.len() {
-            let condition = printer.condition(&self.program.invariants[place].1);
-            let sql = format!("SELECT count(*) FROM state WHERE k = {state} AND NOT ({condition})");
+        for (place, (_, invariant)) in self.program.invariants.iter().enumerate() {
+            let condition = printer.condition(invariant);
+            let key = self.dialect.key_type();
+            let sql = format!("SELECT count(*) FROM (SELECT CAST({state} AS {key}) AS k) x WHERE NOT ({condition})");
             if self.database().number(&sql)? > 0 {
-                return Ok(Some((Finding::Invariant(place), state)));
+                return Ok(Some(Finding::Invariant(place)));
             }
         }
         Ok(None)
@@ -318,10 +343,11 @@ impl<'a> Explorer<'a> {
     }
 
     /// A state of the frontier in which no step is possible.
-    fn stuck(&mut self) -> Result<Option<(Finding, i64)>, StoreError> {
+    fn stuck(&mut self, level: usize) -> Result<Option<Found>, StoreError> {
         let (left, some) = (self.left(), self.some_step());
         let sql = format!("SELECT k FROM isolde_frontier WHERE ({left}) AND NOT ({some}) ORDER BY k LIMIT 1");
-        Ok(self.database().rows(&sql)?.first().map(|row| (Finding::Deadlock, row[0].int())))
+        let rows = self.database().rows(&sql)?;
+        Ok(rows.first().map(|row| Found { finding: Finding::Deadlock, state: row[0].int(), level }))
     }
 
     fn some_step(&self) -> String {
@@ -338,16 +364,15 @@ impl<'a> Explorer<'a> {
     }
 
     /// Puts together how one gets to where something was found.
-    fn stopped(&mut self, (finding, state): (Finding, i64), depth: usize) -> Result<Explored, StoreError> {
-        let trace = self.trace(state)?;
+    fn stopped(&mut self, Found { finding, state, level }: Found, depth: usize) -> Result<Explored, StoreError> {
+        let trace = self.trace(state, level)?;
         let states = self.database().number("SELECT count(*) FROM state")? as usize;
         let stop = Some(Stop::Found(finding, trace));
         Ok(Explored { states, depth: Some(depth), form: Form::Levels, stop })
     }
 
     /// From a state back to the start, a level at a time; no parent was ever written down.
-    fn trace(&mut self, end: i64) -> Result<Vec<(Option<usize>, Key)>, StoreError> {
-        let mut level = self.database().number(&format!("SELECT lvl FROM state WHERE k = {end}"))?;
+    fn trace(&mut self, end: i64, mut level: usize) -> Result<Vec<(Option<usize>, Key)>, StoreError> {
         let (mut trace, mut state) = (Vec::new(), end);
         while level > 0 {
             level -= 1;
@@ -360,7 +385,7 @@ impl<'a> Explorer<'a> {
         Ok(trace)
     }
 
-    fn predecessor(&mut self, state: i64, level: i64) -> Result<Option<(i64, usize)>, StoreError> {
+    fn predecessor(&mut self, state: i64, level: usize) -> Result<Option<(i64, usize)>, StoreError> {
         let left = self.left();
         for place in 0..self.successors.len() {
             let Successor { when, key } = &self.successors[place];
@@ -374,34 +399,32 @@ impl<'a> Explorer<'a> {
         Ok(None)
     }
 
-    /// The statements that insert the transitions of an action. Ways that lead to the same state count once.
-    fn transitions_of(&self, action: usize) -> Vec<String> {
-        let places: Vec<usize> =
-            (0..self.successors.len()).filter(|&place| self.program.instances[place].action == action).collect();
+    /// The statements that insert all transitions.
+    fn transition_steps(&self) -> Vec<String> {
         let left = self.left();
-        let term = |&place: &usize| {
-            let Successor { when, key } = &self.successors[place];
-            format!("SELECT k AS src, {place} AS act, {key} AS dst FROM state WHERE ({left}) AND ({when})")
+        let inside = |key: &str| match self.program.constraint {
+            Some(_) => format!(" AND {key} IN (SELECT k FROM state)"),
+            None => String::new(),
         };
-        let terms: Vec<String> = places.iter().map(term).collect();
-        match terms.as_slice() {
-            [] => Vec::new(),
-            [one] => vec![format!("INSERT INTO trans {one}")],
-            many if many.len() <= TERMS_MAX => vec![format!(
-                "INSERT INTO trans SELECT src, min(act), dst FROM (\n  {}) x GROUP BY src, dst",
-                many.join("\n  UNION ALL ")
-            )],
-            many => many
-                .iter()
-                .map(|one| {
-                    let listed: Vec<String> = places.iter().map(usize::to_string).collect();
-                    format!(
-                        "INSERT INTO trans SELECT * FROM ({one}) x WHERE NOT EXISTS (SELECT 1 FROM trans t WHERE t.src = x.src \
-                         AND t.dst = x.dst AND t.act IN ({}))",
-                        listed.join(", ")
-                    )
-                })
-                .collect(),
+        match self.dialect {
+            Dialect::Sqlite => {
+                let insert = |(place, Successor { when, key }): (usize, &Successor)| {
+                    let inside = inside(key);
+                    format!("INSERT INTO trans SELECT k, {place}, {key} FROM state WHERE ({left}) AND ({when}){inside}")
+                };
+                self.successors.iter().enumerate().map(insert).collect()
+            }
+            _ if self.successors.is_empty() => Vec::new(),
+            _ => {
+                let places: Vec<String> = (0..self.successors.len()).map(|place| place.to_string()).collect();
+                vec![format!(
+                    "INSERT INTO trans SELECT src, act, dst FROM (SELECT k AS src, unnest(array[{}]) AS act, unnest(array[\n    {}]) AS dst \
+                     FROM state WHERE {left}) x WHERE dst IS NOT NULL{}",
+                    places.join(", "),
+                    self.cases().join(",\n    "),
+                    inside("dst")
+                )]
+            }
         }
     }
 }

@@ -61,6 +61,8 @@ pub struct Run {
     pub spec: String,
     /// What explored it.
     pub engine: String,
+    /// How values lie in the keys, for whoever wants to understand them again; may be empty.
+    pub forms: String,
 }
 
 /// What a store holds.
@@ -143,11 +145,13 @@ impl Store {
         if !self.database.has(schema::RUN)? {
             return Ok(None);
         }
-        let sql =
-            format!("SELECT name, spec, engine, complete, depth, states, transitions, layout FROM {}", schema::RUN);
+        let sql = format!(
+            "SELECT name, spec, engine, complete, depth, states, transitions, layout, forms FROM {}",
+            schema::RUN
+        );
         let count = |cell: &Cell| usize::try_from(cell.int()).ok().filter(|_| *cell != Cell::Null);
         Ok(self.database.rows(&sql)?.first().map(|row| Held {
-            run: Run { name: row[0].text(), spec: row[1].text(), engine: row[2].text() },
+            run: Run { name: row[0].text(), spec: row[1].text(), engine: row[2].text(), forms: row[8].text() },
             complete: row[3].int() == 1,
             depth: count(&row[4]),
             states: count(&row[5]).unwrap_or(0),
@@ -200,15 +204,6 @@ impl Store {
             levels: stored.levels,
             graph: stored.graph,
         })
-    }
-
-    /// For each variable what its codes mean, as TLA+ text, if each is one of a list.
-    pub fn lists(&mut self) -> Result<Option<Vec<(String, Vec<String>)>>, StoreError> {
-        let rows = self.database.rows("SELECT variable, kind, codes FROM slot ORDER BY id")?;
-        let list = |row: &Vec<Cell>| (row[0].text(), row[2].text().split('\n').map(String::from).collect());
-        let lists: Vec<(String, Vec<String>)> = rows.iter().filter(|row| row[1].text() == "enum").map(list).collect();
-        let alone = lists.windows(2).all(|pair| pair[0].0 != pair[1].0);
-        Ok(Some(lists).filter(|lists| alone && lists.len() == rows.len()))
     }
 
     /// The actions, and the ways to take them.

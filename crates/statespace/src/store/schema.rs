@@ -30,7 +30,7 @@ pub(super) fn create(database: &mut dyn Database, subject: &Subject, run: &Run) 
     let tail = if dialect == Dialect::Sqlite { ", PRIMARY KEY (src, act, dst)) WITHOUT ROWID" } else { ")" };
     database.execute(&format!(
         "CREATE {unlogged}TABLE {RUN} (name TEXT NOT NULL, spec TEXT NOT NULL, layout TEXT NOT NULL, engine TEXT NOT NULL, \
-         complete INTEGER NOT NULL, depth INTEGER, states {key}, transitions {key});\n\
+         complete INTEGER NOT NULL, depth INTEGER, states {key}, transitions {key}, forms TEXT NOT NULL);\n\
          CREATE {unlogged}TABLE state (k {key} PRIMARY KEY, lvl INTEGER{words});\n\
          CREATE {unlogged}TABLE action (id INTEGER PRIMARY KEY, name TEXT NOT NULL, binding TEXT NOT NULL, file TEXT NOT NULL, \
          line INTEGER NOT NULL);\n\
@@ -46,7 +46,7 @@ pub(super) fn create(database: &mut dyn Database, subject: &Subject, run: &Run) 
 
 fn fill(database: &mut dyn Database, subject: &Subject, run: &Run) -> Result<(), StoreError> {
     let row = [run.name.as_str(), &run.spec, &layout_digest(subject.layout), &run.engine].map(Cell::from);
-    let rest = [Cell::Int(0), Cell::Null, Cell::Null, Cell::Null];
+    let rest = [Cell::Int(0), Cell::Null, Cell::Null, Cell::Null, run.forms.as_str().into()];
     database.load(RUN, &mut std::iter::once(row.into_iter().chain(rest).collect()))?;
     let actions = subject.ways.iter().enumerate().map(|(id, way)| {
         let action = subject.actions.get(way.action);

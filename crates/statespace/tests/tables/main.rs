@@ -12,7 +12,7 @@ use isolde_statespace::store::{Run, Store};
 use isolde_testkit::Cluster;
 
 fn run(spec: &str) -> Run {
-    Run { name: "Spec".into(), spec: spec.into(), engine: "test".into() }
+    Run { name: "Spec".into(), spec: spec.into(), engine: "test".into(), ..Run::default() }
 }
 
 /// A schema on a real server, dropped with the database it is in.

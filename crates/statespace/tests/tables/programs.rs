@@ -286,12 +286,7 @@ pub(crate) fn meaning(program: &Program) -> Meaning {
                 levels.push(level + 1);
                 keys.len() as u32 - 1
             });
-            let same = |&(source, other, to): &(u32, u32, u32)| {
-                (source, to) == (at as u32, target) && program.instances[other as usize].action == instance.action
-            };
-            if !edges.iter().any(same) {
-                edges.insert((at as u32, way as u32, target));
-            }
+            edges.insert((at as u32, way as u32, target));
         }
         at += 1;
     }

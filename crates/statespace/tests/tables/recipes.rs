@@ -2,17 +2,29 @@
 
 use std::path::Path;
 
+use isolde_statespace::explore::Options;
+use isolde_statespace::keep::{Engine, Keeper};
 use isolde_statespace::store::Store;
+use isolde_statespace::tla::Spec;
+use isolde_statespace::tla::spec::Files;
 
-use crate::programs::{mutex, space};
-use crate::{rows, run};
+use crate::rows;
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/state-space-recipes.md");
+
+/// As `isolde space Lock.tla --keep` does.
+fn explore_lock(store: &mut Store) {
+    let (text, config) = (include_str!("../specs/Lock.tla"), include_str!("../specs/Lock.cfg"));
+    let files = Files { name: "Lock.tla", text, config: Some(("Lock.cfg", config)) };
+    let spec = Spec::load(&files, &mut |_| None).unwrap();
+    let options = Options { deadlock: true, graph: true, stop: true, states_max: usize::MAX };
+    Keeper::new(store, &spec, Some(config), Engine::Rust).explored(&spec, &options, &mut ()).unwrap();
+}
 
 #[test]
 fn recipes_give_the_answers_that_are_shown() {
     let mut store = Store::memory().unwrap();
-    store.write(&space(&mutex(3)), &run("lock")).unwrap();
+    explore_lock(&mut store);
     store.ask(&isolde_statespace::ctl::Formula::parse(r#"AG EF (pc_p1 = "crit")"#).unwrap()).unwrap();
     let page = std::fs::read_to_string(Path::new(PAGE)).unwrap();
     let mut out = String::new();
