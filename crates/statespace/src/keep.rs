@@ -13,6 +13,7 @@ use crate::explored::Explored;
 use crate::form::Forms;
 use crate::graph::{BitSet, StateId};
 use crate::packed::Program;
+use crate::space::Space;
 use crate::sql;
 use crate::store::{Run, Store, StoreError, StoredLabels, Subject};
 use crate::tla::Spec;
@@ -115,7 +116,11 @@ impl<'s> Keeper<'s> {
             if stopped.is_none() {
                 sql::transitions(self.store, &program).map_err(fault)?;
             }
-            let mut explored = self.read(&forms)?;
+            let space = self.read(&forms)?;
+            if stopped.is_none() {
+                self.store.complete(&space).map_err(fault)?;
+            }
+            let mut explored = Explored::of_space(space, forms);
             explored.incomplete = stopped;
             self.stored = stopped.is_none();
             explored.wrong = wrong(spec, options, &explored)?;
@@ -124,18 +129,17 @@ impl<'s> Keeper<'s> {
     }
 
     /// What is stored.
-    fn read(&mut self, forms: &Forms) -> Result<Explored, Box<Fault>> {
+    fn read(&mut self, forms: &Forms) -> Result<Space, Box<Fault>> {
         let (actions, ways) = self.store.actions().map_err(fault)?;
         let subject = Subject { layout: &forms.layout, actions: &actions, ways: &ways };
-        let space = self.store.read(&subject).map_err(fault)?;
-        Ok(Explored::of_space(space, forms.clone()))
+        self.store.read(&subject).map_err(fault)
     }
 
     fn recall(&mut self, spec: &Spec, options: &Options) -> Result<Option<Explored>, Box<Fault>> {
         let held = self.store.held().map_err(fault)?;
         let whole = held.filter(|held| held.run.spec == self.run.spec && held.complete && held.transitions.is_some());
         let Some(forms) = whole.and_then(|held| written::read(&held.run.forms)) else { return Ok(None) };
-        let mut explored = self.read(&forms)?;
+        let mut explored = Explored::of_space(self.read(&forms)?, forms);
         explored.wrong = wrong(spec, options, &explored)?;
         Ok(Some(explored))
     }

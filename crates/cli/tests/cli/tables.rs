@@ -36,6 +36,23 @@ fn a_space_that_is_kept_is_not_explored_again() {
 }
 
 #[test]
+fn a_database_explores_as_well() {
+    let directory = tempfile::tempdir().unwrap();
+    lock(directory.path());
+    let (rust, _) = run("isolde space Lock.tla --ctl 'AF busy'", directory.path());
+    for engine in ["sql", "levels"] {
+        let command = format!("isolde space Lock.tla --ctl 'AF busy' --db {engine}.sqlite --keep --engine {engine}");
+        let (text, output) = run(&command, directory.path());
+        assert_eq!(output.status.code(), Some(0), "{text}");
+        assert_eq!(text.split_once('\n').unwrap().1, rust.split_once('\n').unwrap().1);
+        let (text, output) = run(&format!("isolde space {engine}.sqlite --invariant 'lvl < 5'"), directory.path());
+        assert_eq!(output.status.code(), Some(0), "{text}");
+    }
+    let (text, _) = run("isolde space Lock.tla --emit-sql spark", directory.path());
+    assert!(text.contains("WHILE fresh > 0 DO"), "{text}");
+}
+
+#[test]
 fn a_file_that_is_not_kept_is_gone() {
     let directory = tempfile::tempdir().unwrap();
     lock(directory.path());

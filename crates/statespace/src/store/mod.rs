@@ -221,6 +221,29 @@ impl Store {
         Ok((actions, ways))
     }
 
+    /// Adds what the database has not found by itself: the levels, if it has none, and the components.
+    pub(crate) fn complete(&mut self, space: &Space) -> Result<(), StoreError> {
+        let keys = Numbering::of(space).keys;
+        self.database.atomically(|database| {
+            if database.number("SELECT count(*) FROM (SELECT 1 FROM state WHERE lvl IS NULL LIMIT 1) x")? > 0 {
+                let key = database.dialect().key_type();
+                database.execute(&format!(
+                    "DROP TABLE IF EXISTS isolde_level; CREATE TEMPORARY TABLE isolde_level (k {key} PRIMARY KEY, lvl INTEGER)"
+                ))?;
+                let rows = keys.iter().zip(&space.levels).map(|(&key, &level)| vec![Cell::Int(key), Cell::Int(level.into())]);
+                database.load("isolde_level", &mut { rows })?;
+                database.execute(&format!(
+                    "UPDATE state SET lvl = (SELECT l.lvl FROM isolde_level l WHERE l.k = state.k); \
+                     DROP TABLE isolde_level; UPDATE {} SET depth = {}",
+                    schema::RUN,
+                    space.depth()
+                ))?;
+            }
+            database.execute("DELETE FROM component")?;
+            write_components(database, &keys, &space.graph)
+        })
+    }
+
     /// The states with numbers, and how they follow each other.
     pub fn stored(&mut self) -> Result<Stored, StoreError> {
         let (mut keys, mut levels) = (Vec::new(), Vec::new());
