@@ -9,7 +9,6 @@ use std::sync::Arc;
 
 use isolde_sql::ast::ParamMode;
 use isolde_sql::ast::plpgsql::RaiseLevel;
-use isolde_sql::builtin;
 use isolde_sql::catalog::{Catalog, RoutineId};
 use isolde_sql::typed::{
     Expr, ExprKind, FieldRef, Handler, Into, OpenSource, Place, Query, QueryBody, RaiseMessage, Routine,
@@ -18,11 +17,9 @@ use isolde_sql::typed::{
 use isolde_sql::{Span, SqlState, Type, Value, bind};
 
 use super::expand::each_expr;
+use super::loops::Range;
 use super::{Action, Edge, Graph, Node, Read, Variable, Write, records};
 use crate::logic::{Refusal, Result, sort_of};
-
-/// Calls within calls within calls: deeper than this is recursion by another name.
-const CALLS_MAX: usize = 16;
 
 /// The graph of a routine.
 pub fn lower(catalog: &Catalog, id: RoutineId) -> Result<Graph> {
@@ -57,41 +54,41 @@ pub fn lower(catalog: &Catalog, id: RoutineId) -> Result<Graph> {
     Ok(lowering.graph)
 }
 
-fn bound(catalog: &Catalog, id: RoutineId) -> Result<Arc<Routine>> {
+pub(super) fn bound(catalog: &Catalog, id: RoutineId) -> Result<Arc<Routine>> {
     let def = catalog.routine(id);
     bind::routine(catalog, def).map_err(|d| Refusal::new(d.message.clone()).at(d.span))
 }
 
-struct Lowering<'c> {
-    catalog: &'c Catalog,
-    graph: Graph,
-    frames: Vec<Frame>,
+pub(super) struct Lowering<'c> {
+    pub(super) catalog: &'c Catalog,
+    pub(super) graph: Graph,
+    pub(super) frames: Vec<Frame>,
     /// The heads of the loops around.
-    loops: Vec<usize>,
+    pub(super) loops: Vec<usize>,
     /// Where errors go.
-    handler: Option<usize>,
+    pub(super) handler: Option<usize>,
     /// The routines being written out.
-    calls: Vec<RoutineId>,
+    pub(super) calls: Vec<RoutineId>,
     /// Numbers given to cursors and blocks.
-    marks: usize,
+    pub(super) marks: usize,
 }
 
 /// A routine that is being written out.
-struct Frame {
+pub(super) struct Frame {
     /// What stands for each of its variables.
-    slots: Vec<Stands>,
-    found: usize,
+    pub(super) slots: Vec<Stands>,
+    pub(super) found: usize,
     /// Where RETURN goes.
-    exit: usize,
+    pub(super) exit: usize,
     /// Where the value of RETURN goes.
-    result: Option<usize>,
+    pub(super) result: Option<usize>,
     /// For each label: where EXIT and CONTINUE go.
-    labels: BTreeMap<usize, (usize, Option<usize>)>,
+    pub(super) labels: BTreeMap<usize, (usize, Option<usize>)>,
 }
 
 /// What stands for a variable of a routine.
 #[derive(Clone)]
-enum Stands {
+pub(super) enum Stands {
     Scalar(usize),
     Row(Vec<(Arc<str>, usize)>),
     Nothing,
@@ -100,43 +97,43 @@ enum Stands {
 impl Lowering<'_> {
     // Building blocks.
 
-    fn node(&mut self, span: Span) -> usize {
+    pub(super) fn node(&mut self, span: Span) -> usize {
         self.graph.nodes.push(Node { span, loops: self.loops.clone() });
         self.graph.nodes.len() - 1
     }
 
-    fn edge(&mut self, from: usize, to: usize, action: Action, span: Span) {
+    pub(super) fn edge(&mut self, from: usize, to: usize, action: Action, span: Span) {
         let on_error = self.handler;
         self.graph.edges.push(Edge { from, to, action, span, on_error });
     }
 
     /// Does something, and gives the place behind it.
-    fn act(&mut self, from: usize, action: Action, span: Span) -> usize {
+    pub(super) fn act(&mut self, from: usize, action: Action, span: Span) -> usize {
         let to = self.node(span);
         self.edge(from, to, action, span);
         to
     }
 
-    fn variable(&mut self, name: &str, ty: Type, not_null: bool) -> usize {
+    pub(super) fn variable(&mut self, name: &str, ty: Type, not_null: bool) -> usize {
         self.graph.variables.push(Variable { name: name.into(), ty, not_null, input: None });
         self.graph.variables.len() - 1
     }
 
-    fn mark(&mut self) -> usize {
+    pub(super) fn mark(&mut self) -> usize {
         self.marks += 1;
         self.marks
     }
 
-    fn frame(&self) -> &Frame {
+    pub(super) fn frame(&self) -> &Frame {
         self.frames.last().expect("a routine is being written out")
     }
 
-    fn found(&self) -> Option<usize> {
+    pub(super) fn found(&self) -> Option<usize> {
         Some(self.frame().found)
     }
 
     /// Makes variables for those of a routine.
-    fn enter(&mut self, routine: &Routine, exit: usize) -> Result<()> {
+    pub(super) fn enter(&mut self, routine: &Routine, exit: usize) -> Result<()> {
         let fields = records::fields(routine)?;
         let mut slots = Vec::new();
         for (slot, variable) in routine.variables.iter().enumerate() {
@@ -161,7 +158,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    fn scalar(&self, slot: usize) -> Result<usize> {
+    pub(super) fn scalar(&self, slot: usize) -> Result<usize> {
         match self.frame().slots.get(slot) {
             Some(Stands::Scalar(variable)) => Ok(*variable),
             _ => Err(Refusal::new("a parameter or variable that is a row")),
@@ -171,13 +168,13 @@ impl Lowering<'_> {
     // Expressions.
 
     /// An expression over the variables of the graph.
-    fn renamed(&self, expr: &Expr) -> Expr {
+    pub(super) fn renamed(&self, expr: &Expr) -> Expr {
         let mut expr = expr.clone();
         expr.walk_mut(0, &mut |e, _| self.rename(e));
         expr
     }
 
-    fn rename(&self, expr: &mut Expr) -> bool {
+    pub(super) fn rename(&self, expr: &mut Expr) -> bool {
         let row = |slot: usize| match self.frame().slots.get(slot) {
             Some(Stands::Row(fields)) => Some(fields),
             _ => None,
@@ -202,14 +199,14 @@ impl Lowering<'_> {
     }
 
     /// The same, with calls of routines done before it.
-    fn expr(&mut self, at: usize, expr: &Expr, span: Span) -> Result<(usize, Expr)> {
+    pub(super) fn expr(&mut self, at: usize, expr: &Expr, span: Span) -> Result<(usize, Expr)> {
         let mut expr = self.renamed(expr);
         let at = self.hoist(at, &mut expr, span)?;
         Ok((at, expr))
     }
 
     /// Does the calls of routines in an expression, innermost first. A call that may be skipped is left, and refused later.
-    fn hoist(&mut self, mut at: usize, expr: &mut Expr, span: Span) -> Result<usize> {
+    pub(super) fn hoist(&mut self, mut at: usize, expr: &mut Expr, span: Span) -> Result<usize> {
         let lazy = matches!(expr.kind, ExprKind::Case(..) | ExprKind::Coalesce(_) | ExprKind::And(_) | ExprKind::Or(_));
         if lazy {
             return Ok(at);
@@ -230,7 +227,7 @@ impl Lowering<'_> {
         Ok(at)
     }
 
-    fn statement(&mut self, at: usize, statement: &Statement) -> Result<(usize, Arc<Statement>)> {
+    pub(super) fn statement(&mut self, at: usize, statement: &Statement) -> Result<(usize, Arc<Statement>)> {
         let mut statement = statement.clone();
         each_expr(&mut statement, &mut |e| self.rename(e));
         let mut at = at;
@@ -249,7 +246,7 @@ impl Lowering<'_> {
     }
 
     /// `SELECT f(x)` calls f once.
-    fn hoist_select(&mut self, mut at: usize, query: &mut Query, span: Span) -> Result<usize> {
+    pub(super) fn hoist_select(&mut self, mut at: usize, query: &mut Query, span: Span) -> Result<usize> {
         if let QueryBody::Select(select) = &mut query.body {
             if select.is_bare() {
                 for value in &mut select.projection {
@@ -263,7 +260,7 @@ impl Lowering<'_> {
     // Statements.
 
     /// Statements one after another; the place behind them, if it can be reached.
-    fn block(&mut self, at: usize, body: &[Stmt]) -> Result<Option<usize>> {
+    pub(super) fn block(&mut self, at: usize, body: &[Stmt]) -> Result<Option<usize>> {
         let mut at = at;
         for stmt in body {
             match self.stmt(at, stmt).map_err(|refusal| refusal.at(stmt.span))? {
@@ -274,7 +271,7 @@ impl Lowering<'_> {
         Ok(Some(at))
     }
 
-    fn stmt(&mut self, at: usize, stmt: &Stmt) -> Result<Option<usize>> {
+    pub(super) fn stmt(&mut self, at: usize, stmt: &Stmt) -> Result<Option<usize>> {
         let span = stmt.span;
         self.graph.nodes[at].span = span;
         match &stmt.kind {
@@ -372,19 +369,19 @@ impl Lowering<'_> {
     }
 
     /// An error: nowhere to go on, unless there is a handler.
-    fn fail(&mut self, at: usize, action: Action, span: Span) {
+    pub(super) fn fail(&mut self, at: usize, action: Action, span: Span) {
         let nowhere = self.node(span);
         self.edge(at, nowhere, action, span);
     }
 
     /// The edge that has just led here, if it writes rows.
-    fn last_write(&self, at: usize) -> Option<usize> {
+    pub(super) fn last_write(&self, at: usize) -> Option<usize> {
         let mut into = self.graph.edges.iter().enumerate().filter(|(_, edge)| edge.to == at);
         let (index, edge) = into.next()?;
         (into.next().is_none() && matches!(edge.action, Action::Write(_))).then_some(index)
     }
 
-    fn place(&self, place: &Place) -> Result<(usize, Type)> {
+    pub(super) fn place(&self, place: &Place) -> Result<(usize, Type)> {
         match (self.frame().slots.get(place.slot), &place.field) {
             (Some(Stands::Scalar(variable)), None) => Ok((*variable, place.ty)),
             (Some(Stands::Row(fields)), Some(FieldRef::At(at))) => fields
@@ -402,7 +399,7 @@ impl Lowering<'_> {
     }
 
     /// The variables that take the columns of a statement, with the types of these.
-    fn takers(&self, places: &[Place], columns: &[Type]) -> Result<Vec<(usize, Type)>> {
+    pub(super) fn takers(&self, places: &[Place], columns: &[Type]) -> Result<Vec<(usize, Type)>> {
         if let [Place { slot, field: None, .. }] = places {
             match self.frame().slots.get(*slot) {
                 Some(Stands::Row(fields)) => {
@@ -417,7 +414,7 @@ impl Lowering<'_> {
         Ok(variables.into_iter().zip(columns.iter().copied()).collect())
     }
 
-    fn assign(&mut self, at: usize, place: &Place, expr: &Expr, span: Span) -> Result<usize> {
+    pub(super) fn assign(&mut self, at: usize, place: &Place, expr: &Expr, span: Span) -> Result<usize> {
         if let (Some(Stands::Row(fields)), None) = (self.frame().slots.get(place.slot).cloned(), &place.field) {
             let mut at = at;
             let values: Vec<Expr> = match &expr.kind {
@@ -440,7 +437,7 @@ impl Lowering<'_> {
         Ok(self.act(at, Action::Assign(variable, expr), span))
     }
 
-    fn sql(&mut self, at: usize, statement: &Statement, into: Option<&Into>, span: Span) -> Result<usize> {
+    pub(super) fn sql(&mut self, at: usize, statement: &Statement, into: Option<&Into>, span: Span) -> Result<usize> {
         if let StatementKind::Call(id, args) = &statement.kind {
             let args: Vec<Expr> = args.iter().map(|arg| self.renamed(arg)).collect();
             let (mut at, outs) = self.call(at, *id, &args, span)?;
@@ -481,7 +478,7 @@ impl Lowering<'_> {
         Ok(self.act(at, action, span))
     }
 
-    fn perform(&mut self, at: usize, statement: &Statement) -> Result<usize> {
+    pub(super) fn perform(&mut self, at: usize, statement: &Statement) -> Result<usize> {
         let span = statement.span;
         let (at, statement) = self.statement(at, statement)?;
         match &statement.kind {
@@ -495,7 +492,7 @@ impl Lowering<'_> {
         }
     }
 
-    fn branches(
+    pub(super) fn branches(
         &mut self,
         at: usize,
         branches: &[(Expr, Vec<Stmt>)],
@@ -521,199 +518,10 @@ impl Lowering<'_> {
         Ok(Some(after))
     }
 
-    // Loops.
-
-    fn labels(&mut self) -> &mut BTreeMap<usize, (usize, Option<usize>)> {
-        &mut self.frames.last_mut().expect("a routine is being written out").labels
-    }
-
-    /// A loop: `test` leads from its head into its body.
-    fn looping(
-        &mut self,
-        at: usize,
-        label: usize,
-        body: &[Stmt],
-        span: Span,
-        test: impl FnOnce(&mut Self, usize) -> Result<usize>,
-    ) -> Result<Option<usize>> {
-        self.rounds(at, label, body, span, test, |_, end| Ok(end))
-    }
-
-    /// The same, with something done behind each round.
-    fn rounds(
-        &mut self,
-        at: usize,
-        label: usize,
-        body: &[Stmt],
-        span: Span,
-        test: impl FnOnce(&mut Self, usize) -> Result<usize>,
-        step: impl FnOnce(&mut Self, usize) -> Result<usize>,
-    ) -> Result<Option<usize>> {
-        let out = self.node(span);
-        let head = self.graph.nodes.len();
-        self.loops.push(head);
-        let head = self.node(span);
-        self.graph.heads.push(head);
-        let next = self.node(span);
-        self.labels().insert(label, (out, Some(next)));
-        self.edge(at, head, Action::Skip, span);
-        let inside = test(self, head)?;
-        if let Some(end) = self.block(inside, body)? {
-            self.edge(end, next, Action::Skip, span);
-        }
-        let end = step(self, next)?;
-        self.edge(end, head, Action::Skip, span);
-        self.loops.pop();
-        Ok(Some(out))
-    }
-
-    fn for_range(
-        &mut self,
-        at: usize,
-        label: usize,
-        range: &Range<'_>,
-        body: &[Stmt],
-        span: Span,
-    ) -> Result<Option<usize>> {
-        let variable = self.scalar(range.variable)?;
-        let counter = self.variable("counter", Type::Int4, true);
-        let bound = self.variable("bound", Type::Int4, true);
-        let step = self.variable("step", Type::Int4, true);
-        let any = self.variable("any", Type::Bool, false);
-        let (at, from) = self.expr(at, range.from, span)?;
-        let at = self.act(at, Action::Assign(counter, from), span);
-        let (at, to) = self.expr(at, range.to, span)?;
-        let at = self.act(at, Action::Assign(bound, to), span);
-        let (at, by) = match range.by {
-            Some(by) => self.expr(at, by, span)?,
-            None => (at, integer(1)),
-        };
-        let at = self.act(at, Action::Assign(step, by), span);
-        let positive = comparison("<=", param(step, Type::Int4), integer(0))?;
-        let bad = self.act(at, Action::Assume(positive.clone(), true), span);
-        self.fail(bad, Action::Raise(Some(SqlState::INVALID_PARAMETER_VALUE)), span);
-        let at = self.act(at, Action::Assume(positive, false), span);
-        let at = self.act(at, Action::Assign(any, boolean(false)), span);
-        let (mine, theirs) = (param(counter, Type::Int4), param(bound, Type::Int4));
-        let inside = if range.reverse { comparison(">=", mine, theirs)? } else { comparison("<=", mine, theirs)? };
-        let reverse = range.reverse;
-        let out = self.rounds(
-            at,
-            label,
-            body,
-            span,
-            |this, head| {
-                let out = this
-                    .frame()
-                    .labels
-                    .get(&label)
-                    .map(|(out, _)| *out)
-                    .ok_or_else(|| Refusal::new("a loop without an end"))?;
-                this.edge(head, out, Action::Assume(inside.clone(), false), span);
-                let at = this.act(head, Action::Assume(inside.clone(), true), span);
-                let at = this.act(at, Action::Assign(any, boolean(true)), span);
-                Ok(this.act(at, Action::Assign(variable, param(counter, Type::Int4)), span))
-            },
-            |this, next| {
-                // A counter that would leave its range has reached its end.
-                let wide = Type::Int8;
-                let moved = arithmetic(if reverse { "-" } else { "+" }, param(counter, wide), param(step, wide))?;
-                let past = comparison(if reverse { "<" } else { ">" }, moved.clone(), param(bound, wide))?;
-                let out = this
-                    .frame()
-                    .labels
-                    .get(&label)
-                    .map(|(out, _)| *out)
-                    .ok_or_else(|| Refusal::new("a loop without an end"))?;
-                this.edge(next, out, Action::Assume(past.clone(), true), span);
-                let at = this.act(next, Action::Assume(past, false), span);
-                Ok(this.act(at, Action::Assign(counter, moved), span))
-            },
-        )?;
-        self.after_loop(out, any, span)
-    }
-
-    /// FOUND says whether a FOR loop went round at all.
-    fn after_loop(&mut self, out: Option<usize>, any: usize, span: Span) -> Result<Option<usize>> {
-        let found = self.frame().found;
-        Ok(out.map(|out| self.act(out, Action::Assign(found, param(any, Type::Bool)), span)))
-    }
-
-    fn for_query(
-        &mut self,
-        at: usize,
-        label: usize,
-        into: &[Place],
-        query: &Statement,
-        body: &[Stmt],
-        span: Span,
-    ) -> Result<Option<usize>> {
-        let (at, statement) = self.statement(at, query)?;
-        refuse_calls(&statement)?;
-        let StatementKind::Query(query) = &statement.kind else {
-            return Err(Refusal::new("a loop over a statement that writes"));
-        };
-        let types: Vec<Type> = query.columns.iter().map(|column| column.ty).collect();
-        let into = self.takers(into, &types)?;
-        let any = self.variable("any", Type::Bool, false);
-        let cursor = self.mark();
-        let at = self.act(at, Action::Assign(any, boolean(false)), span);
-        let at = self.act(at, Action::Open(cursor, Arc::new(query.clone())), span);
-        let out = self.looping(at, label, body, span, |this, head| {
-            let out = this
-                .frame()
-                .labels
-                .get(&label)
-                .map(|(out, _)| *out)
-                .ok_or_else(|| Refusal::new("a loop without an end"))?;
-            this.edge(head, out, Action::Drained(cursor), span);
-            let at = this.act(head, Action::Fetch(cursor, into), span);
-            Ok(this.act(at, Action::Assign(any, boolean(true)), span))
-        })?;
-        self.after_loop(out, any, span)
-    }
-
-    fn leave(
-        &mut self,
-        at: usize,
-        label: usize,
-        when: Option<&Expr>,
-        again: bool,
-        span: Span,
-    ) -> Result<Option<usize>> {
-        let target = self.frame().labels.get(&label).copied();
-        let (out, next) = target.ok_or_else(|| Refusal::new("EXIT or CONTINUE of something that is no loop"))?;
-        let target = if again { next.ok_or_else(|| Refusal::new("CONTINUE of a block"))? } else { out };
-        match when {
-            None => {
-                self.edge(at, target, Action::Skip, span);
-                Ok(None)
-            }
-            Some(condition) => {
-                let (at, condition) = self.expr(at, condition, span)?;
-                self.edge(at, target, Action::Assume(condition.clone(), true), span);
-                Ok(Some(self.act(at, Action::Assume(condition, false), span)))
-            }
-        }
-    }
-
-    fn returned(&mut self, at: usize, value: Option<&Expr>, span: Span) -> Result<Option<usize>> {
-        let (exit, result) = (self.frame().exit, self.frame().result);
-        let at = match (value, result) {
-            (Some(value), Some(result)) => {
-                let (at, value) = self.expr(at, value, span)?;
-                self.act(at, Action::Assign(result, value), span)
-            }
-            _ => at,
-        };
-        self.edge(at, exit, Action::Skip, span);
-        Ok(None)
-    }
-
     // Errors.
 
     /// BEGIN ... EXCEPTION: rows go back to what they were, variables do not.
-    fn handled(
+    pub(super) fn handled(
         &mut self,
         at: usize,
         body: &[Stmt],
@@ -748,104 +556,6 @@ impl Lowering<'_> {
         self.fail(at, Action::Again, span);
         Ok(Some(after))
     }
-
-    // Calls.
-
-    /// Writes a routine out in place. `args` are over the variables of the graph; gives the variables with its results.
-    fn call(&mut self, at: usize, id: RoutineId, args: &[Expr], span: Span) -> Result<(usize, Vec<usize>)> {
-        let def = self.catalog.routine(id).clone();
-        if self.calls.contains(&id) || self.calls.len() > CALLS_MAX {
-            return Err(Refusal::new(format!("{}, which calls itself", def.name)).at(span));
-        }
-        let routine = bound(self.catalog, id)?;
-        if matches!(routine.returns, RoutineReturns::Set(_) | RoutineReturns::Trigger(_)) {
-            return Err(Refusal::new(format!("{}, which returns rows", def.name)).at(span));
-        }
-        let mut at = at;
-        let mut given = Vec::new();
-        for arg in args {
-            let mut arg = arg.clone();
-            at = self.hoist(at, &mut arg, span)?;
-            given.push(arg);
-        }
-        let exit = self.node(span);
-        self.enter(&routine, exit)?;
-        self.calls.push(id);
-        let done = self.called(at, &routine, &def, given, exit, span);
-        self.calls.pop();
-        let frame = self.frames.pop().expect("the frame that was entered");
-        done?;
-        let outs = match &routine.returns {
-            RoutineReturns::Outs(slots) => {
-                let variable = |slot: &usize| match frame.slots.get(*slot) {
-                    Some(Stands::Scalar(variable)) => Ok(*variable),
-                    _ => Err(Refusal::new("an OUT parameter that is a row").at(span)),
-                };
-                slots.iter().map(variable).collect::<Result<Vec<_>>>()?
-            }
-            _ => frame.result.into_iter().collect(),
-        };
-        Ok((exit, outs))
-    }
-
-    fn called(
-        &mut self,
-        mut at: usize,
-        routine: &Routine,
-        def: &isolde_sql::catalog::RoutineDef,
-        args: Vec<Expr>,
-        exit: usize,
-        span: Span,
-    ) -> Result<()> {
-        // A routine that is called again begins with fresh variables.
-        let variables = self.frame().slots.iter().flat_map(|slot| match slot {
-            Stands::Scalar(variable) => vec![*variable],
-            Stands::Row(fields) => fields.iter().map(|(_, variable)| *variable).collect(),
-            Stands::Nothing => Vec::new(),
-        });
-        let variables: Vec<usize> = variables.chain(self.frame().result).collect();
-        for variable in variables {
-            let ty = self.graph.variables[variable].ty;
-            if !self.graph.variables[variable].not_null {
-                at = self.act(at, Action::Assign(variable, Expr { kind: ExprKind::Const(Value::Null), ty }), span);
-            }
-        }
-        // CALL gives one argument per parameter, a function one per input.
-        let inputs: Vec<usize> = match def.procedure {
-            true => (0..def.params.len()).collect(),
-            false => (0..def.params.len()).filter(|p| def.params[*p].mode != ParamMode::Out).collect(),
-        };
-        let mut null = None;
-        for (param, arg) in inputs.into_iter().zip(args) {
-            let variable = self.scalar(param)?;
-            at = self.act(at, Action::Assign(variable, arg), span);
-            if def.strict {
-                let test = Expr {
-                    kind: ExprKind::IsNull(Box::new(self::param(variable, def.params[param].ty)), false),
-                    ty: Type::Bool,
-                };
-                let end = self.act(at, Action::Assume(test.clone(), true), span);
-                null.get_or_insert_with(Vec::new).push(end);
-                at = self.act(at, Action::Assume(test, false), span);
-            }
-        }
-        for end in null.into_iter().flatten() {
-            self.edge(end, exit, Action::Skip, span);
-        }
-        if let Some(end) = self.block(at, &routine.body)? {
-            self.edge(end, exit, Action::Skip, span);
-        }
-        Ok(())
-    }
-}
-
-/// What an integer loop runs over.
-struct Range<'a> {
-    variable: usize,
-    from: &'a Expr,
-    to: &'a Expr,
-    by: Option<&'a Expr>,
-    reverse: bool,
 }
 
 fn set_count(action: &mut Action, variable: usize) -> Result<()> {
@@ -859,33 +569,9 @@ fn set_count(action: &mut Action, variable: usize) -> Result<()> {
 }
 
 /// A routine that is called per row of a query has no place in the graph.
-fn refuse_calls(statement: &Statement) -> Result<()> {
+pub(super) fn refuse_calls(statement: &Statement) -> Result<()> {
     match statement.routines().is_empty() {
         true => Ok(()),
         false => Err(Refusal::new("a call of a function inside of a query")),
     }
-}
-
-fn param(variable: usize, ty: Type) -> Expr {
-    Expr { kind: ExprKind::Param(variable), ty }
-}
-
-fn integer(value: i64) -> Expr {
-    Expr { kind: ExprKind::Const(Value::Int(value)), ty: Type::Int4 }
-}
-
-fn boolean(value: bool) -> Expr {
-    Expr { kind: ExprKind::Const(Value::Bool(value)), ty: Type::Bool }
-}
-
-fn comparison(name: &str, a: Expr, b: Expr) -> Result<Expr> {
-    let op = builtin::functions().find(|f| f.name == name && f.args == [Type::Unknown, Type::Unknown]);
-    let op = op.ok_or_else(|| Refusal::new("a comparison"))?;
-    Ok(Expr { kind: ExprKind::Call(op, vec![a, b]), ty: Type::Bool })
-}
-
-fn arithmetic(name: &str, a: Expr, b: Expr) -> Result<Expr> {
-    let op = builtin::functions().find(|f| f.name == name && f.args == [Type::Int8, Type::Int8]);
-    let op = op.ok_or_else(|| Refusal::new("an operator"))?;
-    Ok(Expr { kind: ExprKind::Call(op, vec![a, b]), ty: Type::Int8 })
 }

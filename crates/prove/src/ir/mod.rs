@@ -16,7 +16,9 @@
 //! handlers of the block around it are tried. A node knows the loops it is in, so that unrolling ([`unroll`]) and cutting at loop heads
 //! need no analysis. What cannot be brought down to these actions is refused with its place: see [`lower`].
 
+mod call;
 mod expand;
+mod loops;
 mod lower;
 mod records;
 mod show;
