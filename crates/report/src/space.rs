@@ -200,6 +200,8 @@ impl SpaceReport {
         if self.coverage.is_empty() {
             return Ok(());
         }
+        // What a search that has ended early has not seen may still be there.
+        let whole = self.properties.iter().all(|asked| asked.verdict != "unknown");
         let wide = |of: fn(&Covered) -> usize| self.coverage.iter().map(of).max().unwrap_or(0);
         let (name, taken, new) = (
             wide(|covered| covered.action.chars().count()).max("action".len()),
@@ -214,10 +216,11 @@ impl SpaceReport {
         )?;
         for covered in &self.coverage {
             let never = covered.taken == 0;
+            let word = if whole { "  never taken\n" } else { "  not taken so far\n" };
             let paint = if never { Paint::Unsure } else { Paint::Plain };
             style.write(out, paint, &format!("  {:<name$}", covered.action))?;
             write!(out, "  {:>taken$}  {:>new$}  {}", grouped(covered.taken), grouped(covered.new), covered.place)?;
-            out.push_str(if never { "  never taken\n" } else { "\n" });
+            out.push_str(if never { word } else { "\n" });
         }
         Ok(())
     }

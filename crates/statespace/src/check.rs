@@ -87,10 +87,8 @@ impl Questions {
             let mut atoms = Vec::new();
             atoms_of(&formula, &mut atoms);
             for atom in atoms {
-                if !questions.atoms.contains_key(&atom) {
-                    let expr = spec.expression("--ctl", &atom, Level::State)?;
-                    questions.atoms.insert(atom, expr);
-                }
+                let expr = spec.expression("--ctl", &atom, Level::State)?;
+                questions.atoms.entry(atom).or_insert(expr);
             }
             questions.formulas.push((text.clone(), formula));
         }
@@ -314,7 +312,7 @@ impl Answering<'_> {
                 Some(path) => {
                     asked.verdict = "fails".into();
                     asked.meaning = "this behaviour breaks it".into();
-                    asked.trace = Some(self.told(&self.from_start(path, &initial))?);
+                    asked.trace = Some(self.told(&self.begun_at_start(path, &initial))?);
                 }
             }
             self.report.properties.push(asked);
@@ -323,7 +321,7 @@ impl Answering<'_> {
     }
 
     /// The path, with a way to where it begins.
-    fn from_start(&self, path: Path, initial: &[StateId]) -> Path {
+    fn begun_at_start(&self, path: Path, initial: &[StateId]) -> Path {
         let Some(&first) = path.states.first() else { return path };
         let Some(graph) = self.graph() else { return path };
         if initial.contains(&first) {

@@ -75,7 +75,7 @@ impl Explored {
         let beyond = |state: u128| interpreter.values(state);
         let wrong = found.wrong;
         let wrong = wrong.map(|wrong| (wrong.what, wrong.state, wrong.beyond.map(beyond)));
-        let states = found.states.into_iter().map(|state| recode(state)).collect();
+        let states = found.states.into_iter().map(recode).collect();
         Ok(Explored {
             states: States::Wide(states),
             forms,

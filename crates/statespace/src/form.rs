@@ -215,7 +215,7 @@ impl Form {
                 }
                 all = all
                     .iter()
-                    .flat_map(|head: &Vec<Value>| values.iter().map(|v| [&head[..], &[v.clone()]].concat()))
+                    .flat_map(|head: &Vec<Value>| values.iter().map(|v| [&head[..], std::slice::from_ref(v)].concat()))
                     .collect();
             }
             Some(all.into_iter().map(made).collect())

@@ -140,3 +140,17 @@ fn databases_find_the_same() {
     }
     assert!(explored_there >= 25, "{explored_there}");
 }
+
+/// A variable may have more values than there was room for at first: states are rewritten, and none is lost.
+#[test]
+fn room_is_made_for_what_turns_up() {
+    let text =
+        "---- MODULE M ----\nEXTENDS Naturals\nVARIABLE x\nInit == x = 0\nNext == x < 70000 /\\ x' = x + 1\n====\n";
+    let files = Files { name: "M.tla", text, config: None };
+    let spec = Spec::load(&files, &mut |_| None).unwrap();
+    let compiled = Explored::explore(&spec, &everything(), &mut ()).unwrap();
+    let evaluated = Explored::by_evaluation(&spec, &everything(), &mut ()).unwrap();
+    assert_eq!((compiled.count(), compiled.engine()), (70_001, "compiled"));
+    assert_eq!((evaluated.count(), evaluated.engine()), (70_001, "evaluated"));
+    assert_eq!(compiled.values(70_000), evaluated.values(70_000));
+}

@@ -16,6 +16,7 @@ mod act;
 mod build;
 mod eval;
 mod fit;
+mod operators;
 mod sym;
 
 pub(crate) use build::apply;

@@ -195,7 +195,10 @@ impl Sym {
             if all.len() * values.len() > LIST_MAX {
                 return no("a value with too many possibilities");
             }
-            all = all.iter().flat_map(|head| values.iter().map(|v| [&head[..], &[v.clone()]].concat())).collect();
+            all = all
+                .iter()
+                .flat_map(|head| values.iter().map(|v| [&head[..], std::slice::from_ref(v)].concat()))
+                .collect();
             code = binary(Binary::Add, binary(Binary::Mul, code, Expr::Const(values.len() as i64)), place);
         }
         Ok((Arc::new(all.into_iter().map(made).collect()), code))

@@ -212,9 +212,7 @@ fn fixed(expr: &Expr, layout: &Layout) -> Option<(u128, u128, bool)> {
     };
     match expr {
         Expr::Slot(slot) if layout.slots[*slot].kind == SlotKind::Bool => one(*slot, 0),
-        Expr::Not(inner) => match fixed(inner, layout)? {
-            (mask, want, same) => Some((mask, want, !same)),
-        },
+        Expr::Not(inner) => fixed(inner, layout).map(|(mask, want, same)| (mask, want, !same)),
         Expr::Binary(Binary::BitAnd, a, b) if **b == Expr::Const(1) => match &**a {
             Expr::Slot(slot) if layout.slots[*slot].bias == 0 => one(*slot, 0),
             Expr::Binary(Binary::Shr, a, place) => match (&**a, &**place) {

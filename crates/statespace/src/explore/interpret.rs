@@ -44,6 +44,8 @@ struct Dict {
 
 /// A state has so many bits.
 const BITS: u32 = 128;
+/// The number of a value has at most so many.
+const NUMBER_BITS: u32 = 32;
 
 impl<'s> Interpreter<'s> {
     /// Steps of a specification.
@@ -258,7 +260,7 @@ impl Stepper for Interpreter<'_> {
         let spare = (BITS - used) / self.dicts.len() as u32;
         let mut offset = 0;
         for dict in &mut self.dicts {
-            (dict.width, dict.offset) = (dict.width + spare, offset);
+            (dict.width, dict.offset) = ((dict.width + spare).min(NUMBER_BITS), offset);
             offset += dict.width;
         }
         let moves = old.into_iter().zip(&self.dicts).map(|((offset, width), dict)| (offset, width, dict.offset));

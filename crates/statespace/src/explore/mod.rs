@@ -49,10 +49,10 @@ impl Word for u64 {
         self | other
     }
     fn field(self, shift: u32, mask: u64) -> u64 {
-        self.checked_shr(shift).unwrap_or(0) as u64 & mask
+        self.checked_shr(shift).unwrap_or(0) & mask
     }
     fn at(bits: u64, shift: u32) -> u64 {
-        u64::from(bits).checked_shl(shift).unwrap_or(0)
+        bits.checked_shl(shift).unwrap_or(0)
     }
     fn key(self) -> Key {
         Key(self.into())
@@ -333,10 +333,7 @@ impl<S: Stepper> Search<'_, S> {
         while index < steps.len() {
             let (way, state) = steps[index];
             let before = self.found.states.len();
-            let wrong = match self.reach(state, Some(from)) {
-                Ok(wrong) => wrong,
-                Err(fault) => return Err(fault),
-            };
+            let wrong = self.reach(state, Some(from))?;
             if wrong.is_some() && self.found.wrong.is_none() {
                 self.found.wrong = wrong;
             }

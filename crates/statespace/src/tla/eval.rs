@@ -85,13 +85,13 @@ impl<'a> Env<'a> {
         self.0.is_none()
     }
 
-    pub(crate) fn find(self, depth: usize, index: usize) -> (&'a Binding<'a>, Env<'a>) {
+    pub(crate) fn find(self, depth: usize, index: usize) -> &'a Binding<'a> {
         let mut env = self;
         for _ in 0..depth {
             env = env.0.expect("every bound name has a frame").outer;
         }
         let frame = env.0.expect("every bound name has a frame");
-        (&frame.names[index], env)
+        &frame.names[index]
     }
 }
 
@@ -109,7 +109,7 @@ pub struct Evaluator<'s> {
 }
 
 /// Deeper than this nothing that ends goes.
-const DEPTH_MAX: usize = 100_000;
+const DEPTH_MAX: usize = 30_000;
 
 impl<'s> Evaluator<'s> {
     /// An evaluator.
@@ -361,8 +361,7 @@ impl<'s> Evaluator<'s> {
         env: Env<'_>,
         look: Look<'_>,
     ) -> Result<Value> {
-        let (binding, outside) = env.find(depth, index);
-        match binding {
+        match env.find(depth, index) {
             Binding::Value(value) => Ok(value.clone()),
             Binding::Argument(expr, theirs, known) => match &*expr.kind {
                 Kind::Lambda(_, body) => {
@@ -374,7 +373,6 @@ impl<'s> Evaluator<'s> {
             Binding::Let(definition, theirs, known) => {
                 let own = definition.framed.then(|| self.itself(definition, *theirs));
                 let inside = own.as_ref().map_or(*theirs, Frame::env);
-                let _ = outside;
                 match definition.parameters {
                     0 => self.once(known, || self.deeper(at, || self.eval(&definition.body, inside, look))),
                     _ => {
@@ -680,7 +678,7 @@ impl<'s> Evaluator<'s> {
                 return Ok(value);
             }
             Kind::Local(depth, index, _) => {
-                if let (Binding::Let(definition, theirs, known), _) = env.find(*depth, *index)
+                if let Binding::Let(definition, theirs, known) = env.find(*depth, *index)
                     && definition.recursive
                     && definition.parameters == 0
                     && known.get().is_none()

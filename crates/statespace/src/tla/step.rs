@@ -51,11 +51,10 @@ impl Evaluator<'_> {
     /// Goes through all initial states.
     pub fn initial(&self, init: &Expr, found: &mut dyn FnMut(&Partial) -> Result<Flow>) -> Result<()> {
         let mut partial = vec![None; self.variables.len()];
-        let flow = self.act(init, Env::default(), Choosing::Initial, &mut partial, &mut |state| {
+        let _ = self.act(init, Env::default(), Choosing::Initial, &mut partial, &mut |state| {
             self.complete(init.at, state, "")?;
             found(state)
         })?;
-        let _ = flow;
         Ok(())
     }
 
@@ -203,7 +202,7 @@ impl Evaluator<'_> {
                 let sets = self.sets(bounds, env, choosing.look(partial))?;
                 self.exists(bounds, &sets, body, env, choosing, partial, then)
             }
-            Kind::Quantified(true, bounds, body) if self.chooses(body, env, choosing) => {
+            Kind::Quantified(true, bounds, body) if self.chooses(body, choosing) => {
                 let sets = self.sets(bounds, env, choosing.look(partial))?;
                 self.for_all(bounds, &sets, body, env, choosing, partial, then)
             }
@@ -229,7 +228,7 @@ impl Evaluator<'_> {
                     }
                 }
             }
-            Kind::Local(depth, index, arguments) => match env.find(*depth, *index).0 {
+            Kind::Local(depth, index, arguments) => match env.find(*depth, *index) {
                 Binding::Argument(argument, theirs, _) => match &*argument.kind {
                     Kind::Lambda(_, body) => {
                         let frame = self.called(arguments, env, *theirs);
@@ -369,25 +368,10 @@ impl Evaluator<'_> {
         let (Some((bound, bounds)), Some((set, sets))) = (bounds.split_first(), sets.split_first()) else {
             return self.act(body, env, choosing, partial, then);
         };
-        self.each(bound, set, partial, then, &|element, partial, then| {
+        each(set, partial, then, &|element, partial, then| {
             let frame = bind(bound.set.at, bound, element, env)?;
             self.for_all(bounds, sets, body, frame.env(), choosing, partial, then)
         })
-    }
-
-    #[allow(clippy::type_complexity, clippy::only_used_in_recursion)]
-    fn each(
-        &self,
-        bound: &Bound,
-        elements: &[Value],
-        partial: &mut Partial,
-        then: Then<'_>,
-        one: &dyn Fn(&Value, &mut Partial, Then<'_>) -> Result<Flow>,
-    ) -> Result<Flow> {
-        match elements.split_first() {
-            None => then(partial),
-            Some((first, rest)) => one(first, partial, &mut |partial| self.each(bound, rest, partial, then, one)),
-        }
     }
 
     fn assign(&self, at: At, variable: usize, value: Value, partial: &mut Partial, then: Then<'_>) -> Result<Flow> {
@@ -412,7 +396,7 @@ impl Evaluator<'_> {
             (Kind::Prime(inner), Choosing::Next(_)) => self.as_variable(inner, env),
             (Kind::Next(_) | Kind::Prime(_), _) => None,
             (_, Choosing::Initial) => self.as_variable(expr, env),
-            (Kind::Local(depth, index, _), Choosing::Next(_)) => match env.find(*depth, *index).0 {
+            (Kind::Local(depth, index, _), Choosing::Next(_)) => match env.find(*depth, *index) {
                 Binding::Argument(argument, theirs, _) => self.chosen(argument, *theirs, choosing),
                 _ => None,
             },
@@ -423,7 +407,7 @@ impl Evaluator<'_> {
     fn as_variable(&self, expr: &Expr, env: Env<'_>) -> Option<usize> {
         match &*expr.kind {
             Kind::Variable(variable) => Some(*variable),
-            Kind::Local(depth, index, _) => match env.find(*depth, *index).0 {
+            Kind::Local(depth, index, _) => match env.find(*depth, *index) {
                 Binding::Argument(argument, theirs, _) => self.as_variable(argument, *theirs),
                 _ => None,
             },
@@ -435,14 +419,14 @@ impl Evaluator<'_> {
     }
 
     /// Whether values are chosen somewhere inside.
-    fn chooses(&self, expr: &Expr, env: Env<'_>, choosing: Choosing<'_>) -> bool {
+    fn chooses(&self, expr: &Expr, choosing: Choosing<'_>) -> bool {
         match (&*expr.kind, choosing) {
             (Kind::Next(_) | Kind::Prime(_), Choosing::Next(_)) => true,
             (Kind::Builtin(Builtin::Unchanged, _), Choosing::Next(_)) => true,
             (Kind::Variable(_), Choosing::Initial) => true,
             (Kind::Defined(id, _), Choosing::Next(_)) if self.definitions[*id].level == Level::Action => true,
             (Kind::Defined(id, _), Choosing::Initial) if self.definitions[*id].level == Level::State => true,
-            _ => expr.parts().into_iter().any(|part| self.chooses(part, env, choosing)),
+            _ => expr.parts().into_iter().any(|part| self.chooses(part, choosing)),
         }
     }
 
@@ -463,7 +447,7 @@ impl Evaluator<'_> {
             Kind::Defined(id, arguments) if arguments.is_empty() => {
                 self.unchanged_variables(&self.definitions[*id].body, Env::default(), now, partial, then)
             }
-            Kind::Local(depth, index, _) => match env.find(*depth, *index).0 {
+            Kind::Local(depth, index, _) => match env.find(*depth, *index) {
                 Binding::Argument(argument, theirs, _) => {
                     self.unchanged_variables(argument, *theirs, now, partial, then)
                 }
@@ -501,5 +485,18 @@ impl Evaluator<'_> {
                 self.all_unchanged(rest, env, now, partial, then)
             }),
         }
+    }
+}
+
+/// One element after another, each with what it chooses kept.
+fn each(
+    elements: &[Value],
+    partial: &mut Partial,
+    then: Then<'_>,
+    one: &dyn Fn(&Value, &mut Partial, Then<'_>) -> Result<Flow>,
+) -> Result<Flow> {
+    match elements.split_first() {
+        None => then(partial),
+        Some((first, rest)) => one(first, partial, &mut |partial| each(rest, partial, then, one)),
     }
 }
