@@ -1,6 +1,6 @@
 //! Deciding a property: a proof for all data, or a small instance that was replayed.
 //!
-//! First the solver is asked without bounds: "unsatisfiable" settles it. Otherwise universes of one, two, three objects per
+//! First the solver is asked without bounds, for a short time: "unsatisfiable" settles it. Otherwise universes of one, two, three objects per
 //! sort are searched for the smallest instance. What is found is completed with the objects that the rest of the model
 //! demands, the delete is carried out on it by [`execute`], and the property is looked at again. Only then is it
 //! an answer. What exists in infinite universes only is not found in this way, and so is never reported as a bug.
@@ -84,6 +84,9 @@ pub fn encoded(question: Question<'_, '_>, limits: Limits) -> (Projection, Encod
     (part, encoded)
 }
 
+/// What part of the time a first attempt at a proof may take.
+const SHORT: u32 = 10;
+
 /// Decides a property.
 pub fn decide(question: Question<'_, '_>, solver: &Solver, limits: Limits) -> Result<Verdict, Silence> {
     let Question { schema, property, .. } = question;
@@ -91,26 +94,38 @@ pub fn decide(question: Question<'_, '_>, solver: &Solver, limits: Limits) -> Re
         return Ok(Verdict::Unknown(reason));
     }
     let (part, encoded) = encoded(question, limits);
-    let silence = match solver.ask(&encoded.script, limits.timeout) {
-        Ok(Answer::Unsat) => return Ok(none(property.mode)),
-        Ok(Answer::Sat) => None,
-        Err(missing @ Silence::Missing(_)) => return Err(missing),
-        Err(silence) => Some(silence),
+    // Small data often break what takes long to prove: a short question first, then these, then as long as it may take.
+    let prove = |timeout| match solver.ask(&encoded.script, timeout) {
+        Err(missing @ Silence::Missing(_)) => Err(missing),
+        answer => Ok(answer),
     };
-    let mut unreal = false;
+    let mut answer = prove(limits.timeout / SHORT)?;
+    if answer == Ok(Answer::Unsat) {
+        return Ok(none(property.mode));
+    }
+    let (mut unreal, mut gave_up) = (false, None);
     for size in 1..=limits.objects_max {
-        let found =
-            match finite::search(&encoded.script, &sizes(&encoded, size), &encoded.existence, solver, limits.timeout) {
-                Ok(Some(found)) => found,
-                Ok(None) => continue,
-                Err(missing @ Silence::Missing(_)) => return Err(missing),
-                Err(silence) => return Ok(Verdict::Unknown(format!("{silence}, at {size} objects of each class"))),
-            };
-        let (instance, deleted) = read(schema, &part, &encoded, &found, size, property);
-        match replay(question, instance, deleted) {
-            Some(case) => return Ok(some(property.mode, case)),
-            None => unreal = true,
+        match finite::search(&encoded.script, &sizes(&encoded, size), &encoded.existence, solver, limits.timeout) {
+            Ok(Some(found)) => {
+                let (instance, deleted) = read(schema, &part, &encoded, &found, size, property);
+                match replay(question, instance, deleted) {
+                    Some(case) => return Ok(some(property.mode, case)),
+                    None => unreal = true,
+                }
+            }
+            Ok(None) => {}
+            Err(missing @ Silence::Missing(_)) => return Err(missing),
+            Err(silence) => {
+                gave_up = Some(format!("{silence}, at {size} objects of each class"));
+                break;
+            }
         }
+    }
+    if matches!(answer, Err(Silence::Timeout(_))) {
+        answer = prove(limits.timeout)?;
+    }
+    if answer == Ok(Answer::Unsat) {
+        return Ok(none(property.mode));
     }
     // A whole model of this size is beyond what is worth waiting for.
     const CLASSES_MAX: usize = 60;
@@ -118,10 +133,13 @@ pub fn decide(question: Question<'_, '_>, solver: &Solver, limits: Limits) -> Re
         return decide(question, solver, Limits { projection: false, ..limits });
     }
     let most = limits.objects_max;
-    Ok(Verdict::Unknown(match (unreal, silence) {
-        (true, _) => "it depends on the order among objects in a way that is not modelled exactly".into(),
-        (false, Some(silence)) => format!("{silence}; up to {most} objects of each class there is no counterexample"),
-        (false, None) => {
+    Ok(Verdict::Unknown(match (gave_up, unreal, answer) {
+        (Some(reason), ..) => reason,
+        (None, true, _) => "it depends on the order among objects in a way that is not modelled exactly".into(),
+        (None, false, Err(silence)) => {
+            format!("{silence}; up to {most} objects of each class there is no counterexample")
+        }
+        (None, false, Ok(_)) => {
             format!("no data with up to {most} objects of each class decide it, and no proof covers the rest")
         }
     }))
