@@ -115,6 +115,9 @@ pub(crate) fn rule_holds(ctx: &mut Context, program: &Program, state: &State, ru
 /// Whether a place is reached, and with what.
 pub(crate) type Reached = (Term, State);
 
+/// The ends that can be reached, and when each edge is taken.
+pub(crate) type Followed = (BTreeMap<usize, Reached>, Vec<(usize, Term)>);
+
 /// Follows all paths; gives the ends that can be reached, and when each edge is taken.
 pub(crate) fn follow(
     ctx: &mut Context,
@@ -122,7 +125,7 @@ pub(crate) fn follow(
     graph: &Graph,
     start: &State,
     ends: &[usize],
-) -> Result<(BTreeMap<usize, Reached>, Vec<(usize, Term)>)> {
+) -> Result<Followed> {
     let catalog = program.catalog();
     let types = graph.types();
     let mut arrived: BTreeMap<usize, Vec<Reached>> = BTreeMap::from([(graph.entry, vec![(Term::True, start.clone())])]);

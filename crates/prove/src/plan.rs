@@ -485,10 +485,10 @@ fn source_tables(source: &RelSource) -> Vec<TableId> {
 }
 
 fn count_aggregated(query: &Query, tables: &mut BTreeSet<TableId>) {
-    if let QueryBody::Select(select) = &query.body {
-        if select.grouping.as_ref().is_some_and(|g| g.calls.iter().any(|c| is_counted(c.aggregate.kind))) {
-            tables.extend(from_tables(query));
-        }
+    if let QueryBody::Select(select) = &query.body
+        && select.grouping.as_ref().is_some_and(|g| g.calls.iter().any(|c| is_counted(c.aggregate.kind)))
+    {
+        tables.extend(from_tables(query));
     }
     query.queries(&mut |inner| count_aggregated(inner, tables));
     query.exprs(&mut |expr| subqueries(expr, &mut |inner| count_aggregated(inner, tables)));

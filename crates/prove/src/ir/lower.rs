@@ -232,11 +232,11 @@ impl Lowering<'_> {
         each_expr(&mut statement, &mut |e| self.rename(e));
         let mut at = at;
         // A single row of values is evaluated once: its calls can come before.
-        if let StatementKind::Insert(insert) = &mut statement.kind {
-            if let QueryBody::Values(rows) = &mut insert.source.body {
-                for value in rows.iter_mut().flatten() {
-                    at = self.hoist(at, value, statement.span)?;
-                }
+        if let StatementKind::Insert(insert) = &mut statement.kind
+            && let QueryBody::Values(rows) = &mut insert.source.body
+        {
+            for value in rows.iter_mut().flatten() {
+                at = self.hoist(at, value, statement.span)?;
             }
         }
         if let StatementKind::Query(query) = &mut statement.kind {
@@ -247,11 +247,11 @@ impl Lowering<'_> {
 
     /// `SELECT f(x)` calls f once.
     pub(super) fn hoist_select(&mut self, mut at: usize, query: &mut Query, span: Span) -> Result<usize> {
-        if let QueryBody::Select(select) = &mut query.body {
-            if select.is_bare() {
-                for value in &mut select.projection {
-                    at = self.hoist(at, value, span)?;
-                }
+        if let QueryBody::Select(select) = &mut query.body
+            && select.is_bare()
+        {
+            for value in &mut select.projection {
+                at = self.hoist(at, value, span)?;
             }
         }
         Ok(at)

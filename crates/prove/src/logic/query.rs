@@ -516,10 +516,10 @@ fn asked<'a>(table: TableId, select: &'a Select, call: &'a AggregateCall) -> Opt
     let mut mentions = columns.clone();
     let mut mention = |expr: &Expr| {
         expr.walk(0, &mut |e, depth| {
-            if let ExprKind::Column { depth: d, col, .. } = e.kind {
-                if d == depth {
-                    mentions.push(usize::from(col));
-                }
+            if let ExprKind::Column { depth: d, col, .. } = e.kind
+                && d == depth
+            {
+                mentions.push(usize::from(col));
             }
         });
     };
