@@ -193,9 +193,18 @@ impl Response {
     }
 }
 
-/// Does the statement ask for an order anywhere? Generously: one in a subquery counts too.
+/// Does the statement ask for an order of its rows? One in parentheses, of a subquery, an aggregate or a window, is none of theirs.
 fn orders(statement: &str) -> bool {
-    statement.to_ascii_uppercase().contains("ORDER BY")
+    let mut depth = 0usize;
+    let outside = statement.chars().filter(|c| {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => return depth == 0,
+        }
+        false
+    });
+    outside.collect::<String>().to_ascii_uppercase().contains("ORDER BY")
 }
 
 impl fmt::Display for Response {
@@ -253,5 +262,7 @@ mod tests {
         };
         assert_eq!(rows(&["b", "a"]).canonical("SELECT a FROM t"), rows(&["a", "b"]));
         assert_eq!(rows(&["b", "a"]).canonical("SELECT a FROM t ORDER BY n"), rows(&["b", "a"]));
+        let inside = "SELECT a FROM t WHERE n = (SELECT n FROM t ORDER BY n LIMIT 1)";
+        assert_eq!(rows(&["b", "a"]).canonical(inside), rows(&["a", "b"]));
     }
 }
