@@ -179,7 +179,7 @@ fn against_bounds(applications: &[Application], solver: &Solver) {
         }
         self::row(row);
     }
-    println!("\n{late} questions were given up after 10 s.");
+    println!("\nGiven up after 10 s: {late}.");
 }
 
 fn large_application(solver: &Solver) {
