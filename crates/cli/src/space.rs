@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use isolde_report::TraceStyle;
 use isolde_statespace::check::{self, Options};
 use isolde_statespace::explore;
-use isolde_statespace::keep::Keeper;
+use isolde_statespace::keep::{Engine, Keeper};
 use isolde_statespace::tla::Spec;
 use isolde_statespace::tla::fault::Error;
 use isolde_statespace::tla::spec::Files;
@@ -134,7 +134,16 @@ pub(crate) fn run(args: &Space, color: Color) -> Result<u8, Mistake> {
     let recalled = keeper.is_some_and(|keeper| keeper.recalled);
     if args.stats {
         answer.report.stats.extend(stats(&answer, looking.0.elapsed()));
-        answer.report.stats.extend(recalled.then(|| ("states".into(), "read from the store, not explored".into())));
+        let by = match (recalled, args.tables.engine()) {
+            (true, _) => Some("none: read from the store, not explored"),
+            (false, Engine::Sql(_)) => Some("the database"),
+            (false, Engine::Rust) => None,
+        };
+        for (name, value) in &mut answer.report.stats {
+            if let ("engine", Some(by)) = (name.as_str(), by) {
+                *value = by.into();
+            }
+        }
     }
     drop(looking);
     kept.map_or(Ok(()), Kept::close)?;
