@@ -32,6 +32,7 @@
 //!
 //! What is *absent*: no files, no printing. The only process is the solver, which [`isolde_smt`] starts.
 
+pub mod abstraction;
 pub mod exact;
 pub mod guard;
 pub mod horn;

@@ -47,6 +47,26 @@ type Demand = BTreeMap<(Vec<TableId>, TableId), usize>;
 
 /// Reads off a graph without loops, and a rule, how many rows suffice.
 pub fn plan(catalog: &Catalog, graph: &Graph, rule: &Query, extra: usize) -> Plan {
+    planned(catalog, graph, rule, extra, &BTreeMap::new())
+}
+
+/// The same with so many rows of some tables on top, and what these need.
+pub(crate) fn plan_beside(
+    catalog: &Catalog,
+    graph: &Graph,
+    rule: &Query,
+    beside: &BTreeMap<TableId, usize>,
+) -> Plan {
+    planned(catalog, graph, rule, 0, beside)
+}
+
+fn planned(
+    catalog: &Catalog,
+    graph: &Graph,
+    rule: &Query,
+    extra: usize,
+    beside: &BTreeMap<TableId, usize>,
+) -> Plan {
     let mut planner =
         Planner { catalog, graph, demand: Demand::new(), aggregated: BTreeSet::new(), tables: BTreeSet::new() };
     planner.mentioned(rule);
@@ -57,6 +77,10 @@ pub fn plan(catalog: &Catalog, graph: &Graph, rule: &Query, extra: usize) -> Pla
     let aggregated = planner.aggregated.clone();
     for table in aggregated.iter().filter(|_| extra > 0) {
         *total.entry((Vec::new(), *table)).or_default() += extra;
+    }
+    for (table, count) in beside {
+        *total.entry((Vec::new(), *table)).or_default() += count;
+        planner.tables.insert(*table);
     }
     let closed = planner.close(&mut total);
     let (counts, incomplete) = solve(&total, &planner.tables, catalog);

@@ -4,19 +4,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use isolde_smt::{Script, Sort, Term};
-use isolde_sql::catalog::TableId;
+use isolde_sql::catalog::{Table, TableId};
 
 use super::live::{Thing, live};
 use crate::exact::{self, follow};
 use crate::ir::{Edge, Graph, Node};
 use crate::logic::{Context, Evaluator, Refusal, Result, Sym, choice, sort_of};
-use crate::plan::{Plan, plan};
+use crate::plan::{Plan, plan, plan_beside};
 use crate::program::{Program, Rule};
 use crate::state::{CursorRow, Db, Slot, State};
 use crate::step::constraint::valid;
 use crate::universal::Universal;
 
-/// A predicate that is not known: what holds at a loop head.
+/// A predicate that is not known: what holds at a cut.
 #[derive(Clone, Debug)]
 pub struct Predicate {
     /// Its name.
@@ -25,7 +25,7 @@ pub struct Predicate {
     pub sorts: Vec<Sort>,
     /// The same for people.
     pub about: Vec<String>,
-    /// The loop head.
+    /// The cut.
     pub node: usize,
 }
 
@@ -40,6 +40,10 @@ pub struct Clause {
     pub body: Vec<Term>,
     /// What holds behind.
     pub head: Term,
+    /// The cut at which it begins; the start of the procedure if there is none.
+    pub from: Option<usize>,
+    /// The cut at which it ends; the end of the procedure if there is none.
+    pub to: Option<usize>,
 }
 
 /// Everything that the predicates must meet.
@@ -51,8 +55,14 @@ pub struct Clauses {
     pub clauses: Vec<Clause>,
 }
 
-/// The clauses for a procedure and a rule.
+/// The clauses for a procedure and a rule, cut at the heads of loops.
 pub fn clauses(program: &Program, graph: &Graph, rule: &Rule) -> Result<Clauses> {
+    clauses_at(program, graph, rule, &graph.heads)
+}
+
+/// The same, cut at these places, the heads of all loops among them.
+pub(crate) fn clauses_at(program: &Program, graph: &Graph, rule: &Rule, cuts: &[usize]) -> Result<Clauses> {
+    debug_assert!(graph.heads.iter().all(|head| cuts.contains(head)), "no loop is left between two cuts");
     let universal =
         Universal::of(&rule.query).ok_or_else(|| Refusal::new("a rule about more than single rows, with loops"))?;
     if !universal.stays_nonempty(graph) {
@@ -60,15 +70,55 @@ pub fn clauses(program: &Program, graph: &Graph, rule: &Rule) -> Result<Clauses>
     }
     let mut ctx = Context::new();
     ctx.functions = false;
-    let mut cutting = Cutting { program, graph, rule, universal, live: live(graph), ctx, clauses: Clauses::default() };
-    for head in graph.heads.clone() {
-        cutting.predicate(head)?;
+    let arbitrary = arbitrary(program, graph, rule, &universal);
+    let live = live(graph);
+    let mut cutting =
+        Cutting { program, graph, rule, universal, cuts, arbitrary, live, ctx, clauses: Clauses::default() };
+    for cut in cuts {
+        cutting.predicate(*cut)?;
     }
     cutting.piece(None)?;
-    for head in graph.heads.clone() {
-        cutting.piece(Some(head))?;
+    for cut in cuts {
+        cutting.piece(Some(*cut))?;
     }
     Ok(cutting.clauses)
+}
+
+/// The places at which a graph can be cut: those in no block with handlers, and the heads of loops.
+pub(crate) fn places(graph: &Graph) -> Vec<usize> {
+    let live = live(graph);
+    let plain = |node: usize| !live[node].iter().any(|thing| matches!(thing, Thing::Saved(_) | Thing::Error));
+    let inner = (0..graph.nodes.len()).filter(|node| *node != graph.exit);
+    inner.filter(|node| graph.heads.contains(node) || plain(*node) && *node != graph.entry).collect()
+}
+
+/// How many arbitrary rows of each table a predicate is about.
+pub(crate) fn arbitrary(
+    program: &Program,
+    graph: &Graph,
+    rule: &Rule,
+    universal: &Universal,
+) -> BTreeMap<TableId, usize> {
+    let everything = plan(program.catalog(), &crate::ir::unroll(graph, 1), &rule.query, 0);
+    let each = everything.counts.keys().map(|table| {
+        let times = universal.tables.iter().filter(|t| *t == table).count();
+        (*table, times.max(1))
+    });
+    each.collect()
+}
+
+/// What a predicate calls a variable: by its name, and its number if others have the same name.
+pub(crate) fn called(graph: &Graph, variable: usize) -> String {
+    let name = &graph.variables[variable].name;
+    match graph.variables.iter().filter(|other| other.name == *name).count() {
+        1 => name.to_string(),
+        _ => format!("{name}#{variable}"),
+    }
+}
+
+/// What a predicate calls one of so many arbitrary rows of a table.
+pub(crate) fn called_row(table: &Table, place: usize, count: usize) -> String {
+    if count > 1 { format!("{}{}", table.name, place + 1) } else { table.name.to_string() }
 }
 
 struct Cutting<'a> {
@@ -76,22 +126,16 @@ struct Cutting<'a> {
     graph: &'a Graph,
     rule: &'a Rule,
     universal: Universal,
+    /// Where the graph is cut.
+    cuts: &'a [usize],
+    /// How many arbitrary rows of each table a predicate is about.
+    arbitrary: BTreeMap<TableId, usize>,
     live: Vec<BTreeSet<Thing>>,
     ctx: Context,
     clauses: Clauses,
 }
 
 impl Cutting<'_> {
-    /// How many arbitrary rows of each table a predicate is about.
-    fn arbitrary(&self) -> BTreeMap<TableId, usize> {
-        let everything = plan(self.program.catalog(), &crate::ir::unroll(self.graph, 1), &self.rule.query, 0);
-        let each = everything.counts.keys().map(|table| {
-            let times = self.universal.tables.iter().filter(|t| *t == table).count();
-            (*table, times.max(1))
-        });
-        each.collect()
-    }
-
     /// The table that a loop runs over.
     fn cursor_table(&self, cursor: usize) -> Result<(TableId, Vec<isolde_sql::Type>)> {
         use isolde_sql::typed::{QueryBody, RelSource};
@@ -122,10 +166,11 @@ impl Cutting<'_> {
         for thing in &self.live[head] {
             match thing {
                 Thing::Variable(variable) => {
-                    let variable = &self.graph.variables[*variable];
-                    let sort = sort_of(variable.ty).ok_or_else(|| Refusal::new("a variable that is a row"))?;
-                    put(Sort::Bool, format!("{} is null", variable.name));
-                    put(sort, variable.name.to_string());
+                    let name = called(self.graph, *variable);
+                    let ty = self.graph.variables[*variable].ty;
+                    let sort = sort_of(ty).ok_or_else(|| Refusal::new("a variable that is a row"))?;
+                    put(Sort::Bool, format!("{name} is null"));
+                    put(sort, name);
                 }
                 Thing::Cursor(_) => {}
                 Thing::Saved(_) | Thing::Error => {
@@ -135,10 +180,10 @@ impl Cutting<'_> {
                 }
             }
         }
-        for (table, count) in self.arbitrary() {
-            let table = self.program.catalog().table(table).clone();
-            for n in 0..count {
-                let row = if count > 1 { format!("{}{}", table.name, n + 1) } else { table.name.to_string() };
+        for (table, count) in &self.arbitrary {
+            let table = self.program.catalog().table(*table).clone();
+            for n in 0..*count {
+                let row = called_row(&table, n, *count);
                 put(Sort::Bool, format!("{row} exists"));
                 for column in &table.columns {
                     put(Sort::Bool, format!("{row}.{} is null", column.name));
@@ -151,13 +196,11 @@ impl Cutting<'_> {
                     let Thing::Cursor(cursor) = thing else { continue };
                     let (of, types) = self.cursor_table(*cursor)?;
                     if of == table.id {
-                        put(Sort::Bool, format!("{row} is still to come"));
-                        for ty in types {
-                            put(Sort::Bool, format!("what was read of {row} is null"));
-                            put(
-                                sort_of(ty).ok_or_else(|| Refusal::new("a column that is a row"))?,
-                                format!("what was read of {row}"),
-                            );
+                        put(Sort::Bool, format!("loop {cursor} comes to {row}"));
+                        for (column, ty) in types.into_iter().enumerate() {
+                            let read = format!("column {} that loop {cursor} read of {row}", column + 1);
+                            put(Sort::Bool, format!("{read} is null"));
+                            put(sort_of(ty).ok_or_else(|| Refusal::new("a column that is a row"))?, read);
                         }
                     }
                 }
@@ -170,16 +213,16 @@ impl Cutting<'_> {
 
     /// The clauses for everything between one cut and the next.
     fn piece(&mut self, from: Option<usize>) -> Result<()> {
-        let (piece, ends) = piece(self.graph, from.unwrap_or(self.graph.entry));
-        let arbitrary = self.arbitrary();
-        let mut plan = plan(self.program.catalog(), &piece, &self.rule.query, 0);
+        let (piece, ends) = piece(self.graph, self.cuts, from.unwrap_or(self.graph.entry));
+        let arbitrary = self.arbitrary.clone();
+        // The arbitrary rows come on top of those that are looked up; the rule asks for its own.
+        let beside = arbitrary.iter().filter(|(table, _)| !self.universal.tables.contains(table));
+        let beside = beside.map(|(table, count)| (*table, *count)).collect();
+        let plan = plan_beside(self.program.catalog(), &piece, &self.rule.query, &beside);
         if let Some(why) = plan.incomplete.iter().next() {
             return Err(Refusal::new(why.clone()));
         }
-        for (table, count) in &arbitrary {
-            let needed = plan.counts.entry(*table).or_default();
-            *needed = (*needed).max(*count);
-        }
+        debug_assert!(arbitrary.iter().all(|(table, count)| plan.counts.get(table) >= Some(count)), "rows for all");
         let (start, mut body) = match from {
             None => (self.entry(&plan)?, Vec::new()),
             Some(head) => self.at_head(head, &plan, &arbitrary)?,
@@ -197,11 +240,12 @@ impl Cutting<'_> {
             let state = self.rechosen(state, &known, &arbitrary)?;
             let head = match ends[&sink] {
                 Some(head) => self.atom(head, &state, &arbitrary, &BTreeMap::new())?,
-                None => self.kept(&state, &arbitrary)?,
+                None => kept(&mut self.ctx, self.program, &self.universal, &state, &arbitrary)?,
             };
             let line = |node: usize| self.program.line(self.graph.nodes[node].span);
-            let begin = from.map_or("the start".to_string(), |head| format!("the loop in line {}", line(head)));
-            let end = ends[&sink].map_or("the end".to_string(), |head| format!("the loop in line {}", line(head)));
+            let what = |cut: usize| if self.graph.heads.contains(&cut) { "the loop in line" } else { "line" };
+            let begin = from.map_or("the start".to_string(), |cut| format!("{} {}", what(cut), line(cut)));
+            let end = ends[&sink].map_or("the end".to_string(), |cut| format!("{} {}", what(cut), line(cut)));
             let mut conditions = std::mem::take(&mut body);
             conditions.push(when);
             let script = std::mem::take(&mut self.ctx.script);
@@ -210,6 +254,8 @@ impl Cutting<'_> {
                 script,
                 body: conditions.clone(),
                 head,
+                from,
+                to: ends[&sink],
             });
             conditions.pop();
             body = conditions;
@@ -358,25 +404,30 @@ impl Cutting<'_> {
         }
         Ok(state)
     }
+}
 
-    /// The rule holds of the arbitrary rows.
-    fn kept(&mut self, state: &State, arbitrary: &BTreeMap<TableId, usize>) -> Result<Term> {
-        let mut combinations: Vec<Vec<Slot>> = vec![Vec::new()];
-        for table in &self.universal.tables {
-            let count = arbitrary.get(table).copied().unwrap_or(0);
-            let slots = state.db.slots(*table).iter().take(count);
-            let longer = slots.flat_map(|slot| {
-                combinations.iter().map(|some| [some.as_slice(), std::slice::from_ref(slot)].concat())
-            });
-            combinations = longer.collect();
-        }
-        let mut broken = Vec::new();
-        for rows in &combinations {
-            let rows: Vec<&Slot> = rows.iter().collect();
-            broken.push(self.universal.broken(&mut self.ctx, self.program, state, &rows, false)?);
-        }
-        Ok(Term::or(broken).not())
+/// The rule holds of the arbitrary rows.
+pub(crate) fn kept(
+    ctx: &mut Context,
+    program: &Program,
+    universal: &Universal,
+    state: &State,
+    arbitrary: &BTreeMap<TableId, usize>,
+) -> Result<Term> {
+    let mut combinations: Vec<Vec<Slot>> = vec![Vec::new()];
+    for table in &universal.tables {
+        let count = arbitrary.get(table).copied().unwrap_or(0);
+        let slots = state.db.slots(*table).iter().take(count);
+        let longer = slots
+            .flat_map(|slot| combinations.iter().map(|some| [some.as_slice(), std::slice::from_ref(slot)].concat()));
+        combinations = longer.collect();
     }
+    let mut broken = Vec::new();
+    for rows in &combinations {
+        let rows: Vec<&Slot> = rows.iter().collect();
+        broken.push(universal.broken(ctx, program, state, &rows, false)?);
+    }
+    Ok(Term::or(broken).not())
 }
 
 /// Whether a loop has still to come to a row, and what it read of it.
@@ -395,15 +446,15 @@ fn pending(state: &State, cursor: usize, slot: usize, types: &[isolde_sql::Type]
     Ok([row.pending.clone()].into_iter().chain(values).collect())
 }
 
-/// The part of a graph from one cut to the next ones: its ends are copies of heads, or the exit (`None`).
-fn piece(graph: &Graph, from: usize) -> (Graph, BTreeMap<usize, Option<usize>>) {
+/// The part of a graph from one cut to the next ones: its ends are copies of cuts, or the exit (`None`).
+pub(crate) fn piece(graph: &Graph, cuts: &[usize], from: usize) -> (Graph, BTreeMap<usize, Option<usize>>) {
     let mut nodes: Vec<Node> = graph.nodes.clone();
     let mut ends: BTreeMap<usize, Option<usize>> = BTreeMap::from([(graph.exit, None)]);
     let mut copies = BTreeMap::new();
-    for head in &graph.heads {
-        nodes.push(graph.nodes[*head].clone());
-        copies.insert(*head, nodes.len() - 1);
-        ends.insert(nodes.len() - 1, Some(*head));
+    for cut in cuts {
+        nodes.push(graph.nodes[*cut].clone());
+        copies.insert(*cut, nodes.len() - 1);
+        ends.insert(nodes.len() - 1, Some(*cut));
     }
     let cut = |to: usize| copies.get(&to).copied().unwrap_or(to);
     let (mut edges, mut seen, mut todo): (Vec<Edge>, BTreeSet<usize>, Vec<usize>) =

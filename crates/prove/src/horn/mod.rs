@@ -23,7 +23,8 @@ mod clause;
 mod live;
 
 pub use certificate::{Certificate, Rejected};
-pub use clause::{Clause, Clauses, clauses};
+pub use clause::{Clause, Clauses, Predicate, clauses};
+pub(crate) use clause::{arbitrary, called, called_row, clauses_at, kept, piece, places};
 
 use std::time::Duration;
 

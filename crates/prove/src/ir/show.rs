@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Action, Graph};
+use super::{Action, Edge, Graph};
 
 /// The graph in the language of Graphviz. `line` says on which line of the source a byte stands.
 pub fn to_dot(graph: &Graph, source: &str) -> String {
@@ -20,14 +20,8 @@ pub fn to_dot(graph: &Graph, source: &str) -> String {
         let _ = writeln!(out, "  n{at} [label=\"{at}\\nline {line}\"{shape}];");
     }
     for edge in &graph.edges {
-        let text = one_line(source.get(edge.span.start as usize..edge.span.end as usize).unwrap_or(""));
-        let _ = writeln!(
-            out,
-            "  n{} -> n{} [label=\"{}\"];",
-            edge.from,
-            edge.to,
-            escaped(&shown(&edge.action, graph, &text))
-        );
+        let label = escaped(&described(edge, graph, source));
+        let _ = writeln!(out, "  n{} -> n{} [label=\"{label}\"];", edge.from, edge.to);
         if let Some(handler) = edge.on_error {
             let _ = writeln!(out, "  n{} -> n{handler} [style=dotted, color=gray];", edge.from);
         }
@@ -36,8 +30,14 @@ pub fn to_dot(graph: &Graph, source: &str) -> String {
     out
 }
 
+/// What an edge does, in a few words.
+pub(crate) fn described(edge: &Edge, graph: &Graph, source: &str) -> String {
+    let text = one_line(source.get(edge.span.start as usize..edge.span.end as usize).unwrap_or(""));
+    shown(&edge.action, graph, &text)
+}
+
 /// An action in a few words; `text` is the statement it stands for.
-pub(crate) fn shown(action: &Action, graph: &Graph, text: &str) -> String {
+fn shown(action: &Action, graph: &Graph, text: &str) -> String {
     let name = |variable: &usize| graph.variables.get(*variable).map_or("?", |v| &v.name).to_string();
     match action {
         Action::Skip => String::new(),

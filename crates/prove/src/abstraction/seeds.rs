@@ -1,0 +1,193 @@
+//! The predicates to begin with: what SQL itself suggests.
+//!
+//! Nearly every procedure is about the same few things: the rule, of an arbitrary row (`ok`); whether that row is the one a statement
+//! looks up or writes (`hit`); if so, that a variable still holds what was read of it (`link`); what the procedure branches on
+//! (`grd`); and the rule as a statement is going to leave it (`eff`, its weakest precondition). With these most proofs need no
+//! refinement at all. None of them has to be right: they are only looked at where the variables that they name are still read.
+
+use std::collections::BTreeMap;
+
+use isolde_smt::Term;
+use isolde_sql::catalog::TableId;
+use isolde_sql::typed::{Expr, Query, QueryBody, RelSource, Select, StatementKind};
+
+use super::formula::{comparisons, written_out};
+use super::{Origin, Predicate, Subject, named};
+use crate::horn::{arbitrary, called, called_row, kept};
+use crate::ir::Action;
+use crate::logic::{Context, Evaluator, Level, Result, Sym, conjuncts};
+use crate::state::{Db, Slot, State};
+use crate::step::step;
+use crate::universal::Universal;
+
+/// The predicates that the rule and the statements suggest.
+pub fn seeds(subject: &Subject<'_>) -> Vec<Predicate> {
+    let Some(universal) = Universal::of(&subject.rule.query) else { return Vec::new() };
+    let rows = arbitrary(subject.program, subject.graph, subject.rule, &universal);
+    let state = state(subject, &rows);
+    let mut planter = Planter { subject, universal, rows, state, found: Vec::new() };
+    planter.rule();
+    for edge in &subject.graph.edges {
+        // What cannot be expressed suggests nothing.
+        let _ = planter.action(&edge.action);
+    }
+    planter.assumptions();
+    let mut found = planter.found;
+    found.sort_by_key(|(origin, _)| *origin);
+    let found = found.into_iter().filter(|(_, term)| term.size() < 60);
+    named(found, &[])
+}
+
+struct Planter<'s, 'a> {
+    subject: &'s Subject<'a>,
+    universal: Universal,
+    rows: BTreeMap<TableId, usize>,
+    /// The variables and one arbitrary row of each table, under their own names.
+    state: State,
+    found: Vec<(Origin, Term)>,
+}
+
+/// A value under its own name.
+fn named_value(name: &str, not_null: bool) -> Sym {
+    let null = if not_null { Term::False } else { Term::constant(format!("{name} is null")) };
+    Sym { null, value: Term::constant(name) }
+}
+
+/// The state in which everything is called what it is called.
+fn state(subject: &Subject<'_>, rows: &BTreeMap<TableId, usize>) -> State {
+    let mut db = Db::default();
+    for (table, count) in rows {
+        let table = subject.program.catalog().table(*table);
+        let slot = |place: usize| {
+            let row = called_row(table, place, *count);
+            let columns = table.columns.iter().map(|c| named_value(&format!("{row}.{}", c.name), c.not_null));
+            Slot { id: place, alive: Term::constant(format!("{row} exists")), columns: columns.collect() }
+        };
+        db.tables.insert(table.id, (0..*count).map(slot).collect());
+    }
+    let variables = (0..subject.graph.variables.len())
+        .map(|at| named_value(&called(subject.graph, at), subject.graph.variables[at].not_null));
+    let variables = variables.collect();
+    State { variables, db, cursors: BTreeMap::new(), saved: BTreeMap::new(), error: Term::Int(0) }
+}
+
+impl Planter<'_, '_> {
+    fn context() -> Context {
+        let mut ctx = Context::new();
+        ctx.functions = false;
+        ctx
+    }
+
+    fn note(&mut self, ctx: &Context, origin: Origin, term: &Term) {
+        self.found.push((origin, written_out(term, &ctx.script)));
+    }
+
+    /// The rule, of the arbitrary row.
+    fn rule(&mut self) {
+        let mut ctx = Self::context();
+        if let Ok(holds) = kept(&mut ctx, self.subject.program, &self.universal, &self.state, &self.rows) {
+            self.note(&ctx, Origin::Rule, &holds);
+        }
+    }
+
+    fn action(&mut self, action: &Action) -> Result<()> {
+        match action {
+            Action::Assume(condition, true) => self.branch(condition),
+            Action::Read(read) => self.read(&read.query, &read.into, read.found),
+            Action::Write(write) => {
+                match &write.statement.kind {
+                    StatementKind::Update(update) => self.hits(&update.select).map(drop)?,
+                    StatementKind::Delete(delete) => self.hits(&delete.select).map(drop)?,
+                    _ => {}
+                }
+                self.effect(action)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What is branched on, one condition at a time.
+    fn branch(&mut self, condition: &Expr) -> Result<()> {
+        for part in conjuncts(condition) {
+            let mut ctx = Self::context();
+            let catalog = self.subject.program.catalog();
+            let holds = Evaluator { ctx: &mut ctx, catalog, state: &self.state, levels: Vec::new() }.is_true(part)?;
+            self.note(&ctx, Origin::Branch, &holds);
+        }
+        Ok(())
+    }
+
+    /// What callers promise, and parameters that are not NULL.
+    fn assumptions(&mut self) {
+        let program = self.subject.program;
+        let graph = self.subject.graph;
+        let variable = |at: usize| graph.variables.iter().position(|v| v.input == Some(at));
+        let params = program.catalog().routine(graph.routine).params.len();
+        let given =
+            (0..params).map(|at| variable(at).map_or_else(|| Sym::truth(false), |v| self.state.variables[v].clone()));
+        let scope = State { variables: given.collect(), ..self.state.clone() };
+        for assumption in crate::exact::assumptions(program, graph) {
+            for part in conjuncts(&assumption.condition) {
+                let mut ctx = Self::context();
+                let mut evaluator =
+                    Evaluator { ctx: &mut ctx, catalog: program.catalog(), state: &scope, levels: Vec::new() };
+                if let Ok(holds) = evaluator.is_true(part) {
+                    self.note(&ctx, Origin::Branch, &holds);
+                }
+            }
+        }
+    }
+
+    /// The row is one that a statement is about; for each arbitrary row of its table.
+    fn hits(&mut self, select: &Select) -> Result<Vec<(Term, Slot)>> {
+        let Some(RelSource::Table(table)) = select.rels.first().map(|rel| &rel.source) else { return Ok(Vec::new()) };
+        if select.rels.len() != 1 || select.grouping.is_some() {
+            return Ok(Vec::new());
+        }
+        let mut hits = Vec::new();
+        for slot in self.state.db.slots(*table).to_vec() {
+            let mut ctx = Self::context();
+            let level = Level::of([slot.columns.clone()]);
+            let catalog = self.subject.program.catalog();
+            let mut evaluator = Evaluator { ctx: &mut ctx, catalog, state: &self.state, levels: vec![level] };
+            let chosen = select.filter.as_ref().map_or(Ok(Term::True), |filter| evaluator.is_true(filter))?;
+            let hit = written_out(&Term::and([slot.alive.clone(), chosen]), &ctx.script);
+            self.note(&ctx, Origin::Hit, &hit);
+            hits.push((hit, slot));
+        }
+        Ok(hits)
+    }
+
+    /// If the row was read, the variables hold its columns, and FOUND says so.
+    fn read(&mut self, query: &Query, into: &[(usize, isolde_sql::Type)], found: Option<usize>) -> Result<()> {
+        let QueryBody::Select(select) = &query.body else { return Ok(()) };
+        for (hit, slot) in self.hits(select)? {
+            for ((variable, _), column) in into.iter().zip(&select.projection) {
+                let mut ctx = Self::context();
+                let level = Level::of([slot.columns.clone()]);
+                let catalog = self.subject.program.catalog();
+                let mut evaluator = Evaluator { ctx: &mut ctx, catalog, state: &self.state, levels: vec![level] };
+                let value = evaluator.expr(column)?;
+                let holds = self.state.variables[*variable].same(&value);
+                self.note(&ctx, Origin::Link, &hit.clone().implies(holds));
+            }
+            if let Some(found) = found {
+                self.found.push((Origin::Link, hit.implies(self.state.variables[found].is_true())));
+            }
+        }
+        Ok(())
+    }
+
+    /// The comparisons in the rule as it is after a statement, except those that say which rows it is about.
+    fn effect(&mut self, action: &Action) -> Result<()> {
+        let mut ctx = Self::context();
+        let after = step(&mut ctx, self.subject.program.catalog(), self.subject.graph, &self.state, action, false)?;
+        let holds = kept(&mut ctx, self.subject.program, &self.universal, &after.state, &self.rows)?;
+        let holds = written_out(&holds, &ctx.script);
+        let about: Vec<Term> = self.found.iter().flat_map(|(_, term)| comparisons(term)).collect();
+        let new = comparisons(&holds).into_iter().filter(|part| !about.contains(part) && part.size() < 12);
+        let new: Vec<(Origin, Term)> = new.map(|part| (Origin::Effect, part)).collect();
+        self.found.extend(new);
+        Ok(())
+    }
+}
