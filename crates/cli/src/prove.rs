@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use isolde_prove::{Limits, Named, Options, Program, ir};
+use isolde_prove::{Limits, Named, Options, Program, abstraction, ir};
 use isolde_scenario::file::{self, QuerySection};
 use isolde_smt::Solver;
 
@@ -36,6 +36,7 @@ Exit codes:
 Examples:
   isolde prove examples/atm/withdraw.sql
   isolde prove bank.sql --procedure withdraw --rule never_overdrawn
+  isolde prove bank.sql --procedure withdraw --explain
   isolde prove bank.sql --emit cfg --procedure withdraw | dot -Tsvg";
 
 /// `isolde prove`
@@ -68,10 +69,15 @@ pub(crate) struct Prove {
     #[arg(long)]
     interference: bool,
 
-    /// Print what is worked on instead of the answer: cfg, smt2 or scenario
+    /// Say how predicate abstraction proves it, or fails to: predicates, ways to the error, what was learnt
+    #[arg(long)]
+    explain: bool,
+
+    /// Print what is worked on instead of the answer: cfg, boolean-program, smt2 or scenario
     ///
-    /// `cfg` is the control-flow graph of each procedure, for Graphviz; `smt2` is every question that was put to the solver;
-    /// `scenario` is what --interference has found, as a file for isolde explore.
+    /// `cfg` is the control-flow graph of each procedure, for Graphviz; `boolean-program` is what is left of each procedure when it is
+    /// looked at through predicates, before and after each refinement; `smt2` is every question that was put to the solver; `scenario`
+    /// is what --interference has found, as a file for isolde explore.
     #[arg(long, value_name = "WHAT", hide_possible_values = true)]
     emit: Option<Emit>,
 
@@ -83,6 +89,7 @@ pub(crate) struct Prove {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Emit {
     Cfg,
+    BooleanProgram,
     Smt2,
     Scenario,
 }
@@ -107,8 +114,22 @@ pub(crate) fn run(args: &Prove, color: Color) -> Result<u8, Mistake> {
         command: args::command_line(),
         path: args.path.display().to_string(),
     };
-    match Solver::from_environment().and_then(|solver| isolde_prove::check(&program, &solver, &options)) {
-        Ok((report, scripts)) => {
+    let solver = Solver::from_environment();
+    if args.emit == Some(Emit::BooleanProgram) {
+        return match solver.and_then(|solver| abstraction::boolean_programs(&program, &solver, &options)) {
+            Ok(text) => page.verbatim(&text).map(|()| 0),
+            Err(silence) => {
+                page::complain(&Mistake::new(silence.to_string()), color);
+                Ok(EXIT_INCONCLUSIVE)
+            }
+        };
+    }
+    let asked = solver.and_then(|solver| {
+        let story = args.explain.then(|| abstraction::explanations(&program, &solver, &options)).transpose()?;
+        Ok((isolde_prove::check(&program, &solver, &options)?, story))
+    });
+    match asked {
+        Ok(((report, scripts), story)) => {
             match args.emit {
                 Some(Emit::Smt2) => page.verbatim(&questions(&scripts))?,
                 Some(Emit::Scenario) => {
@@ -116,6 +137,9 @@ pub(crate) fn run(args: &Prove, color: Color) -> Result<u8, Mistake> {
                     page.verbatim(first.map_or("-- no interference was found\n", |found| &found.scenario))?;
                 }
                 _ => page.proof(&report)?,
+            }
+            if let Some(story) = story {
+                page.remark(&format!("\n{}", story.trim_end()))?;
             }
             Ok(report.verdict.exit_code())
         }

@@ -51,22 +51,11 @@ pub fn plan(catalog: &Catalog, graph: &Graph, rule: &Query, extra: usize) -> Pla
 }
 
 /// The same with so many rows of some tables on top, and what these need.
-pub(crate) fn plan_beside(
-    catalog: &Catalog,
-    graph: &Graph,
-    rule: &Query,
-    beside: &BTreeMap<TableId, usize>,
-) -> Plan {
+pub(crate) fn plan_beside(catalog: &Catalog, graph: &Graph, rule: &Query, beside: &BTreeMap<TableId, usize>) -> Plan {
     planned(catalog, graph, rule, 0, beside)
 }
 
-fn planned(
-    catalog: &Catalog,
-    graph: &Graph,
-    rule: &Query,
-    extra: usize,
-    beside: &BTreeMap<TableId, usize>,
-) -> Plan {
+fn planned(catalog: &Catalog, graph: &Graph, rule: &Query, extra: usize, beside: &BTreeMap<TableId, usize>) -> Plan {
     let mut planner =
         Planner { catalog, graph, demand: Demand::new(), aggregated: BTreeSet::new(), tables: BTreeSet::new() };
     planner.mentioned(rule);

@@ -5,6 +5,7 @@ use isolde_smt::{Answer, Silence, Solver};
 use isolde_sql::catalog::RoutineId;
 
 use crate::Limits;
+use crate::abstraction::{End, Subject};
 use crate::exact::{self, Question};
 use crate::guard::{Guard, guards};
 use crate::horn::{self, Certificate};
@@ -163,7 +164,7 @@ pub(crate) fn decide_only(
     let mut search = Search { program, rule, solver, limits, outcome: Outcome::empty() };
     let verdict = match ir::lower(program.catalog(), id) {
         Err(refusal) => Verdict::Unknown(refused(program, refusal)),
-        Ok(graph) => search.rounds(&graph)?,
+        Ok(graph) => search.everybody(&graph)?,
     };
     search.outcome.verdict = verdict;
     Ok(search.outcome)
@@ -204,6 +205,39 @@ enum Exact {
 }
 
 impl Search<'_> {
+    /// The exact question first; what it leaves open goes to predicate abstraction.
+    fn everybody(&mut self, graph: &Graph) -> Result<Verdict, Silence> {
+        let open = match self.rounds(graph)? {
+            Verdict::Bounded(rounds, why) => Verdict::Bounded(rounds, why),
+            Verdict::Unknown(reason) if reason.line.is_none() => Verdict::Unknown(reason),
+            decided => return Ok(decided),
+        };
+        Ok(match (self.refined(graph)?, open) {
+            (Ok(verdict), _) => verdict,
+            (Err(more), Verdict::Bounded(rounds, why)) => Verdict::Bounded(rounds, format!("{why}; {more}")),
+            (Err(_), open) => open,
+        })
+    }
+
+    /// A proof by predicate abstraction, a violation on a way that it came upon, or why there is neither.
+    fn refined(&mut self, graph: &Graph) -> Result<Result<Verdict, String>, Silence> {
+        let subject = match Subject::new(self.program, graph, self.rule) {
+            Err(refusal) => return Ok(Err(format!("predicate abstraction: not modelled: {}", refusal.what))),
+            Ok(subject) => subject,
+        };
+        Ok(match subject.prove(self.solver, self.limits)?.end {
+            End::Safe(certificate) => {
+                self.outcome.certificate = Some(certificate);
+                Ok(Verdict::Safe("an invariant of each place, found by predicate abstraction and checked".into()))
+            }
+            End::Feasible(way) => match self.exact(&way, 0)? {
+                Ok((Exact::Shown(witness), _)) => Ok(Verdict::Unsafe(witness)),
+                _ => Err("predicate abstraction: a way to a violation that was not seen to happen".into()),
+            },
+            End::Open(why) => Err(format!("predicate abstraction: {why}")),
+        })
+    }
+
     /// Loops written out more and more often, until something is found.
     fn rounds(&mut self, graph: &Graph) -> Result<Verdict, Silence> {
         let rounds = if graph.is_loop_free() { vec![0] } else { (1..=self.limits.rounds_max).collect() };

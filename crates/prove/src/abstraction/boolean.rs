@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use isolde_smt::{Answer, Script, Session, Silence, Solver, Term};
+use isolde_smt::{Answer, Session, Silence, Solver, Term};
 
 use super::{Cube, Predicate, Round, Subject};
 use crate::horn::Clause;
@@ -25,13 +25,16 @@ impl Subject<'_> {
     /// The boolean program of an abstraction.
     pub fn boolean_program(&self, round: &Round, solver: &Solver, timeout: Duration) -> Result<String, Silence> {
         let predicates = &round.predicates;
-        let mut out = legend(self, predicates);
+        let mut out = legend(predicates);
         let mut printer = Printer { subject: self, predicates, session: solver.start()?, timeout, never: Vec::new() };
         let mut starts: Vec<Option<usize>> = self.cuts.iter().copied().map(Some).collect();
         starts.sort_by_key(|cut| cut.map(|cut| (self.line_of(Some(cut)), cut)));
         starts.insert(0, None);
+        printer.never = printer.impossible()?;
+        if !printer.never.is_empty() {
+            let _ = writeln!(out, "  never: {}", printer.any(&printer.never).replace(" | ", ", "));
+        }
         for from in starts {
-            printer.never = printer.impossible(from)?;
             let clauses: Vec<&Clause> = self.clauses.clauses.iter().filter(|clause| clause.from == from).collect();
             let several = clauses.len() > 1;
             for (n, clause) in clauses.into_iter().enumerate() {
@@ -41,7 +44,7 @@ impl Subject<'_> {
                     (true, 0) => "either ",
                     (true, _) => "or     ",
                 };
-                let _ = writeln!(out, "{label:6}{lead}// {}", self.described(clause));
+                let _ = writeln!(out, "{label:7}{lead}// {}", self.described(clause));
                 for line in printer.statement(clause)? {
                     let _ = writeln!(out, "        {line}");
                 }
@@ -55,11 +58,24 @@ impl Subject<'_> {
         self.program.line(self.graph.nodes[cut.unwrap_or(self.graph.entry)].span)
     }
 
+    /// The next place at which something is done.
+    fn behind(&self, node: usize) -> usize {
+        let mut node = node;
+        while !self.cuts.contains(&node) {
+            let mut leaving = self.graph.leaving(node);
+            match (leaving.next(), leaving.next()) {
+                (Some(edge), None) if matches!(edge.action, ir::Action::Skip) => node = edge.to,
+                _ => break,
+            }
+        }
+        node
+    }
+
     /// What a clause does, with its line.
     pub(super) fn described(&self, clause: &Clause) -> String {
         let graph = self.graph;
         let (from, to) = (clause.from.unwrap_or(graph.entry), clause.to.unwrap_or(graph.exit));
-        let edges: Vec<&ir::Edge> = graph.leaving(from).filter(|edge| edge.to == to).collect();
+        let edges: Vec<&ir::Edge> = graph.leaving(from).filter(|edge| self.behind(edge.to) == to).collect();
         match edges.as_slice() {
             [edge] => {
                 let line = self.program.line(edge.span);
@@ -76,13 +92,11 @@ fn label(cut: Option<usize>) -> String {
 }
 
 /// What the predicates mean.
-fn legend(subject: &Subject<'_>, predicates: &[Predicate]) -> String {
+fn legend(predicates: &[Predicate]) -> String {
     let width = predicates.iter().map(|p| p.name.len()).max().unwrap_or(0);
-    let asked: Vec<Vec<usize>> = subject.cuts.iter().map(|cut| subject.askable(predicates, *cut)).collect();
     let mut out = String::new();
-    for (at, predicate) in predicates.iter().enumerate() {
-        let nowhere = if asked.iter().any(|here| here.contains(&at)) { "" } else { " (asked nowhere)" };
-        let _ = writeln!(out, "  {:width$}  {}{nowhere}", predicate.name, predicate.text());
+    for predicate in predicates {
+        let _ = writeln!(out, "  {:width$}  {}", predicate.name, predicate.text());
     }
     out
 }
@@ -98,20 +112,13 @@ struct Printer<'s, 'a> {
 
 impl Printer<'_, '_> {
     /// Combinations that contradict themselves.
-    fn impossible(&mut self, cut: Option<usize>) -> Result<Vec<Cube>, Silence> {
-        let Some(cut) = cut else { return Ok(Vec::new()) };
-        let Some(unknown) = self.subject.clauses.predicates.iter().find(|p| p.node == cut) else {
-            return Ok(Vec::new());
-        };
-        let mut script = Script::default();
-        unknown.about.iter().zip(&unknown.sorts).for_each(|(name, sort)| script.function(name, &[], sort.clone()));
-        let asked = self.subject.askable(self.predicates, cut);
-        let literals = asked.into_iter().map(|at| (at, self.predicates[at].term.clone())).collect();
+    fn impossible(&mut self) -> Result<Vec<Cube>, Silence> {
+        let literals = self.predicates.iter().map(|predicate| predicate.term.clone()).enumerate().collect();
         self.session.tell("(push 1)\n");
-        self.session.tell(&script.to_string());
+        self.session.tell(&self.subject.vocabulary().to_string());
         let never = self.refuting(&literals, &Term::True, &[]);
         self.session.tell("(pop 1)\n");
-        never
+        self.needed(never?, &[])
     }
 
     /// What a clause does to predicates.
@@ -129,6 +136,7 @@ impl Printer<'_, '_> {
         conditions.into_iter().for_each(|term| self.session.tell(&format!("(assert {term})\n")));
         let never = self.never.clone();
         let blocked = self.refuting(&before, &Term::True, &never)?;
+        let blocked = self.needed(blocked, &[])?;
         let mut lines = Vec::new();
         let ways: Vec<String> = blocked.iter().map(|cube| self.denied(cube)).collect();
         match blocked.iter().any(|cube| cube.0.is_empty()) {
@@ -140,6 +148,7 @@ impl Printer<'_, '_> {
         match clause.to {
             None => {
                 let kept = self.refuting(&before, &clause.head.clone().not(), &out)?;
+                let kept = self.needed(kept, &blocked)?;
                 lines.push(format!("assert({});", self.any(&kept)));
             }
             Some(cut) => {
@@ -147,6 +156,7 @@ impl Printer<'_, '_> {
                     let behind = self.subject.said_of(&self.predicates[at].term, &clause.head);
                     let holds = self.refuting(&before, &behind.clone().not(), &out)?;
                     let fails = self.refuting(&before, &behind, &out)?;
+                    let (holds, fails) = (self.needed(holds, &blocked)?, self.needed(fails, &blocked)?);
                     lines.extend(self.assignment(at, before.contains_key(&at), &holds, &fails));
                 }
                 lines.push(format!("goto L{cut};"));
@@ -173,12 +183,7 @@ impl Printer<'_, '_> {
     }
 
     /// Shortest combinations of literals, none of them out of the question, with which something cannot be.
-    fn refuting(
-        &mut self,
-        literals: &BTreeMap<usize, Term>,
-        term: &Term,
-        out: &[Cube],
-    ) -> Result<Vec<Cube>, Silence> {
+    fn refuting(&mut self, literals: &BTreeMap<usize, Term>, term: &Term, out: &[Cube]) -> Result<Vec<Cube>, Silence> {
         let mut found: Vec<Cube> = Vec::new();
         // What was seen to be possible: the values of all literals.
         let mut seen: Vec<BTreeMap<usize, bool>> = Vec::new();
@@ -214,6 +219,41 @@ impl Printer<'_, '_> {
         Ok(found)
     }
 
+    /// Those combinations that say something which the others, what is assumed and what cannot be do not say already.
+    fn needed(&mut self, cubes: Vec<Cube>, blocked: &[Cube]) -> Result<Vec<Cube>, Silence> {
+        let mut kept = cubes;
+        if kept.len() < 2 {
+            return Ok(kept);
+        }
+        self.session.tell("(push 1)\n");
+        let names = self.predicates.iter().map(|predicate| format!("(declare-fun {} () Bool)\n", truth(predicate)));
+        self.session.tell(&names.collect::<String>());
+        let out: Vec<Term> = self.never.iter().chain(blocked).map(|cube| self.plain(cube).not()).collect();
+        out.iter().for_each(|term| self.session.tell(&format!("(assert {term})\n")));
+        // Long ones are the first to go.
+        for at in (0..kept.len()).rev() {
+            let others = kept.iter().enumerate().filter(|(n, _)| *n != at);
+            let others = Term::or(others.map(|(_, cube)| self.plain(cube)));
+            let alone = Term::and([self.plain(&kept[at]), others.not()]);
+            self.session.tell(&format!("(push 1)\n(assert {alone})\n"));
+            if self.session.check(self.timeout) == Ok(Answer::Unsat) {
+                kept.remove(at);
+            }
+            self.session.tell("(pop 1)\n");
+        }
+        self.session.tell("(pop 1)\n");
+        Ok(kept)
+    }
+
+    /// A combination of truth values, whatever the predicates mean.
+    fn plain(&self, cube: &Cube) -> Term {
+        let literal = |(at, holds): (&usize, &bool)| {
+            let name = Term::constant(truth(&self.predicates[*at]));
+            if *holds { name } else { name.not() }
+        };
+        Term::and(cube.0.iter().map(literal))
+    }
+
     /// One of these.
     fn any(&self, cubes: &[Cube]) -> String {
         let mut all: Vec<String> = cubes.iter().map(|cube| self.every(cube)).collect();
@@ -236,6 +276,11 @@ impl Printer<'_, '_> {
     fn literal(&self, at: usize, holds: bool) -> String {
         format!("{}{}", if holds { "" } else { "!" }, self.predicates[at].name)
     }
+}
+
+/// A predicate as nothing but true or false.
+fn truth(predicate: &Predicate) -> String {
+    format!("is.{}", predicate.name)
 }
 
 /// All combinations of so many literals at most, short ones first.

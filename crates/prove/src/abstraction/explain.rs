@@ -2,7 +2,65 @@
 
 use std::fmt::Write as _;
 
+use isolde_smt::{Silence, Solver};
+
 use super::{Cube, End, Predicate, Round, Story, Subject};
+use crate::ir;
+use crate::portfolio::Options;
+use crate::program::Program;
+
+/// How predicate abstraction goes about every procedure and every rule that was asked for.
+pub fn explanations(program: &Program, solver: &Solver, options: &Options) -> Result<String, Silence> {
+    each(program, options, &mut |subject| {
+        let story = subject.prove(solver, &options.limits)?;
+        Ok(subject.explain(&story))
+    })
+}
+
+/// The boolean programs of every procedure and every rule that was asked for, one for each abstraction.
+pub fn boolean_programs(program: &Program, solver: &Solver, options: &Options) -> Result<String, Silence> {
+    each(program, options, &mut |subject| {
+        let story = subject.prove(solver, &options.limits)?;
+        let mut text = String::new();
+        for (n, round) in story.rounds.iter().enumerate() {
+            let _ = match n {
+                0 => writeln!(text, "Boolean program 1"),
+                _ => writeln!(text, "\nBoolean program {}, after refinement {n}", n + 1),
+            };
+            text.push_str(&subject.boolean_program(round, solver, options.limits.timeout)?);
+        }
+        text.push_str(subject.conclusion(&story));
+        Ok(text)
+    })
+}
+
+/// Calls `tell` for each procedure and rule, under a heading.
+fn each(
+    program: &Program,
+    options: &Options,
+    tell: &mut dyn FnMut(&Subject<'_>) -> Result<String, Silence>,
+) -> Result<String, Silence> {
+    let mut text = String::new();
+    for id in program.procedures() {
+        let name = program.catalog().routine(id).name.clone();
+        if options.procedure.as_ref().is_some_and(|wanted| **wanted != *name) {
+            continue;
+        }
+        for rule in
+            program.rules.iter().filter(|rule| options.rule.as_ref().is_none_or(|wanted| **wanted == *rule.name))
+        {
+            let _ = writeln!(text, "{}{name} and {}", if text.is_empty() { "" } else { "\n" }, rule.name);
+            let graph = ir::lower(program.catalog(), id);
+            let told = match graph.as_ref().map(|graph| Subject::new(program, graph, rule)) {
+                Ok(Ok(subject)) => tell(&subject)?,
+                Ok(Err(refusal)) => format!("no predicate abstraction: not modelled: {}\n", refusal.what),
+                Err(refusal) => format!("no predicate abstraction: not modelled: {}\n", refusal.what),
+            };
+            text.push_str(&told);
+        }
+    }
+    Ok(text)
+}
 
 impl Subject<'_> {
     /// The story of a proof: what was asked, what went wrong, what was learnt.
@@ -27,6 +85,15 @@ impl Subject<'_> {
         }
         self.ended(&mut out, story);
         out
+    }
+
+    /// What the last boolean program shows.
+    fn conclusion(&self, story: &Story) -> &'static str {
+        match story.end {
+            End::Safe(_) => "The assertion holds on every way; the invariant was checked.\n",
+            End::Feasible(_) => "The assertion fails, on a way that can happen.\n",
+            End::Open(_) => "The assertion fails on a way of which it is not known whether it can happen.\n",
+        }
     }
 
     fn asked(&self, out: &mut String, n: usize, round: &Round) {
@@ -71,7 +138,8 @@ impl Subject<'_> {
 }
 
 fn said(cube: &Cube, predicates: &[Predicate]) -> String {
-    let literals = cube.0.iter().map(|(at, holds)| format!("{}{}", if *holds { "" } else { "!" }, predicates[*at].name));
+    let literals =
+        cube.0.iter().map(|(at, holds)| format!("{}{}", if *holds { "" } else { "!" }, predicates[*at].name));
     let literals: Vec<String> = literals.collect();
     if literals.is_empty() { "anything".into() } else { literals.join(" & ") }
 }

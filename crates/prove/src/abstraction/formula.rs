@@ -31,13 +31,9 @@ pub(super) fn put(term: &Term, instead: &dyn Fn(&str) -> Option<Term>) -> Term {
         Term::Iff(a, b) | Term::Equal(a, b) => equal(again(a), again(b)),
         Term::Ite(a, b, c) => again(a).ite(again(b), again(c)),
         Term::AtMost(most, inner) => Term::AtMost(*most, all(inner)),
-        Term::True
-        | Term::False
-        | Term::Var(_)
-        | Term::Int(_)
-        | Term::Real(..)
-        | Term::All(..)
-        | Term::Some(..) => term.clone(),
+        Term::True | Term::False | Term::Var(_) | Term::Int(_) | Term::Real(..) | Term::All(..) | Term::Some(..) => {
+            term.clone()
+        }
     }
 }
 
@@ -96,6 +92,28 @@ pub(super) fn conjuncts(term: &Term) -> Vec<Term> {
             _ => vec![term.clone()],
         },
         _ => vec![term.clone()],
+    }
+}
+
+/// The formula with "not" in front of names alone.
+pub(super) fn pushed(term: &Term) -> Term {
+    let all = |inner: &[Term]| inner.iter().map(pushed).collect::<Vec<_>>();
+    match term {
+        Term::And(inner) => Term::and(all(inner)),
+        Term::Or(inner) => Term::or(all(inner)),
+        Term::Implies(a, b) => Term::or([pushed(&a.as_ref().clone().not()), pushed(b)]),
+        Term::Not(inner) => match &**inner {
+            Term::And(inner) => Term::or(inner.iter().map(|part| pushed(&part.clone().not()))),
+            Term::Or(inner) => Term::and(inner.iter().map(|part| pushed(&part.clone().not()))),
+            Term::Implies(a, b) => Term::and([pushed(a), pushed(&b.as_ref().clone().not())]),
+            Term::Not(inner) => pushed(inner),
+            inner => match order(inner) {
+                Some((a, b, true)) => b.at_most(a),
+                Some((a, b, false)) => b.less(a),
+                None => term.clone(),
+            },
+        },
+        _ => term.clone(),
     }
 }
 
@@ -198,8 +216,8 @@ pub(super) fn read(text: &Sexp, known: &BTreeMap<String, Term>) -> Option<Term> 
                 ("or", _) => Some(Term::or(inner)),
                 ("not", 1) => inner.pop().map(|term| match order(&term) {
                     // What is not at most is more.
-                    Some((a, b, strict)) if strict => Some(b.at_most(a)),
-                    Some((a, b, _)) => Some(b.less(a)),
+                    Some((a, b, true)) => Some(balanced(b.at_most(a))),
+                    Some((a, b, false)) => Some(balanced(b.less(a))),
                     None => Some(term.not()),
                 })?,
                 ("ite", 3) => {
@@ -233,10 +251,8 @@ pub(super) fn read(text: &Sexp, known: &BTreeMap<String, Term>) -> Option<Term> 
 
 fn number(text: &Sexp) -> Option<Term> {
     let (number, denominator) = text.number()?;
-    let mut written = String::new();
-    text.to_string().clone_into(&mut written);
     match denominator {
-        1 if written.contains('.') => Some(Term::Real(number, 0)),
+        1 if text.to_string().contains('.') => Some(Term::Real(number, 0)),
         1 => Some(Term::Int(number)),
         _ => {
             let places = (1..=30u32).find(|places| 10i128.checked_pow(*places) == Some(denominator))?;
@@ -268,6 +284,10 @@ fn balanced(term: Term) -> Term {
     if !(sum.add(&left, 1) && sum.add(&right, -1)) {
         return term;
     }
+    // Whole numbers: what is less than another is, plus one, at most the other.
+    let strict = order(&term).is_some_and(|(_, _, strict)| strict);
+    let whole = strict && sum.constant != 0;
+    sum.constant += i128::from(whole);
     let side = |sign: i128| {
         let parts = sum.parts.values().filter(|(_, times)| times.signum() == sign);
         let parts = parts.map(|(part, times)| Term::Int(times.abs()).times(part.clone()));
@@ -277,11 +297,8 @@ fn balanced(term: Term) -> Term {
     let (left, right) = (side(1), side(-1));
     match &term {
         Term::Equal(..) => equal(left, right),
-        // Whole numbers: less by one is at most.
-        _ => match order(&term) {
-            Some((_, _, true)) => left.less(right),
-            _ => left.at_most(right),
-        },
+        _ if strict && !whole => left.less(right),
+        _ => left.at_most(right),
     }
 }
 
@@ -321,7 +338,7 @@ impl Sum {
 
 /// A formula as people write it. That something is not NULL is left out beside a comparison that says so.
 pub(super) fn shown(term: &Term) -> String {
-    infix(term, 0)
+    infix(&pushed(term), 0)
 }
 
 /// `strength` is how tightly what is around it binds: 0 not at all, 1 `->`, 2 `or`, 3 `and`, 4 comparisons, 5 sums, 6 products.
@@ -335,7 +352,10 @@ fn infix(term: &Term, strength: usize) -> String {
             }
         }
         Term::Or(inner) => {
-            let (not, rest): (Vec<&Term>, Vec<&Term>) = inner.iter().partition(|part| matches!(part, Term::Not(_)));
+            // That something is NULL is a case to leave aside, beside others.
+            let is_null = |part: &Term| matches!(part, Term::Apply(name, _) if name.ends_with(" is null"));
+            let premise = |part: &&Term| matches!(part, Term::Not(_)) || is_null(part);
+            let (not, rest): (Vec<&Term>, Vec<&Term>) = inner.iter().partition(premise);
             match not.is_empty() || rest.is_empty() {
                 true => (2, joined(&inner.iter().collect::<Vec<_>>(), " or ", 3)),
                 false => {
@@ -386,6 +406,10 @@ fn sides(a: &Term, b: &Term, sign: &str) -> String {
         (Term::Int(_) | Term::Real(..), b) if !matches!(b, Term::Int(_)) => {
             format!("{} {turned} {}", infix(b, 5), infix(a, 5))
         }
+        // What is worked out stands on the left, too.
+        (Term::Apply(_, none), Term::Apply(_, some)) if none.is_empty() && !some.is_empty() => {
+            format!("{} {turned} {}", infix(b, 5), infix(a, 5))
+        }
         _ => format!("{} {sign} {}", infix(a, 5), infix(b, 5)),
     }
 }
@@ -416,9 +440,9 @@ mod tests {
     #[test]
     fn what_solvers_write_is_read() {
         check("(>= (+ x (* (- 1) y)) 0)", "y <= x");
-        check("(not (<= (+ x (* (- 1) y)) 999))", "x > y + 999");
+        check("(not (<= (+ x (* (- 1) y)) 999))", "y + 1000 <= x");
         check("(let ((a!1 (= x y))) (or (not a!1) (<= z 5)))", "x = y -> z <= 5");
-        check("(and (<= 0 x) (or (= y z) (< x 3)))", "x >= 0 and (y = z or x < 3)");
+        check("(and (<= 0 x) (or (= y z) (< x 3)))", "x >= 0 and (y = z or x <= 2)");
     }
 
     #[test]

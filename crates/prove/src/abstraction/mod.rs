@@ -34,7 +34,7 @@ mod seeds;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use isolde_smt::{Silence, Solver, Term};
+use isolde_smt::{Script, Silence, Solver, Term};
 
 use crate::Limits;
 use crate::horn::{self, Certificate, Clauses};
@@ -42,6 +42,7 @@ use crate::ir::Graph;
 use crate::logic::Result as Modelled;
 use crate::program::{Program, Rule};
 
+pub use explain::{boolean_programs, explanations};
 pub use post::Cube;
 pub use seeds::seeds;
 
@@ -49,6 +50,8 @@ pub use seeds::seeds;
 const ROUNDS_MAX: usize = 12;
 /// More predicates than this are not looked through.
 const PREDICATES_MAX: usize = 60;
+/// So many of the predicates that were learnt are tried by themselves.
+const SINGLES_MAX: usize = 4;
 /// The whole loop may take as long as so many questions.
 const QUESTIONS_MAX: u32 = 3;
 
@@ -127,6 +130,12 @@ pub enum End {
     Open(String),
 }
 
+/// What a turn of the loop came to.
+enum Turn {
+    Done(End),
+    Again(Vec<Predicate>),
+}
+
 impl<'a> Subject<'a> {
     /// Cuts a procedure at every place where that is possible.
     pub fn new(program: &'a Program, graph: &'a Graph, rule: &'a Rule) -> Modelled<Subject<'a>> {
@@ -141,47 +150,87 @@ impl<'a> Subject<'a> {
     }
 
     /// Looks for a proof, beginning with any predicates.
-    pub fn prove_with(
-        &self,
-        predicates: Vec<Predicate>,
-        solver: &Solver,
-        limits: &Limits,
-    ) -> Result<Story, Silence> {
+    pub fn prove_with(&self, predicates: Vec<Predicate>, solver: &Solver, limits: &Limits) -> Result<Story, Silence> {
         let deadline = Instant::now() + limits.timeout * QUESTIONS_MAX;
         let mut story = Story { rounds: Vec::new(), end: End::Open("it was not begun".into()) };
         let mut predicates = predicates;
-        loop {
-            let explored = post::explore(self, &predicates, solver, limits, deadline)?;
-            let (reached, path) = (explored.reached, explored.path);
-            story.rounds.push(Round { predicates: predicates.clone(), reached, path, learnt: Vec::new() });
-            let Some(round) = story.rounds.last_mut() else { return Ok(story) };
-            if explored.late {
-                story.end = End::Open("the abstraction has too many states for the time there is".into());
-                return Ok(story);
-            }
-            let Some(path) = &round.path else {
-                story.end = self.certified(round, solver, limits)?;
-                return Ok(story);
-            };
-            match refine::refine(self, path, &predicates, solver, limits)? {
-                refine::Refined::Feasible(graph) => {
-                    story.end = End::Feasible(graph);
-                    return Ok(story);
-                }
-                refine::Refined::Stuck(why) => {
-                    story.end = End::Open(why);
-                    return Ok(story);
-                }
-                refine::Refined::Learnt(learnt) => {
-                    predicates.extend(learnt.iter().cloned());
-                    round.learnt = learnt;
-                }
+        let end = loop {
+            match self.turn(&mut story.rounds, &predicates, solver, limits, deadline) {
+                Ok(Turn::Done(end)) => break end,
+                Ok(Turn::Again(learnt)) => predicates.extend(learnt),
+                // One question that is too hard is not the end of everything.
+                Err(silence @ (Silence::Unknown | Silence::Timeout(_))) => break End::Open(silence.to_string()),
+                Err(silence) => return Err(silence),
             }
             if story.rounds.len() >= ROUNDS_MAX || predicates.len() > PREDICATES_MAX || Instant::now() > deadline {
-                story.end = End::Open(format!("still refining after {} abstractions", story.rounds.len()));
-                return Ok(story);
+                break End::Open(format!("still refining after {} abstractions", story.rounds.len()));
+            }
+        };
+        story.end = end;
+        Ok(story)
+    }
+
+    /// Abstraction, verification, refinement.
+    fn turn(
+        &self,
+        rounds: &mut Vec<Round>,
+        predicates: &[Predicate],
+        solver: &Solver,
+        limits: &Limits,
+        deadline: Instant,
+    ) -> Result<Turn, Silence> {
+        let explored = post::explore(self, predicates, solver, limits, deadline)?;
+        let mut round = Round {
+            predicates: predicates.to_vec(),
+            reached: explored.reached,
+            path: explored.path,
+            learnt: Vec::new(),
+        };
+        let turn = match &round.path {
+            _ if explored.late => {
+                Turn::Done(End::Open("the abstraction has too many states for the time there is".into()))
+            }
+            None => Turn::Done(self.certified(&round, solver, limits)?),
+            Some(path) => match refine::refine(self, path, predicates, solver, limits)? {
+                refine::Refined::Feasible(graph) => Turn::Done(End::Feasible(graph)),
+                refine::Refined::Stuck(why) => Turn::Done(End::Open(why)),
+                refine::Refined::Learnt(learnt) => {
+                    Turn::Again(self.fewest(path, predicates, learnt, solver, limits, deadline)?)
+                }
+            },
+        };
+        if let Turn::Again(learnt) = &turn {
+            round.learnt.clone_from(learnt);
+        }
+        rounds.push(round);
+        Ok(turn)
+    }
+
+    /// One predicate of those that were learnt, if it is enough to rule the way out; otherwise all.
+    fn fewest(
+        &self,
+        path: &[usize],
+        predicates: &[Predicate],
+        learnt: Vec<Predicate>,
+        solver: &Solver,
+        limits: &Limits,
+        deadline: Instant,
+    ) -> Result<Vec<Predicate>, Silence> {
+        let mut short: Vec<&Predicate> = learnt.iter().collect();
+        short.sort_by_key(|predicate| predicate.term.size());
+        for one in short.into_iter().take(SINGLES_MAX) {
+            let one =
+                Predicate { name: named([(one.origin, one.term.clone())], predicates)[0].name.clone(), ..one.clone() };
+            let with = [predicates, std::slice::from_ref(&one)].concat();
+            let explored = post::explore(self, &with, solver, limits, deadline)?;
+            if explored.late {
+                break;
+            }
+            if explored.path.as_deref() != Some(path) {
+                return Ok(vec![one]);
             }
         }
+        Ok(learnt)
     }
 
     /// What the boolean program can come to, as an invariant that stands up to a check.
@@ -209,11 +258,22 @@ impl<'a> Subject<'a> {
 
     /// The predicates that can be asked at a cut: those about what is still read behind it.
     pub(crate) fn askable(&self, predicates: &[Predicate], cut: usize) -> Vec<usize> {
-        let Some(unknown) = self.clauses.predicates.iter().find(|unknown| unknown.node == cut) else {
-            return Vec::new();
-        };
-        let known = |predicate: &Predicate| formula::names(&predicate.term).iter().all(|n| unknown.about.contains(n));
-        (0..predicates.len()).filter(|at| known(&predicates[*at])).collect()
+        (0..predicates.len()).filter(|at| self.speaks_at(&predicates[*at].term, cut)).collect()
+    }
+
+    /// A formula is about what is still read behind a cut.
+    pub(crate) fn speaks_at(&self, term: &Term, cut: usize) -> bool {
+        let unknown = self.clauses.predicates.iter().find(|unknown| unknown.node == cut);
+        unknown.is_some_and(|unknown| formula::names(term).iter().all(|name| unknown.about.contains(name)))
+    }
+
+    /// Everything that predicates can name.
+    pub(crate) fn vocabulary(&self) -> Script {
+        let mut script = Script::default();
+        for unknown in &self.clauses.predicates {
+            unknown.about.iter().zip(&unknown.sorts).for_each(|(name, sort)| script.function(name, &[], sort.clone()));
+        }
+        script
     }
 
     /// A formula over the names at a cut, said of the arguments that a clause gives it.

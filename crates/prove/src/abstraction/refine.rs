@@ -63,6 +63,7 @@ pub(super) fn refine(
         }
         horn::Search::Open(_) => Vec::new(),
     };
+    let learnt = different(subject, learnt, known, solver, limits)?;
     let learnt = match learnt.is_empty() {
         true => named(backwards(subject, path).into_iter().map(|term| (Origin::Learnt, term)), known),
         false => learnt,
@@ -71,6 +72,33 @@ pub(super) fn refine(
         true => Refined::Stuck("a way to a violation cannot happen, but nothing new was learnt from that".into()),
         false => Refined::Learnt(learnt),
     })
+}
+
+/// Those predicates that do not ask the same as another in different words.
+fn different(
+    subject: &Subject<'_>,
+    learnt: Vec<Predicate>,
+    known: &[Predicate],
+    solver: &Solver,
+    limits: &Limits,
+) -> Result<Vec<Predicate>, Silence> {
+    let mut kept: Vec<Predicate> = Vec::new();
+    let mut session = solver.start()?;
+    session.tell(&subject.vocabulary().to_string());
+    for predicate in learnt {
+        let mut same = false;
+        let alike = known.iter().chain(&kept).filter(|other| names(&other.term) == names(&predicate.term));
+        for other in alike {
+            let differ = Term::Iff(Box::new(predicate.term.clone()), Box::new(other.term.clone())).not();
+            session.tell(&format!("(push 1)\n(assert {differ})\n"));
+            same |= session.check(limits.timeout)? == Answer::Unsat;
+            session.tell("(pop 1)\n");
+        }
+        if !same {
+            kept.push(predicate);
+        }
+    }
+    Ok(named(kept.into_iter().map(|predicate| (predicate.origin, predicate.term)), known))
 }
 
 /// The procedure that goes this way and no other.
@@ -168,7 +196,8 @@ fn backwards(subject: &Subject<'_>, path: &[usize]) -> Vec<Term> {
         let Some(Term::Apply(name, arguments)) = subject.atoms(clause).0.first().copied() else { break };
         let Some(unknown) = subject.clauses.predicates.iter().find(|p| *p.name == **name) else { break };
         let place = |name: &str| {
-            let at = arguments.iter().position(|a| matches!(a, Term::Apply(n, none) if none.is_empty() && **n == *name));
+            let at =
+                arguments.iter().position(|a| matches!(a, Term::Apply(n, none) if none.is_empty() && **n == *name));
             at.map(|at| Term::constant(unknown.about[at].as_str()))
         };
         let before = put(&before, &place);

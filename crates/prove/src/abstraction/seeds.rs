@@ -11,7 +11,7 @@ use isolde_smt::Term;
 use isolde_sql::catalog::TableId;
 use isolde_sql::typed::{Expr, Query, QueryBody, RelSource, Select, StatementKind};
 
-use super::formula::{comparisons, written_out};
+use super::formula::{comparisons, pushed, written_out};
 use super::{Origin, Predicate, Subject, named};
 use crate::horn::{arbitrary, called, called_row, kept};
 use crate::ir::Action;
@@ -34,8 +34,8 @@ pub fn seeds(subject: &Subject<'_>) -> Vec<Predicate> {
     planter.assumptions();
     let mut found = planter.found;
     found.sort_by_key(|(origin, _)| *origin);
-    let found = found.into_iter().filter(|(_, term)| term.size() < 60);
-    named(found, &[])
+    let asked = |term: &Term| subject.cuts.iter().any(|cut| subject.speaks_at(term, *cut));
+    named(found.into_iter().filter(|(_, term)| term.size() < 60 && asked(term)), &[])
 }
 
 struct Planter<'s, 'a> {
@@ -79,7 +79,7 @@ impl Planter<'_, '_> {
     }
 
     fn note(&mut self, ctx: &Context, origin: Origin, term: &Term) {
-        self.found.push((origin, written_out(term, &ctx.script)));
+        self.found.push((origin, pushed(&written_out(term, &ctx.script))));
     }
 
     /// The rule, of the arbitrary row.
@@ -95,12 +95,12 @@ impl Planter<'_, '_> {
             Action::Assume(condition, true) => self.branch(condition),
             Action::Read(read) => self.read(&read.query, &read.into, read.found),
             Action::Write(write) => {
-                match &write.statement.kind {
-                    StatementKind::Update(update) => self.hits(&update.select).map(drop)?,
-                    StatementKind::Delete(delete) => self.hits(&delete.select).map(drop)?,
-                    _ => {}
-                }
-                self.effect(action)
+                let hits = match &write.statement.kind {
+                    StatementKind::Update(update) => self.hits(&update.select)?,
+                    StatementKind::Delete(delete) => self.hits(&delete.select)?,
+                    _ => Vec::new(),
+                };
+                self.effect(action, &hits)
             }
             _ => Ok(()),
         }
@@ -172,22 +172,26 @@ impl Planter<'_, '_> {
                 self.note(&ctx, Origin::Link, &hit.clone().implies(holds));
             }
             if let Some(found) = found {
-                self.found.push((Origin::Link, hit.implies(self.state.variables[found].is_true())));
+                let holds = self.state.variables[found].is_true();
+                self.found.push((Origin::Link, pushed(&hit.implies(holds))));
             }
         }
         Ok(())
     }
 
-    /// The comparisons in the rule as it is after a statement, except those that say which rows it is about.
-    fn effect(&mut self, action: &Action) -> Result<()> {
+    /// The comparisons in the rule as it is after a statement, except those that say which rows it is about: of these rows.
+    fn effect(&mut self, action: &Action, hits: &[(Term, Slot)]) -> Result<()> {
         let mut ctx = Self::context();
         let after = step(&mut ctx, self.subject.program.catalog(), self.subject.graph, &self.state, action, false)?;
         let holds = kept(&mut ctx, self.subject.program, &self.universal, &after.state, &self.rows)?;
-        let holds = written_out(&holds, &ctx.script);
+        let holds = pushed(&written_out(&holds, &ctx.script));
         let about: Vec<Term> = self.found.iter().flat_map(|(_, term)| comparisons(term)).collect();
         let new = comparisons(&holds).into_iter().filter(|part| !about.contains(part) && part.size() < 12);
-        let new: Vec<(Origin, Term)> = new.map(|part| (Origin::Effect, part)).collect();
-        self.found.extend(new);
+        for part in new {
+            let of_rows = hits.iter().map(|(hit, _)| pushed(&hit.clone().implies(part.clone())));
+            let seeds: Vec<Term> = if hits.is_empty() { vec![part.clone()] } else { of_rows.collect() };
+            self.found.extend(seeds.into_iter().map(|seed| (Origin::Effect, seed)));
+        }
         Ok(())
     }
 }

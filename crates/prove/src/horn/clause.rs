@@ -8,7 +8,7 @@ use isolde_sql::catalog::{Table, TableId};
 
 use super::live::{Thing, live};
 use crate::exact::{self, follow};
-use crate::ir::{Edge, Graph, Node};
+use crate::ir::{Action, Edge, Graph, Node};
 use crate::logic::{Context, Evaluator, Refusal, Result, Sym, choice, sort_of};
 use crate::plan::{Plan, plan, plan_beside};
 use crate::program::{Program, Rule};
@@ -84,12 +84,14 @@ pub(crate) fn clauses_at(program: &Program, graph: &Graph, rule: &Rule, cuts: &[
     Ok(cutting.clauses)
 }
 
-/// The places at which a graph can be cut: those in no block with handlers, and the heads of loops.
+/// The places at which a graph can be cut: before each statement in no block with handlers, and at the heads of loops.
 pub(crate) fn places(graph: &Graph) -> Vec<usize> {
     let live = live(graph);
     let plain = |node: usize| !live[node].iter().any(|thing| matches!(thing, Thing::Saved(_) | Thing::Error));
+    let acts = |node: usize| graph.leaving(node).any(|edge| !matches!(edge.action, Action::Skip));
     let inner = (0..graph.nodes.len()).filter(|node| *node != graph.exit);
-    inner.filter(|node| graph.heads.contains(node) || plain(*node) && *node != graph.entry).collect()
+    let cut = |node: &usize| *node != graph.entry && acts(*node) && plain(*node);
+    inner.filter(|node| graph.heads.contains(node) || cut(node)).collect()
 }
 
 /// How many arbitrary rows of each table a predicate is about.
@@ -140,7 +142,7 @@ impl Cutting<'_> {
     fn cursor_table(&self, cursor: usize) -> Result<(TableId, Vec<isolde_sql::Type>)> {
         use isolde_sql::typed::{QueryBody, RelSource};
         let opened = self.graph.edges.iter().find_map(|edge| match &edge.action {
-            crate::ir::Action::Open(mark, query) if *mark == cursor => Some(query),
+            Action::Open(mark, query) if *mark == cursor => Some(query),
             _ => None,
         });
         let single = opened.and_then(|query| match &query.body {
@@ -470,7 +472,7 @@ pub(crate) fn piece(graph: &Graph, cuts: &[usize], from: usize) -> (Graph, BTree
         }
     }
     // Which cursor runs over what is said by the edge that opens it, wherever that is.
-    let opens = graph.edges.iter().filter(|edge| matches!(edge.action, crate::ir::Action::Open(..)));
+    let opens = graph.edges.iter().filter(|edge| matches!(edge.action, Action::Open(..)));
     let missing: Vec<Edge> = opens.filter(|open| !seen.contains(&open.from)).cloned().collect();
     for open in missing {
         nodes.push(graph.nodes[open.from].clone());

@@ -32,8 +32,8 @@ use isolde_sql::{Span, SqlState, Type};
 
 pub(crate) use expand::each_expr;
 pub use lower::lower;
-pub(crate) use show::{described, line_of};
 pub use show::to_dot;
+pub(crate) use show::{described, line_of};
 pub use unroll::unroll;
 
 /// A procedure, ready to be reasoned about.
