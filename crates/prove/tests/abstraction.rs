@@ -6,8 +6,8 @@
 mod support;
 
 use expect_test::{Expect, expect};
-use isolde_prove::abstraction::{Cube, End, Predicate, Round, Story, Subject, seeds};
-use isolde_prove::{Limits, Rule, ir};
+use isolde_prove::abstraction::{self, Cube, End, Predicate, Round, Story, Subject, seeds};
+use isolde_prove::{Limits, Options, Rule, ir};
 use isolde_smt::{Solver, Term};
 use support::{Loaded, load};
 
@@ -92,7 +92,7 @@ fn withdraw_is_proved_in_two_steps() {
                   grd2  amount <= 10000
                   grd3  bal - amount >= minimum
                   eff   account exists and account.id = acc -> account.balance - amount >= 1000
-                  never: !hit & !eff, !hit & !link, !grd & !grd2 & grd3
+                  never: !hit & !eff, !hit & !link, !grd & !grd2 & grd3, !ok & hit & grd & eff, ok & !grd & grd2 & !eff
                 start: // line 6: minimum := ...
                         ok := true;
                         hit := *;
@@ -101,35 +101,25 @@ fn withdraw_is_proved_in_two_steps() {
                         eff := *;
                         goto L2;
                 L2:    // line 8: SELECT balance INTO bal FROM account WHERE id = acc
-                        ok := choose(ok | hit & grd & eff, !ok | !grd & grd2 & !eff);
-                        hit := choose(hit, !hit | !ok & grd & eff);
                         link := true;
-                        grd := choose(grd | ok & grd2 & !eff, !grd | !ok & hit & eff);
-                        grd2 := choose(grd2, !grd2 | ok & !grd & !eff);
-                        grd3 := choose(false, !grd & !grd2 | ok & !grd & !eff);
-                        eff := choose(eff | ok & !grd & grd2, !eff | !ok & hit & grd);
+                        grd3 := choose(false, !grd & !grd2);
                         goto L3;
                 L3:    either // line 9: if not so
-                        assume((!grd | !grd2) & (!ok | !grd2 | eff));
-                        assert(ok | hit & grd & eff);
+                        assume((!grd | !grd2));
+                        assert(ok);
                        or     // line 9: if so
-                        assume(grd & grd2 & (ok | !hit | !eff));
+                        assume(grd & grd2);
                         grd := true;
                         grd2 := true;
                         goto L4;
                 L4:    either // line 10: if not so
                         assume(!grd3);
-                        assert(ok | hit & grd & eff);
+                        assert(ok);
                        or     // line 10: if so
-                        assume(grd3 & (!ok | grd | eff));
-                        ok := choose(ok | hit & grd & eff, !ok);
-                        hit := choose(hit, !hit | !ok & grd & eff);
-                        grd := choose(grd, !grd | !ok & hit & eff);
-                        grd2 := choose(grd2 | !ok & hit & eff, !grd2);
-                        eff := choose(eff, !eff | !ok & hit & grd);
+                        assume(grd3);
                         goto L5;
                 L5:    // line 11: UPDATE account SET balance = balance - amount WHERE id = acc
-                        assume((!ok | grd | eff) & (!hit | grd | grd2));
+                        assume((!hit | grd | grd2));
                         assert(ok & !hit | hit & eff);
             "#]],
             expect![[r#"
@@ -141,7 +131,7 @@ fn withdraw_is_proved_in_two_steps() {
                   grd3  bal - amount >= minimum
                   eff   account exists and account.id = acc -> account.balance - amount >= 1000
                   new   minimum >= 1000
-                  never: !hit & !eff, !hit & !link, !grd & !grd2 & grd3
+                  never: !hit & !eff, !hit & !link, !grd & !grd2 & grd3, !ok & hit & grd & eff, ok & !grd & grd2 & !eff, link & grd3 & !eff & new
                 start: // line 6: minimum := ...
                         ok := true;
                         hit := *;
@@ -151,39 +141,26 @@ fn withdraw_is_proved_in_two_steps() {
                         new := true;
                         goto L2;
                 L2:    // line 8: SELECT balance INTO bal FROM account WHERE id = acc
-                        ok := choose(ok | hit & grd & eff, !ok | !grd & grd2 & !eff);
-                        hit := choose(hit, !hit | !ok & grd & eff);
                         link := true;
-                        grd := choose(grd | ok & grd2 & !eff, !grd | !ok & hit & eff);
-                        grd2 := choose(grd2, !grd2 | ok & !grd & !eff);
-                        grd3 := choose(false, !eff & new | !grd & !grd2 | ok & !grd & !eff);
-                        eff := choose(eff | ok & !grd & grd2, !eff | !ok & hit & grd);
+                        grd3 := choose(false, !eff & new | !grd & !grd2);
                         goto L3;
                 L3:    either // line 9: if not so
-                        assume((!grd | !grd2) & (!ok | !grd2 | eff));
-                        assert(ok | hit & grd & eff);
+                        assume((!grd | !grd2));
+                        assert(ok);
                        or     // line 9: if so
-                        assume(grd & grd2 & (ok | !hit | !eff));
-                        link := choose(link, !link | grd3 & !eff & new);
+                        assume(grd & grd2);
                         grd := true;
                         grd2 := true;
-                        grd3 := choose(grd3, !grd3 | link & !eff & new);
-                        eff := choose(eff | link & grd3 & new, !eff);
-                        new := choose(new, !new | link & grd3 & !eff);
                         goto L4;
                 L4:    either // line 10: if not so
                         assume(!grd3);
-                        assert(ok | hit & grd & eff);
+                        assert(ok);
                        or     // line 10: if so
-                        assume(grd3 & (!ok | grd | eff) & (!link | eff | !new));
-                        ok := choose(ok | hit & grd & eff, !ok);
-                        hit := choose(hit, !hit | !ok & grd & eff);
-                        grd := choose(grd, !grd | !ok & hit & eff);
-                        grd2 := choose(grd2 | !ok & hit & eff, !grd2);
-                        eff := choose(eff, !eff | !ok & hit & grd);
+                        assume(grd3);
+                        eff := choose(eff | link & new, !eff);
                         goto L5;
                 L5:    // line 11: UPDATE account SET balance = balance - amount WHERE id = acc
-                        assume((!ok | grd | eff) & (!hit | grd | grd2));
+                        assume((!hit | grd | grd2));
                         assert(ok & !hit | hit & eff);
             "#]],
         ],
@@ -215,7 +192,7 @@ fn the_wrong_guard_is_a_way_that_can_happen() {
               grd   amount > 0
               grd2  amount <= bal
               eff   account exists and account.id = acc -> account.balance - amount >= 1000
-              never: !hit & !eff, !hit & !link
+              never: !hit & !eff, !hit & !link, !ok & hit & grd & eff, ok & !grd & grd2 & !eff
             start: // line 19: SELECT balance INTO bal FROM account WHERE id = acc
                     ok := true;
                     hit := *;
@@ -225,10 +202,10 @@ fn the_wrong_guard_is_a_way_that_can_happen() {
                     eff := *;
                     goto L2;
             L2:    either // line 20: if not so
-                    assume((!grd | !grd2) & (!ok | !grd2 | eff));
-                    assert(ok | hit & grd & eff);
+                    assume((!grd | !grd2));
+                    assert(ok);
                    or     // line 20: if so
-                    assume(grd & grd2 & (ok | !hit | !eff));
+                    assume(grd & grd2);
                     grd := true;
                     goto L3;
             L3:    // line 21: UPDATE account SET balance = balance - amount WHERE id = acc
@@ -335,4 +312,20 @@ fn corrupted_invariants_are_rejected() {
             assert!(turned.reached[cut].iter().all(|cube| cube.0.is_empty()) || accepted(&turned).is_err());
         }
     });
+}
+
+/// What the guide shows of the paper's example is what is printed.
+#[test]
+fn the_guide_shows_what_is_printed() {
+    let Some(solver) = solver() else { return };
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let loaded = load(&std::fs::read_to_string(format!("{root}/examples/atm/withdraw.sql")).unwrap());
+    let options = Options { procedure: Some("withdraw".into()), ..Options::default() };
+    let guide = std::fs::read_to_string(format!("{root}/docs/proving.md")).unwrap();
+    let shown = [
+        abstraction::explanations(&loaded.program, &solver, &options).unwrap(),
+        abstraction::boolean_programs(&loaded.program, &solver, &options).unwrap(),
+    ];
+    let missing: Vec<&String> = shown.iter().filter(|text| !guide.contains(*text)).collect();
+    assert!(missing.is_empty(), "docs/proving.md does not show this:\n{missing:#?}");
 }

@@ -20,6 +20,8 @@ use crate::ir;
 
 /// So many predicates at a time.
 const LITERALS_MAX: usize = 3;
+/// So many in a combination that cannot be.
+const NEVER_MAX: usize = 4;
 
 impl Subject<'_> {
     /// The boolean program of an abstraction.
@@ -116,7 +118,7 @@ impl Printer<'_, '_> {
         let literals = self.predicates.iter().map(|predicate| predicate.term.clone()).enumerate().collect();
         self.session.tell("(push 1)\n");
         self.session.tell(&self.subject.vocabulary().to_string());
-        let never = self.refuting(&literals, &Term::True, &[]);
+        let never = self.refuting(&literals, &Term::True, &[], NEVER_MAX);
         self.session.tell("(pop 1)\n");
         self.needed(never?, &[])
     }
@@ -135,8 +137,8 @@ impl Printer<'_, '_> {
         self.session.tell(&clause.script.to_string());
         conditions.into_iter().for_each(|term| self.session.tell(&format!("(assert {term})\n")));
         let never = self.never.clone();
-        let blocked = self.refuting(&before, &Term::True, &never)?;
-        let blocked = self.needed(blocked, &[])?;
+        let infeasible = self.refuting(&before, &Term::True, &never, LITERALS_MAX)?;
+        let blocked = self.needed(infeasible.clone(), &never)?;
         let mut lines = Vec::new();
         let ways: Vec<String> = blocked.iter().map(|cube| self.denied(cube)).collect();
         match blocked.iter().any(|cube| cube.0.is_empty()) {
@@ -144,19 +146,23 @@ impl Printer<'_, '_> {
             false if ways.is_empty() => {}
             false => lines.push(format!("assume({});", ways.join(" & "))),
         }
-        let out: Vec<Cube> = never.iter().chain(&blocked).cloned().collect();
+        let out: Vec<Cube> = never.iter().chain(&infeasible).cloned().collect();
         match clause.to {
             None => {
-                let kept = self.refuting(&before, &clause.head.clone().not(), &out)?;
-                let kept = self.needed(kept, &blocked)?;
+                let kept = self.refuting(&before, &clause.head.clone().not(), &out, LITERALS_MAX)?;
+                let kept = self.needed(kept, &out)?;
                 lines.push(format!("assert({});", self.any(&kept)));
             }
             Some(cut) => {
-                for at in self.subject.askable(self.predicates, cut) {
+                let asked = self.subject.askable(self.predicates, cut);
+                // What cannot be behind the statement either need not be said; what is forgotten there must.
+                let lasting = |cube: &&Cube| cube.0.len() <= 2 || cube.0.keys().all(|at| asked.contains(at));
+                let known: Vec<Cube> = out.iter().filter(lasting).chain(&blocked).cloned().collect();
+                for at in asked.clone() {
                     let behind = self.subject.said_of(&self.predicates[at].term, &clause.head);
-                    let holds = self.refuting(&before, &behind.clone().not(), &out)?;
-                    let fails = self.refuting(&before, &behind, &out)?;
-                    let (holds, fails) = (self.needed(holds, &blocked)?, self.needed(fails, &blocked)?);
+                    let holds = self.refuting(&before, &behind.clone().not(), &out, LITERALS_MAX)?;
+                    let fails = self.refuting(&before, &behind, &out, LITERALS_MAX)?;
+                    let (holds, fails) = (self.needed(holds, &known)?, self.needed(fails, &known)?);
                     lines.extend(self.assignment(at, before.contains_key(&at), &holds, &fails));
                 }
                 lines.push(format!("goto L{cut};"));
@@ -183,11 +189,17 @@ impl Printer<'_, '_> {
     }
 
     /// Shortest combinations of literals, none of them out of the question, with which something cannot be.
-    fn refuting(&mut self, literals: &BTreeMap<usize, Term>, term: &Term, out: &[Cube]) -> Result<Vec<Cube>, Silence> {
+    fn refuting(
+        &mut self,
+        literals: &BTreeMap<usize, Term>,
+        term: &Term,
+        out: &[Cube],
+        most: usize,
+    ) -> Result<Vec<Cube>, Silence> {
         let mut found: Vec<Cube> = Vec::new();
         // What was seen to be possible: the values of all literals.
         let mut seen: Vec<BTreeMap<usize, bool>> = Vec::new();
-        for cube in cubes(&literals.keys().copied().collect::<Vec<_>>()) {
+        for cube in cubes(&literals.keys().copied().collect::<Vec<_>>(), most) {
             let says_more = |other: &Cube| other.0.iter().all(|(at, holds)| cube.0.get(at) == Some(holds));
             if found.iter().chain(out).any(says_more) {
                 continue;
@@ -219,8 +231,8 @@ impl Printer<'_, '_> {
         Ok(found)
     }
 
-    /// Those combinations that say something which the others, what is assumed and what cannot be do not say already.
-    fn needed(&mut self, cubes: Vec<Cube>, blocked: &[Cube]) -> Result<Vec<Cube>, Silence> {
+    /// Those combinations that say something which the others do not say already, given what is known not to be.
+    fn needed(&mut self, cubes: Vec<Cube>, known: &[Cube]) -> Result<Vec<Cube>, Silence> {
         let mut kept = cubes;
         if kept.len() < 2 {
             return Ok(kept);
@@ -228,7 +240,7 @@ impl Printer<'_, '_> {
         self.session.tell("(push 1)\n");
         let names = self.predicates.iter().map(|predicate| format!("(declare-fun {} () Bool)\n", truth(predicate)));
         self.session.tell(&names.collect::<String>());
-        let out: Vec<Term> = self.never.iter().chain(blocked).map(|cube| self.plain(cube).not()).collect();
+        let out: Vec<Term> = known.iter().map(|cube| self.plain(cube).not()).collect();
         out.iter().for_each(|term| self.session.tell(&format!("(assert {term})\n")));
         // Long ones are the first to go.
         for at in (0..kept.len()).rev() {
@@ -284,10 +296,10 @@ fn truth(predicate: &Predicate) -> String {
 }
 
 /// All combinations of so many literals at most, short ones first.
-fn cubes(predicates: &[usize]) -> Vec<Cube> {
+fn cubes(predicates: &[usize], most: usize) -> Vec<Cube> {
     let mut all = vec![Cube::default()];
     let mut last = all.clone();
-    for _ in 0..LITERALS_MAX {
+    for _ in 0..most {
         let longer = last.iter().flat_map(|cube| {
             let above = predicates.iter().filter(|at| cube.0.keys().next_back().is_none_or(|last| *at > last));
             above.flat_map(|at| {
