@@ -132,13 +132,16 @@ impl Value {
     /// Whether two values may be compared at all.
     pub(crate) fn comparable(&self, other: &Value) -> bool {
         use Value::{Bool, Function, Int, Lazy, Model, Set, Str, Tuple};
-        match (self, other) {
-            (Model(_), _) | (_, Model(_)) => true,
-            (Bool(_), Bool(_)) | (Int(_), Int(_)) | (Str(_), Str(_)) => true,
-            (Set(_) | Lazy(_), Set(_) | Lazy(_)) => true,
-            (Tuple(_) | Function(_), Tuple(_) | Function(_)) => true,
-            _ => false,
-        }
+        matches!(
+            (self, other),
+            (Model(_), _)
+                | (_, Model(_))
+                | (Bool(_), Bool(_))
+                | (Int(_), Int(_))
+                | (Str(_), Str(_))
+                | (Set(_) | Lazy(_), Set(_) | Lazy(_))
+                | (Tuple(_) | Function(_), Tuple(_) | Function(_))
+        )
     }
 
     /// The value with every set listed.
