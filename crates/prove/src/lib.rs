@@ -32,6 +32,9 @@
 //!
 //! What is *absent*: no files, no printing. The only process is the solver, which [`isolde_smt`] starts.
 
+// The documentation asks whether types are `Send`, and statements nest deeply.
+#![recursion_limit = "256"]
+
 pub mod abstraction;
 pub mod exact;
 pub mod guard;

@@ -4,6 +4,7 @@
 //! - `apps`: so are the applications of `examples/apps`, where the runtime of their language is there;
 //! - `server`: scenarios on a real server;
 //! - `model`: data models, where a solver is there;
+//! - `prove`: procedures against rules, with a solver;
 //! - `space`: state spaces of specifications;
 //! - `tables`: state spaces in databases;
 //! - `golden`: transcripts in `tests/golden`, of good, broken and nonsensical commands;
@@ -18,6 +19,7 @@ mod checkpoint;
 mod examples;
 mod golden;
 mod model;
+mod prove;
 mod server;
 mod space;
 mod tables;

@@ -100,3 +100,19 @@ pub(crate) fn words(line: &str) -> Vec<String> {
     words.extend(word);
     words
 }
+
+/// The commands of an example's README come to what it says behind them, and to what its `expected.txt` shows; the transcript.
+pub(crate) fn tell(story: &str, failures: &mut Vec<String>) -> String {
+    let story = root().join("examples").join(story);
+    let readme = std::fs::read_to_string(story.join("README.md")).unwrap();
+    let mut transcript = String::new();
+    for (command, claim) in readme.lines().filter(|l| l.starts_with("isolde ")).filter_map(|l| l.rsplit_once('#')) {
+        let (answer, output) = run(command.trim(), &root());
+        let code = if claim.trim() == "holds" { 0 } else { 1 };
+        assert_eq!(output.status.code(), Some(code), "{answer}");
+        transcript += &answer;
+        transcript.push('\n');
+    }
+    compare(&transcript, &story.join("expected.txt"), failures);
+    transcript
+}

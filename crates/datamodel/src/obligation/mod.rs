@@ -5,7 +5,7 @@
 //! property decided again. Nothing is reported without an instance in hand.
 //!
 //! Most of them need no solver. One object that names another is often enough to break a property, and a rule that settles
-//! whatever names what goes ([`settled`](crate::logic::settled)) is enough to prove it. Only the rest is asked.
+//! whatever names what goes ([`settled`]) is enough to prove it. Only the rest is asked.
 
 mod chain;
 mod dangling;

@@ -18,7 +18,7 @@
 //! - A predicate speaks about *one arbitrary row*, so that "true" is a statement about all rows; variables and columns are different
 //!   things, related by predicates only ([`seeds`]).
 //! - What a statement does to predicates is asked of a solver, over the same clauses from which loop invariants are
-//!   found ([`horn`](crate::horn)). What does not follow is `*`, never "unchanged" ([`post`]).
+//!   found ([`horn`]). What does not follow is `*`, never "unchanged" ([`post`]).
 //! - Of the other rows that a statement reads or writes, what holds of *all* combinations seen so far at that place is used, and the
 //!   statement is looked at again when that becomes less.
 //! - Whether a way to the error can happen is asked exactly, on as many rows as that way needs ([`refine`]).
