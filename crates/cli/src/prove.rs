@@ -62,23 +62,25 @@ pub(crate) struct Prove {
     #[arg(long, value_name = "COUNT", default_value_t = 3, value_parser = rounds)]
     rounds_max: usize,
 
-    /// Also look for procedures that break a rule together, one in the midst of the other
+    /// Also look for procedures that break a rule together
     ///
     /// Of procedures that keep a rule alone, one is interrupted by a whole run of another before it writes, as READ COMMITTED lets it
     /// happen. That nothing is found is no proof: `isolde explore` looks at all interleavings of given calls.
     #[arg(long)]
     interference: bool,
 
-    /// Say how predicate abstraction proves it, or fails to: predicates, ways to the error, what was learnt
+    /// Tell how a proof is found by predicate abstraction
+    ///
+    /// Predicates, ways to the error and why they cannot happen, what was learnt.
     #[arg(long)]
     explain: bool,
 
-    /// Print what is worked on instead of the answer: cfg, boolean-program, smt2 or scenario
+    /// Print what is worked on instead of the answer
     ///
     /// `cfg` is the control-flow graph of each procedure, for Graphviz; `boolean-program` is what is left of each procedure when it is
     /// looked at through predicates, before and after each refinement; `smt2` is every question that was put to the solver; `scenario`
     /// is what --interference has found, as a file for isolde explore.
-    #[arg(long, value_name = "WHAT", hide_possible_values = true)]
+    #[arg(long, value_name = "WHAT")]
     emit: Option<Emit>,
 
     #[command(flatten)]

@@ -53,11 +53,11 @@ Examples:
 /// `isolde space`
 #[derive(Debug, Args)]
 pub(crate) struct Space {
-    /// The specification: a file with a TLA+ module; or states that were kept
+    /// A file with a TLA+ module, or states that were kept
     #[arg(value_name = "SPEC.tla")]
     file: PathBuf,
 
-    /// The configuration; SPEC.cfg beside the specification, if there is one
+    /// The configuration [SPEC.cfg beside it, if there]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 
