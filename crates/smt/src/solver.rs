@@ -67,6 +67,19 @@ impl fmt::Display for Silence {
 /// Programs that are looked for, best first.
 const KNOWN: &[&str] = &["z3", "cvc5"];
 
+/// Starts a program. One that has only just been written may still be open for that in a process that is itself being started.
+fn spawned(command: &mut Command) -> std::io::Result<Child> {
+    for _ in 0..20 {
+        match command.spawn() {
+            Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy => {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            started => return started,
+        }
+    }
+    command.spawn()
+}
+
 impl Solver {
     /// This program, whatever it is.
     pub fn new(program: impl Into<PathBuf>) -> Solver {
@@ -147,9 +160,8 @@ impl Solver {
     pub fn start_for(&self, logic: &str) -> Result<Session, Silence> {
         let mut command = Command::new(&self.program);
         command.args(flags(&self.program)).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut child = command
-            .spawn()
-            .map_err(|error| Silence::Missing(format!("{} cannot be started: {error}", self.program.display())))?;
+        let missing = |error| Silence::Missing(format!("{} cannot be started: {error}", self.program.display()));
+        let mut child = spawned(&mut command).map_err(missing)?;
         let (says, lines) = mpsc::channel();
         let (questions, hears) = mpsc::channel::<String>();
         if let (Some(mut stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) {

@@ -404,8 +404,12 @@ impl Read {
                 });
                 4
             }
+            "BC" | "AD" if rest.is_empty() => 0,
             "BC" | "AD" => {
                 self.before_christ = begins("BC");
+                if !self.before_christ && !begins("AD") {
+                    return Err(invalid());
+                }
                 2
             }
             _ => return Ok(None),
