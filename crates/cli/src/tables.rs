@@ -19,7 +19,7 @@ use crate::server;
 /// What the flags about tables say.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Tables {
-    /// Put the states into a database: a file of SQLite, or postgres://...
+    /// Put the states into a file of SQLite, or postgres://...
     ///
     /// The tables `state`, `trans` and `action`, with views that have a column for each variable, can be queried by anybody who knows
     /// SQL. On a server they stand in a schema named after the specification. Formulas that were decided are kept there, too. A space
@@ -31,18 +31,18 @@ pub(crate) struct Tables {
     #[arg(long, requires = "db")]
     pub(crate) keep: bool,
 
-    /// Who explores: rust, or the database: sql (by one query), levels (a query for each level)
+    /// Who explores: we, or the database in one of two ways
     #[arg(long, value_name = "NAME", default_value = "rust", hide_possible_values = true, requires = "db")]
     pub(crate) engine: Engines,
 
-    /// Print a script that explores the specification: sqlite, postgres, duckdb or spark
+    /// Print a script that explores the specification
     ///
     /// For engines that are not at hand here: spark-sql runs the script on as many machines as it has.
     #[arg(long, value_name = "DIALECT", hide_possible_values = true, conflicts_with = "db")]
     #[arg(value_parser = PossibleValuesParser::new(Dialect::ALL.iter().map(|(name, _)| *name)))]
     pub(crate) emit_sql: Option<String>,
 
-    /// Join the space with another one on the variables they share; both are files of SQLite
+    /// Join the space with another file's on shared variables
     #[arg(long, value_name = "FILE", requires = "db")]
     pub(crate) compose: Option<PathBuf>,
 }
