@@ -32,13 +32,13 @@ pub(crate) struct Tables {
     pub(crate) keep: bool,
 
     /// Who explores: we, or the database in one of two ways
-    #[arg(long, value_name = "NAME", default_value = "rust", hide_possible_values = true, requires = "db")]
+    #[arg(long, value_name = "NAME", default_value = "rust", requires = "db")]
     pub(crate) engine: Engines,
 
     /// Print a script that explores the specification
     ///
     /// For engines that are not at hand here: spark-sql runs the script on as many machines as it has.
-    #[arg(long, value_name = "DIALECT", hide_possible_values = true, conflicts_with = "db")]
+    #[arg(long, value_name = "DIALECT", conflicts_with = "db")]
     #[arg(value_parser = PossibleValuesParser::new(Dialect::ALL.iter().map(|(name, _)| *name)))]
     pub(crate) emit_sql: Option<String>,
 
