@@ -30,6 +30,9 @@ pub struct Tuple {
     pub position: u64,
     /// The position of the oldest version since which no update was under a lock that conflicts with FOR KEY SHARE.
     pub key_position: u64,
+    /// The position of the version whose entries the indexes find it by: its own, or an older one's if it did not enter them.
+    /// Kept where a key of the table can be deferred, for there several may have a key, and the first of them counts.
+    pub entry_position: u64,
     /// The position of the version that it replaced; 0 if it is the row's first.
     pub replaces: u64,
     /// The values.
@@ -39,7 +42,7 @@ pub struct Tuple {
 impl Tuple {
     /// A version that owes nothing to another.
     pub fn new(position: u64, values: Row) -> Self {
-        Tuple { position, key_position: position, replaces: 0, values }
+        Tuple { position, key_position: position, entry_position: position, replaces: 0, values }
     }
 }
 

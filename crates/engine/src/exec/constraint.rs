@@ -192,7 +192,7 @@ impl Machine<'_> {
         found
     }
 
-    /// The same for a key that several may have: the first of them in the heap.
+    /// The same for a key that several may have: the first of them along the index.
     fn find_key_first(&self, table: TableId, index: usize, key: &[Value], except: Option<RowId>) -> Found {
         let mut first = (u64::MAX, Found::Nobody);
         let _ = self.each_with_key(table, index, key, except, &mut |position, who| {
@@ -204,7 +204,7 @@ impl Machine<'_> {
         first.1
     }
 
-    /// Calls `found` with everybody who has a key, and where in the heap.
+    /// Calls `found` with everybody who has a key, and where among equal entries.
     fn each_with_key(
         &self,
         table: TableId,
@@ -220,11 +220,11 @@ impl Machine<'_> {
                 continue;
             }
             let pending = self.writer_of((table, row)).is_some();
-            found(tuple.position, if pending { Found::Pending(row) } else { Found::Row(row) })?;
+            found(tuple.entry_position, if pending { Found::Pending(row) } else { Found::Row(row) })?;
         }
         for (row, tuple) in mine.view().table(table).lookup(index, key) {
             if !except(row) && mine.writes.contains_key(&(table, row)) {
-                found(tuple.position, Found::Row(row))?;
+                found(tuple.entry_position, Found::Row(row))?;
             }
         }
         for (_, session) in self.others() {
@@ -241,7 +241,7 @@ impl Machine<'_> {
             }
             for (row, tuple) in theirs.view().table(table).lookup(index, key) {
                 if theirs.writes.contains_key(&(table, row)) && session.has_entered((table, row), index) {
-                    found(tuple.position, Found::Pending(row))?;
+                    found(tuple.entry_position, Found::Pending(row))?;
                 }
             }
         }

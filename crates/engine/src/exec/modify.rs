@@ -177,9 +177,7 @@ impl Machine<'_> {
         let Some(mut changed) = changed else { return Ok(true) };
         self.undisturbed(run, row, "updated")?;
         self.check_row(plan.table, &mut changed, &plan.row, run)?;
-        self.update_version(run, row, old.clone(), changed, ColumnSet::ALL)?;
-        run.written(row);
-        run.triggered().written = Some((Event::Update, Some(old)));
+        self.write_staged(row, old, changed, run)?;
         self.finish_insert(plan, params, run, triggers)?;
         Ok(true)
     }
@@ -467,6 +465,10 @@ impl Machine<'_> {
         self.tell_callers(row);
         let replaces = replaced.as_ref().map_or(0, |tuple| tuple.position);
         let key_position = replaced.as_ref().map_or(position, |tuple| tuple.key_position);
+        let entry_position = match (&replaced, &after) {
+            (Some(old), Some(new)) if !self.enters_indexes(table, &old.values, new) => old.entry_position,
+            _ => position,
+        };
         if self.db.ssi.is_some() {
             self.note_version(row, replaced, after.clone().map(|values| (position, values)));
         }
@@ -478,7 +480,7 @@ impl Machine<'_> {
             transaction.lock(row, LockStrength::Update, position);
         }
         let key_position = if transaction.holds_fully(row) { position } else { key_position };
-        let after = after.map(|values| Tuple { position, key_position, replaces, values });
+        let after = after.map(|values| Tuple { position, key_position, entry_position, replaces, values });
         transaction.write(&schema.catalog, row, before, after);
         Ok(())
     }

@@ -121,7 +121,8 @@ impl Planner<'_> {
     ) -> Nest {
         let mut implied = equal::gates(&conditions);
         implied.extend(inline::gates(self.select, &conditions));
-        let gates = take(&mut conditions, |f| f.rels.is_subset(bound) && !f.volatile);
+        // A condition of an outer join that is about its left side alone is checked behind its right side, which is read for it.
+        let gates = take(&mut conditions, |f| f.rels.is_empty() && !f.volatile);
         let gates = implied.iter().map(|e| expr(self.catalog, e)).chain(self.compile(gates)).collect();
         let first = if once { self.read_first(&operands, &conditions) } else { Vec::new() };
         let mut nest = Nest { gates, first, steps: Vec::new() };

@@ -127,7 +127,7 @@ impl Machine<'_> {
     }
 
     /// Writes what BEFORE triggers have left of a row; if they changed its key, that takes a stronger lock.
-    pub(super) fn write_staged(&mut self, row: RowRef, old: Row, new: Row, run: &mut Running) -> Result<(), Stop> {
+    pub(crate) fn write_staged(&mut self, row: RowRef, old: Row, new: Row, run: &mut Running) -> Result<(), Stop> {
         if !self.same_keys(row.0, &old, &new) {
             self.lock_row(row, isolde_sql::ast::LockStrength::Update)?;
         }
