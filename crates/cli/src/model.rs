@@ -50,6 +50,7 @@ Exit codes:
 Examples:
   isolde model path/to/rails-app
   isolde model path/to/rails-app --props shop.props
+  isolde model path/to/rails-app --draw pictures
   isolde model path/to/rails-app --baseline isolde.baseline --format sarif -o isolde.sarif
   isolde model prisma/schema.prisma --format json";
 
@@ -108,6 +109,13 @@ pub(crate) struct Model {
     /// The same for Graphviz
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     dot: Option<PathBuf>,
+
+    /// Draw the data of each finding into this folder
+    ///
+    /// Before the delete and after it, in two halves: NAME.svg is a picture, NAME.dot is for Graphviz. With --props, the data of
+    /// each property. The folder is made if there is none.
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    draw: Option<PathBuf>,
 
     /// Write the examples of all findings as SQL
     #[arg(long, value_name = "FILE", conflicts_with = "props", help_heading = "Output")]
@@ -205,6 +213,9 @@ fn write_files(
     if let Some(path) = &args.emit_sql {
         write(path, &report.to_sql())?;
     }
+    if let Some(folder) = &args.draw {
+        draw_examples(folder, report)?;
+    }
     type Draw = fn(&DeleteGraph) -> String;
     for (path, draw) in [(&args.svg, DeleteGraph::to_svg as Draw), (&args.dot, DeleteGraph::to_dot)] {
         let Some(path) = path else { continue };
@@ -213,6 +224,24 @@ fn write_files(
         write(path, &draw(&picture::graph(&schema, &report.path, &wrong)))?;
     }
     Ok(())
+}
+
+/// Draws what shows each finding, and each property for which there are data.
+fn draw_examples(folder: &Path, report: &ModelReport) -> Result<(), Mistake> {
+    std::fs::create_dir_all(folder)
+        .map_err(|error| Mistake::new(format!("{} cannot be made: {error}", folder.display())))?;
+    for (name, example) in report.examples() {
+        let file = |ending: &str| folder.join(format!("{}.{ending}", file_name(name)));
+        let delete = example.delete.as_deref();
+        write(&file("svg"), &example.graph.to_svg(name, delete))?;
+        write(&file("dot"), &example.graph.to_dot(name, delete))?;
+    }
+    Ok(())
+}
+
+/// The name of a finding without what some file systems do not like: `dangling-Photo.profile-Profile`.
+fn file_name(name: &str) -> String {
+    name.chars().map(|c| if c.is_alphanumeric() || "._-".contains(c) { c } else { '-' }).collect()
 }
 
 fn baseline(path: &Path) -> Result<Baseline, Mistake> {

@@ -8,7 +8,7 @@ use crate::model::{DataModel, Framework, Place};
 use crate::obligation::{self, Trouble};
 use crate::property::{Mode, Properties, Property};
 use crate::read::File;
-use crate::{ignore, repair};
+use crate::{ignore, picture, repair};
 
 /// What to do with a model.
 #[derive(Clone, Debug)]
@@ -130,6 +130,7 @@ fn example(schema: &Schema<'_>, case: &Case) -> report::Example {
     let before = &case.before;
     let mut shown = report::Example { before: lines(before.to_text(schema)), ..report::Example::default() };
     shown.sql = before.to_sql(schema);
+    shown.graph = picture::instance(schema, before, case.after());
     if let Some((object, outcome)) = &case.delete {
         shown.delete = Some(before.name(schema, *object));
         match outcome {

@@ -1,10 +1,10 @@
-//! The classes of a model and what their deletes do, as a graph.
+//! Graphs to be drawn: the classes of a model and what their deletes do; some data, and what one delete makes of them.
 
 use std::collections::BTreeSet;
 
-use isolde_report::{DeleteEdge, DeleteGraph, DeleteKind};
+use isolde_report::{DeleteEdge, DeleteGraph, DeleteKind, DrawnLink, DrawnObject, Fate, InstanceGraph};
 
-use crate::logic::{Action, Reach, Schema};
+use crate::logic::{Action, Instance, Reach, Schema};
 use crate::model::{ClassId, OnDelete, ReferenceId};
 
 /// Draws a model; `wrong` has the names of findings.
@@ -65,4 +65,31 @@ pub fn graph(schema: &Schema<'_>, name: &str, wrong: &BTreeSet<&str>) -> DeleteG
     }
     let classes = model.classes.iter().map(|class| class.name.to_string()).collect();
     DeleteGraph { name: name.into(), classes, edges }
+}
+
+/// Draws some data and what becomes of them; the same twice, if nothing does.
+pub fn instance(schema: &Schema<'_>, before: &Instance, after: &Instance) -> InstanceGraph {
+    let is_there = |index: usize| after.objects[index].is_there;
+    let object = |index: usize| DrawnObject {
+        name: before.name(schema, index),
+        fate: if is_there(index) { Fate::Stays } else { Fate::Gone },
+    };
+    let fate = |stays: bool, ends: &[usize]| match (stays, ends.iter().all(|end| is_there(*end))) {
+        (false, _) => Fate::Gone,
+        (true, true) => Fate::Stays,
+        (true, false) => Fate::Dangles,
+    };
+    let mut links = Vec::new();
+    for (from, named) in before.objects.iter().enumerate() {
+        for (reference, to) in &named.references {
+            let stays = is_there(from) && after.objects[from].references.get(reference) == Some(to);
+            let label = schema.model.reference(*reference).name.to_string();
+            links.push(DrawnLink { from, to: *to, label, is_pair: false, fate: fate(stays, &[*to]) });
+        }
+    }
+    for pair @ (join, from, to) in &before.pairs {
+        let (label, stays) = (schema.model.join(*join).name.to_string(), after.pairs.contains(pair));
+        links.push(DrawnLink { from: *from, to: *to, label, is_pair: true, fate: fate(stays, &[*from, *to]) });
+    }
+    InstanceGraph { objects: (0..before.objects.len()).map(object).collect(), links }
 }

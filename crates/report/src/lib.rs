@@ -24,6 +24,8 @@ mod columns;
 mod deletes;
 mod fix;
 mod graph;
+mod instance;
+mod layers;
 mod model;
 mod paint;
 mod prove;
@@ -37,6 +39,7 @@ use serde::{Deserialize, Serialize};
 pub use deletes::{DeleteEdge, DeleteGraph, DeleteKind};
 pub use fix::{Fix, FixCost, FixVerdict};
 pub use graph::{EdgeEnd, EdgeKind, Graph, GraphEdge, Node};
+pub use instance::{DrawnLink, DrawnObject, Fate, InstanceGraph};
 pub use model::{
     Baseline, Change, ChangedLines, Decided, Example, Finding, Ignored, ModelRemark, ModelReport, ModelSize,
     ObjectChange,

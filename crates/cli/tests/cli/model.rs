@@ -132,6 +132,28 @@ fn drawings_and_statements_are_written_beside_the_answer() {
     assert_eq!(sql.matches("ROLLBACK;").count(), 3);
 }
 
+#[test]
+fn the_data_of_each_finding_are_drawn() {
+    let folder = tempfile::tempdir().unwrap();
+    let pictures = folder.path().join("new/pictures");
+    let report = said(&social(&["--draw", pictures.to_str().unwrap(), "--format", "json"]).stdout);
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    let findings = report["findings"].as_array().unwrap();
+    assert!(!findings.is_empty());
+    for finding in findings {
+        let file = finding["id"].as_str().unwrap().replace(':', "-");
+        let svg = std::fs::read_to_string(pictures.join(format!("{file}.svg"))).unwrap();
+        let dot = std::fs::read_to_string(pictures.join(format!("{file}.dot"))).unwrap();
+        for object in finding["example"]["graph"]["objects"].as_array().unwrap() {
+            let name = object["name"].as_str().unwrap();
+            assert!(svg.contains(name) && dot.contains(name), "{file}: {name}");
+        }
+        let dangles = |link: &serde_json::Value| link["fate"] == "dangles";
+        let dangling = finding["example"]["graph"]["links"].as_array().unwrap().iter().filter(|l| dangles(l)).count();
+        assert_eq!(svg.matches("marker-start=\"url(#head-b00020)\"").count(), dangling, "{file}");
+    }
+}
+
 /// Programs that pretend to be solvers.
 struct Pretenders(tempfile::TempDir);
 

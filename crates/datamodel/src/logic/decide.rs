@@ -66,6 +66,16 @@ pub struct Case {
     pub delete: Option<(usize, Outcome)>,
 }
 
+impl Case {
+    /// The data that are left: the same, if nothing was deleted or the delete did not go through.
+    pub fn after(&self) -> &Instance {
+        match &self.delete {
+            Some((_, Outcome::Done(after))) => after,
+            _ => &self.before,
+        }
+    }
+}
+
 /// Whether data with so many objects of each class break an assertion, or show a predicate; nothing is said about more.
 pub fn bounded(question: Question<'_, '_>, size: usize, solver: &Solver, limits: Limits) -> Result<bool, Silence> {
     let encoded = encoded(question, limits).1;

@@ -1,31 +1,17 @@
-//! The graph as a picture, in layers.
-//!
-//! A class stands below all classes whose delete concerns it, as far as that does not go round in a circle; within a layer,
-//! near the middle of those above it. A layer that would be too wide is broken into rows. Arrows are curves from the bottom of
-//! a box to the top of another; those that lead up or stay go round the side.
+//! The graph as a picture: a class stands below all classes whose delete concerns it.
 
 use super::{DeleteGraph, DeleteKind, WRONG};
 use crate::graph::escaped;
-use crate::wrap::width;
+use crate::layers::{BOX_HEIGHT, MARGIN, curve, place, size};
 
-const CHAR_WIDTH: f64 = 7.8;
-const BOX_HEIGHT: f64 = 30.0;
-const GAP: f64 = 46.0;
-const LAYER_GAP: f64 = 92.0;
-const ROW_WIDTH_MAX: f64 = 1800.0;
-const MARGIN: f64 = 28.0;
 const LEGEND_HEIGHT: f64 = 34.0;
-
-struct Box {
-    x: f64,
-    y: f64,
-    wide: f64,
-}
+const WIDTH_MIN: f64 = 960.0;
 
 pub(super) fn draw(graph: &DeleteGraph) -> String {
-    let boxes = place(graph);
-    let right = boxes.iter().map(|b| b.x + b.wide / 2.0).fold(960.0, f64::max) + MARGIN + 40.0;
-    let bottom = boxes.iter().map(|b| b.y + BOX_HEIGHT / 2.0).fold(0.0, f64::max) + MARGIN + LEGEND_HEIGHT;
+    let arrows: Vec<(usize, usize)> = graph.edges.iter().map(|edge| (edge.from, edge.to)).collect();
+    let boxes = place(graph.classes.iter().map(String::as_str), &arrows);
+    let (right, bottom) = size(&boxes);
+    let (right, bottom) = (right.max(WIDTH_MIN) + 40.0, bottom + LEGEND_HEIGHT);
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {right:.0} {bottom:.0}\" width=\"{right:.0}\" \
          height=\"{bottom:.0}\" role=\"img\">\n<title>{}</title>\n{STYLE}",
@@ -96,118 +82,4 @@ fn legend(bottom: f64) -> String {
         );
     }
     out
-}
-
-/// The way of an arrow, and where its words stand.
-fn curve(from: &Box, to: &Box, is_loop: bool) -> (String, (f64, f64)) {
-    let half = BOX_HEIGHT / 2.0;
-    if is_loop {
-        let (x, y) = (from.x + from.wide / 2.0, from.y);
-        let path = format!(
-            "M{x:.1} {:.1} C{:.1} {:.1} {:.1} {:.1} {x:.1} {:.1}",
-            y - 7.0,
-            x + 34.0,
-            y - 24.0,
-            x + 34.0,
-            y + 24.0,
-            y + 7.0
-        );
-        return (path, (x + 30.0, y - 18.0));
-    }
-    if to.y > from.y {
-        let (x1, y1, x2, y2) = (from.x, from.y + half, to.x, to.y - half);
-        let bend = (y2 - y1) / 2.0;
-        let path = format!("M{x1:.1} {y1:.1} C{x1:.1} {:.1} {x2:.1} {:.1} {x2:.1} {y2:.1}", y1 + bend, y2 - bend);
-        return (path, (x1 * 0.4 + x2 * 0.6, y1 * 0.4 + y2 * 0.6));
-    }
-    // Up, or to the side: round the right of both.
-    let (x1, x2) = (from.x + from.wide / 2.0, to.x + to.wide / 2.0);
-    let out = x1.max(x2) + 34.0;
-    let path = format!("M{x1:.1} {:.1} C{out:.1} {:.1} {out:.1} {:.1} {x2:.1} {:.1}", from.y, from.y, to.y, to.y);
-    (path, (out - 6.0, (from.y + to.y) / 2.0))
-}
-
-/// Gives every class its place.
-fn place(graph: &DeleteGraph) -> Vec<Box> {
-    let layers = layers(graph);
-    let mut boxes: Vec<Box> = graph
-        .classes
-        .iter()
-        .map(|class| Box { x: 0.0, y: 0.0, wide: width(class) as f64 * CHAR_WIDTH + 26.0 })
-        .collect();
-    let mut y = MARGIN + BOX_HEIGHT / 2.0;
-    for depth in 0..=layers.iter().copied().max().unwrap_or(0) {
-        let members: Vec<usize> = (0..layers.len()).filter(|class| layers[*class] == depth).collect();
-        // Those above are placed already.
-        let middle = |class: usize| {
-            let above = graph.edges.iter().filter(|e| e.to == class && layers.get(e.from).is_some_and(|d| *d < depth));
-            let above: Vec<f64> = above.map(|edge| boxes[edge.from].x).collect();
-            let count = above.len().max(1) as f64;
-            above.iter().sum::<f64>() / count
-        };
-        // What has no arrows comes last, out of the way.
-        let is_alone = |class: usize| !graph.edges.iter().any(|edge| edge.from == class || edge.to == class);
-        let mut wanted: Vec<(bool, f64, usize)> =
-            members.iter().map(|class| (is_alone(*class), middle(*class), *class)).collect();
-        wanted.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.cmp(&b.2)));
-        let mut x = MARGIN;
-        for (_, middle, class) in wanted {
-            let wide = boxes[class].wide;
-            if x + wide > ROW_WIDTH_MAX {
-                (x, y) = (MARGIN, y + BOX_HEIGHT + GAP);
-            }
-            let left = if middle + wide / 2.0 > ROW_WIDTH_MAX { x } else { x.max(middle - wide / 2.0) };
-            (boxes[class].x, boxes[class].y) = (left + wide / 2.0, y);
-            x = left + wide + GAP;
-        }
-        y += LAYER_GAP;
-    }
-    boxes
-}
-
-/// How far below each class stands: one further than all above it, without the arrows that close circles.
-fn layers(graph: &DeleteGraph) -> Vec<usize> {
-    let count = graph.classes.len();
-    let mut below: Vec<Vec<usize>> = vec![Vec::new(); count];
-    for edge in graph.edges.iter().filter(|edge| edge.from < count && edge.to < count && edge.from != edge.to) {
-        below[edge.from].push(edge.to);
-    }
-    let order = reverse_postorder(&below);
-    let mut position = vec![0; count];
-    order.iter().enumerate().for_each(|(at, class)| position[*class] = at);
-    let mut depth = vec![0; count];
-    for class in order {
-        for next in below[class].iter().copied().filter(|next| position[*next] > position[class]) {
-            depth[next] = depth[next].max(depth[class] + 1);
-        }
-    }
-    depth
-}
-
-/// Every class before what it leads to, unless that leads back; without recursion, as chains may be long.
-fn reverse_postorder(below: &[Vec<usize>]) -> Vec<usize> {
-    let mut seen = vec![false; below.len()];
-    let mut order = Vec::new();
-    let mut has_above = vec![false; below.len()];
-    below.iter().flatten().for_each(|class| has_above[*class] = true);
-    let roots = (0..below.len()).filter(|class| !has_above[*class]).chain(0..below.len());
-    for root in roots.collect::<Vec<_>>() {
-        let mut stack = vec![(root, 0)];
-        if std::mem::replace(&mut seen[root], true) {
-            continue;
-        }
-        while let Some((class, next)) = stack.pop() {
-            match below[class].get(next) {
-                Some(child) => {
-                    stack.push((class, next + 1));
-                    if !std::mem::replace(&mut seen[*child], true) {
-                        stack.push((*child, 0));
-                    }
-                }
-                None => order.push(class),
-            }
-        }
-    }
-    order.reverse();
-    order
 }

@@ -15,7 +15,7 @@ mod text;
 use serde::{Deserialize, Serialize};
 
 use crate::paint::Style;
-use crate::{FORMAT, Place, Tool, Verdict};
+use crate::{FORMAT, InstanceGraph, Place, Tool, Verdict};
 
 pub use baseline::Baseline;
 
@@ -121,6 +121,9 @@ pub struct Example {
     /// Each object and pair, before and after.
     #[serde(default)]
     pub objects: Vec<ObjectChange>,
+    /// The same as a graph.
+    #[serde(default)]
+    pub graph: InstanceGraph,
     /// Statements that make the data, and delete.
     pub sql: Vec<String>,
     /// The same for the console of the framework.
@@ -217,6 +220,13 @@ impl ModelReport {
             undecided: Vec::new(),
             remarks: Vec::new(),
         }
+    }
+
+    /// What shows each finding that is told, and each property for which there are data, by their names.
+    pub fn examples(&self) -> impl Iterator<Item = (&str, &Example)> {
+        let findings = self.findings.iter().chain(&self.known).map(|finding| (finding.id.as_str(), &finding.example));
+        let properties = self.properties.iter();
+        findings.chain(properties.filter_map(|decided| Some((decided.name.as_str(), decided.example.as_ref()?))))
     }
 
     /// Sets the verdict to what the parts amount to.
