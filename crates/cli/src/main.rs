@@ -18,6 +18,7 @@ mod on;
 mod page;
 mod picture;
 mod prove;
+mod prove_confirm;
 mod replay;
 mod server;
 mod space;

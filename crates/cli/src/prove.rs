@@ -5,13 +5,15 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use isolde_prove::{Limits, Named, Options, Program, abstraction, ir};
-use isolde_scenario::file::{self, QuerySection};
+use isolde_report::FlowGraph;
+use isolde_scenario::file::{self, QuerySection, ScenarioFile};
 use isolde_smt::Solver;
 
 use crate::args::{self, Color, Output};
 use crate::complain::Mistake;
-use crate::input;
 use crate::page::{self, Page};
+use crate::server::{self, Server};
+use crate::{input, prove_confirm};
 
 /// Nothing is known, because nobody can answer.
 const EXIT_INCONCLUSIVE: u8 = 3;
@@ -37,7 +39,8 @@ Examples:
   isolde prove examples/atm/withdraw.sql
   isolde prove bank.sql --procedure withdraw --rule never_overdrawn
   isolde prove bank.sql --procedure withdraw --explain
-  isolde prove bank.sql --emit cfg --procedure withdraw | dot -Tsvg";
+  isolde prove bank.sql --confirm postgres://localhost/postgres
+  isolde prove bank.sql --emit cfg --procedure withdraw --output withdraw.svg";
 
 /// `isolde prove`
 #[derive(Debug, Args)]
@@ -69,6 +72,13 @@ pub(crate) struct Prove {
     #[arg(long)]
     interference: bool,
 
+    /// Run what breaks a rule on this server as well
+    ///
+    /// Rows and calls that break a rule have been run on the embedded engine. They are run once more on a real server, in a database
+    /// that is created for that and dropped after it, and the answer says whether the rule is broken there too.
+    #[arg(long, value_name = "URL", value_parser = server::parse)]
+    confirm: Option<Server>,
+
     /// Tell how a proof is found by predicate abstraction
     ///
     /// Predicates, ways to the error and why they cannot happen, what was learnt.
@@ -77,7 +87,8 @@ pub(crate) struct Prove {
 
     /// Print what is worked on instead of the answer
     ///
-    /// `cfg` is the control-flow graph of each procedure, for Graphviz; `boolean-program` is what is left of each procedure when it is
+    /// `cfg` is the control-flow graph of each procedure, with line numbers: a picture if --output names a file that ends in .svg,
+    /// otherwise for Graphviz; `boolean-program` is what is left of each procedure when it is
     /// looked at through predicates, before and after each refinement; `smt2` is every question that was put to the solver; `scenario`
     /// is what --interference has found, as a file for isolde explore.
     #[arg(long, value_name = "WHAT")]
@@ -102,7 +113,7 @@ fn rounds(text: &str) -> Result<usize, String> {
 
 /// Reads, decides and prints; says what to exit with.
 pub(crate) fn run(args: &Prove, color: Color) -> Result<u8, Mistake> {
-    let program = program(args)?;
+    let (file, program) = program(args)?;
     let mut page = Page::open(&args.output, color)?;
     if args.emit == Some(Emit::Cfg) {
         page.verbatim(&graphs(&program, args)?)?;
@@ -131,7 +142,10 @@ pub(crate) fn run(args: &Prove, color: Color) -> Result<u8, Mistake> {
         Ok((isolde_prove::check(&program, &solver, &options)?, story))
     });
     match asked {
-        Ok(((report, scripts), story)) => {
+        Ok(((mut report, scripts), story)) => {
+            if let Some(server) = &args.confirm {
+                prove_confirm::confirm(&mut report, &file, server)?;
+            }
             match args.emit {
                 Some(Emit::Smt2) => page.verbatim(&questions(&scripts))?,
                 Some(Emit::Scenario) => {
@@ -152,7 +166,7 @@ pub(crate) fn run(args: &Prove, color: Color) -> Result<u8, Mistake> {
     }
 }
 
-fn program(args: &Prove) -> Result<Program, Mistake> {
+fn program(args: &Prove) -> Result<(ScenarioFile, Program), Mistake> {
     let included = input::read(&args.path)?;
     let file = file::read_procedures(&included.name, &included.text, &mut input::include)?;
     let database = isolde_scenario::set_up(&file)?;
@@ -177,25 +191,32 @@ fn program(args: &Prove) -> Result<Program, Mistake> {
     if program.procedures().is_empty() {
         return Err(Mistake::new(format!("{} has no procedures", included.name)));
     }
-    Ok(program)
+    Ok((file, program))
 }
 
 fn named(section: &QuerySection) -> Named<'_> {
     Named { name: &section.name, statement: &section.statement.ast }
 }
 
+/// The graphs of the procedures: a picture if the page is a file that is called one, otherwise for Graphviz.
 fn graphs(program: &Program, args: &Prove) -> Result<String, Mistake> {
-    let mut text = String::new();
+    let mut graphs = Vec::new();
     for id in program.procedures() {
         let name = &program.catalog().routine(id).name;
         if args.procedure.as_ref().is_some_and(|wanted| **wanted != **name) {
             continue;
         }
-        let graph = ir::lower(program.catalog(), id)
-            .map_err(|refusal| Mistake::new(format!("{name}: not modelled: {}", refusal.what)))?;
-        text.push_str(&ir::to_dot(&graph, &program.source));
+        let graph = ir::lower(program.catalog(), id).map_err(|refusal| {
+            let line = refusal.span.map(|span| format!(" (line {})", program.line(span))).unwrap_or_default();
+            Mistake::new(format!("{name}: not modelled: {}{line}", refusal.what))
+        })?;
+        graphs.push(ir::to_flow(&graph, &program.source));
     }
-    Ok(text)
+    let ending = args.output.output.as_ref().and_then(|path| path.extension());
+    Ok(match ending.is_some_and(|ending| ending.eq_ignore_ascii_case("svg")) {
+        true => FlowGraph::to_svg(&graphs),
+        false => graphs.iter().map(FlowGraph::to_dot).collect(),
+    })
 }
 
 fn questions(scripts: &[(String, String)]) -> String {

@@ -404,5 +404,6 @@ fn shown(witness: Witness) -> ProofWitness {
         lines: witness.lines,
         changes: witness.changes.into_iter().map(change).collect(),
         outcome: witness.outcome,
+        confirmation: None,
     }
 }

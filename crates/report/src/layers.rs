@@ -96,7 +96,7 @@ pub(crate) fn curve(from: &Box, to: &Box, is_loop: bool) -> (String, (f64, f64))
 }
 
 /// How far below each node stands: one further than all above it, without the arrows that close circles.
-fn layers(count: usize, arrows: &[(usize, usize)]) -> Vec<usize> {
+pub(crate) fn layers(count: usize, arrows: &[(usize, usize)]) -> Vec<usize> {
     let mut below: Vec<Vec<usize>> = vec![Vec::new(); count];
     for (from, to) in arrows.iter().filter(|(from, to)| *from < count && *to < count && from != to) {
         below[*from].push(*to);
@@ -139,4 +139,15 @@ fn reverse_postorder(below: &[Vec<usize>]) -> Vec<usize> {
     }
     order.reverse();
     order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::layers;
+
+    #[test]
+    fn circles_are_cut_where_they_come_back() {
+        assert_eq!(layers(4, &[(0, 1), (1, 2), (2, 1), (1, 3)]), [0, 1, 2, 2]);
+        assert_eq!(layers(2, &[(0, 0), (1, 0), (7, 1)]), [1, 0]);
+    }
 }

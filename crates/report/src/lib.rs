@@ -23,6 +23,7 @@
 mod columns;
 mod deletes;
 mod fix;
+mod flow;
 mod graph;
 mod instance;
 mod layers;
@@ -38,6 +39,7 @@ use serde::{Deserialize, Serialize};
 
 pub use deletes::{DeleteEdge, DeleteGraph, DeleteKind};
 pub use fix::{Fix, FixCost, FixVerdict};
+pub use flow::{FlowEdge, FlowGraph, FlowKind, FlowNode};
 pub use graph::{EdgeEnd, EdgeKind, Graph, GraphEdge, Node};
 pub use instance::{DrawnLink, DrawnObject, Fate, InstanceGraph};
 pub use model::{
@@ -219,12 +221,12 @@ pub struct Counterexample {
     pub confirmation: Option<Confirmation>,
 }
 
-/// What a real server says about a counterexample of the embedded engine.
+/// What a real server says about a counterexample, or the witness of a proof, of the embedded engine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Confirmation {
     /// Which: `PostgreSQL 15.4`.
     pub server: String,
-    /// Whether the same schedule breaks the same property there.
+    /// Whether the same schedule breaks the same property there, the same call the same rule.
     pub confirmed: bool,
     /// What was different, otherwise.
     pub difference: Option<String>,

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde::{Deserialize, Serialize};
 
 use crate::paint::{Paint, Style};
-use crate::{FORMAT, Tool, Verdict};
+use crate::{Confirmation, FORMAT, Tool, Verdict};
 
 /// The whole answer about the procedures of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -99,6 +99,9 @@ pub struct ProofWitness {
     pub changes: Vec<TableChange>,
     /// What the rule gives in the end.
     pub outcome: String,
+    /// What a real server says about it, if one was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirmation: Option<Confirmation>,
 }
 
 /// A table before and after a call.
@@ -297,7 +300,15 @@ impl ProofWitness {
             change.write(out, style)?;
         }
         let lines: Vec<String> = self.lines.iter().map(usize::to_string).collect();
-        writeln!(out, "  then the rule is {}; lines passed: {}", self.outcome, lines.join(", "))
+        writeln!(out, "  then the rule is {}; lines passed: {}", self.outcome, lines.join(", "))?;
+        let Some(Confirmation { server, difference, .. }) = &self.confirmation else { return Ok(()) };
+        match difference {
+            None => writeln!(out, "  confirmed on {server}: the same call breaks the same rule there"),
+            Some(difference) => {
+                style.write(out, Paint::Unsure, "  not confirmed")?;
+                writeln!(out, " on {server}: {difference}")
+            }
+        }
     }
 }
 

@@ -46,7 +46,7 @@ impl From<std::io::Error> for StageError {
 }
 
 /// Settings of every session: nothing may depend on how busy the machine is.
-const SESSION_OPTIONS: &str = "-c max_parallel_workers_per_gather=0 -c jit=off -c statement_timeout=0 -c lock_timeout=0 \
+pub(super) const SESSION_OPTIONS: &str = "-c max_parallel_workers_per_gather=0 -c jit=off -c statement_timeout=0 -c lock_timeout=0 \
     -c idle_in_transaction_session_timeout=0";
 
 /// The oid of the type boolean.
@@ -176,7 +176,7 @@ impl Open {
 }
 
 /// Refuses what would change the server outside of the database that is made for the run.
-fn stay_inside(file: &ScenarioFile) -> Result<(), StageError> {
+pub(super) fn stay_inside(file: &ScenarioFile) -> Result<(), StageError> {
     const OUTSIDE: &[&str] = &["role", "user", "group", "database", "tablespace", "system"];
     let threads = file.threads.iter().flat_map(|thread| &thread.body);
     for statement in file.setup.iter().chain(threads) {
@@ -197,7 +197,7 @@ fn stay_inside(file: &ScenarioFile) -> Result<(), StageError> {
 }
 
 /// Runs the set-up. A mistake in it is one in the file.
-fn run_setup(
+pub(super) fn run_setup(
     connection: &mut Connection,
     file: &ScenarioFile,
     types: &mut BTreeMap<u32, Arc<str>>,

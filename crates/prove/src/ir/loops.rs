@@ -28,6 +28,12 @@ impl Lowering<'_> {
         &mut self.frames.last_mut().expect("a routine is being written out").labels
     }
 
+    /// The place behind the loop with this label.
+    pub(super) fn behind(&self, label: usize) -> Result<usize> {
+        let known = self.frame().labels.get(&label).map(|(out, _)| *out);
+        known.ok_or_else(|| Refusal::new("a loop without an end"))
+    }
+
     /// A loop: `test` leads from its head into its body.
     pub(super) fn looping(
         &mut self,
@@ -79,21 +85,12 @@ impl Lowering<'_> {
         let variable = self.scalar(range.variable)?;
         let counter = self.variable("counter", Type::Int4, true);
         let bound = self.variable("bound", Type::Int4, true);
-        let step = self.variable("step", Type::Int4, true);
         let any = self.variable("any", Type::Bool, false);
         let (at, from) = self.expr(at, range.from, span)?;
         let at = self.act(at, Action::Assign(counter, from), span);
         let (at, to) = self.expr(at, range.to, span)?;
         let at = self.act(at, Action::Assign(bound, to), span);
-        let (at, by) = match range.by {
-            Some(by) => self.expr(at, by, span)?,
-            None => (at, integer(1)),
-        };
-        let at = self.act(at, Action::Assign(step, by), span);
-        let positive = comparison("<=", param(step, Type::Int4), integer(0))?;
-        let bad = self.act(at, Action::Assume(positive.clone(), true), span);
-        self.fail(bad, Action::Raise(Some(SqlState::INVALID_PARAMETER_VALUE)), span);
-        let at = self.act(at, Action::Assume(positive, false), span);
+        let (at, step) = self.step_of(at, range.by, span)?;
         let at = self.act(at, Action::Assign(any, boolean(false)), span);
         let (mine, theirs) = (param(counter, Type::Int4), param(bound, Type::Int4));
         let inside = if range.reverse { comparison(">=", mine, theirs)? } else { comparison("<=", mine, theirs)? };
@@ -104,12 +101,7 @@ impl Lowering<'_> {
             body,
             span,
             |this, head| {
-                let out = this
-                    .frame()
-                    .labels
-                    .get(&label)
-                    .map(|(out, _)| *out)
-                    .ok_or_else(|| Refusal::new("a loop without an end"))?;
+                let out = this.behind(label)?;
                 this.edge(head, out, Action::Assume(inside.clone(), false), span);
                 let at = this.act(head, Action::Assume(inside.clone(), true), span);
                 let at = this.act(at, Action::Assign(any, boolean(true)), span);
@@ -118,20 +110,27 @@ impl Lowering<'_> {
             |this, next| {
                 // A counter that would leave its range has reached its end.
                 let wide = Type::Int8;
-                let moved = arithmetic(if reverse { "-" } else { "+" }, param(counter, wide), param(step, wide))?;
+                let moved = arithmetic(if reverse { "-" } else { "+" }, param(counter, wide), step)?;
                 let past = comparison(if reverse { "<" } else { ">" }, moved.clone(), param(bound, wide))?;
-                let out = this
-                    .frame()
-                    .labels
-                    .get(&label)
-                    .map(|(out, _)| *out)
-                    .ok_or_else(|| Refusal::new("a loop without an end"))?;
+                let out = this.behind(label)?;
                 this.edge(next, out, Action::Assume(past.clone(), true), span);
                 let at = this.act(next, Action::Assume(past, false), span);
                 Ok(this.act(at, Action::Assign(counter, moved), span))
             },
         )?;
         self.after_loop(out, any, span)
+    }
+
+    /// How far an integer loop goes each time: by one, or by what is worked out once and must be positive.
+    fn step_of(&mut self, at: usize, by: Option<&Expr>, span: Span) -> Result<(usize, Expr)> {
+        let Some(by) = by else { return Ok((at, Expr { ty: Type::Int8, ..integer(1) })) };
+        let step = self.variable("step", Type::Int4, true);
+        let (at, by) = self.expr(at, by, span)?;
+        let at = self.act(at, Action::Assign(step, by), span);
+        let backwards = comparison("<=", param(step, Type::Int4), integer(0))?;
+        let bad = self.act(at, Action::Assume(backwards.clone(), true), span);
+        self.fail(bad, Action::Raise(Some(SqlState::INVALID_PARAMETER_VALUE)), span);
+        Ok((self.act(at, Action::Assume(backwards, false), span), param(step, Type::Int8)))
     }
 
     /// FOUND says whether a FOR loop went round at all.
@@ -161,12 +160,7 @@ impl Lowering<'_> {
         let at = self.act(at, Action::Assign(any, boolean(false)), span);
         let at = self.act(at, Action::Open(cursor, Arc::new(query.clone())), span);
         let out = self.looping(at, label, body, span, |this, head| {
-            let out = this
-                .frame()
-                .labels
-                .get(&label)
-                .map(|(out, _)| *out)
-                .ok_or_else(|| Refusal::new("a loop without an end"))?;
+            let out = this.behind(label)?;
             this.edge(head, out, Action::Drained(cursor), span);
             let at = this.act(head, Action::Fetch(cursor, into), span);
             Ok(this.act(at, Action::Assign(any, boolean(true)), span))

@@ -283,8 +283,7 @@ impl Lowering<'_> {
             StmtKind::Loop { label, body } => self.looping(at, *label, body, span, |_, head| Ok(head)),
             StmtKind::While { label, condition, body } => self.looping(at, *label, body, span, |this, head| {
                 let (at, condition) = this.expr(head, condition, span)?;
-                let out = this.frame().labels.get(label).map(|(out, _)| *out);
-                let out = out.ok_or_else(|| Refusal::new("a loop without an end"))?;
+                let out = this.behind(*label)?;
                 this.edge(at, out, Action::Assume(condition.clone(), false), span);
                 Ok(this.act(at, Action::Assume(condition, true), span))
             }),

@@ -32,7 +32,7 @@ use isolde_sql::{Span, SqlState, Type};
 
 pub(crate) use expand::each_expr;
 pub use lower::lower;
-pub use show::to_dot;
+pub use show::to_flow;
 pub(crate) use show::{described, line_of};
 pub use unroll::unroll;
 
