@@ -85,25 +85,59 @@ pub fn bounded(question: Question<'_, '_>, size: usize, solver: &Solver, limits:
 
 /// The part of the model that is looked at, and the question about it.
 pub fn encoded(question: Question<'_, '_>, limits: Limits) -> (Projection, Encoded) {
-    let Question { schema, property, assumptions } = question;
-    let part = match limits.projection {
+    let part = part(question, limits);
+    let encoded = encode::encode(question.schema, &part, question.property, question.assumptions);
+    (part, encoded)
+}
+
+fn part(Question { schema, property, assumptions }: Question<'_, '_>, limits: Limits) -> Projection {
+    match limits.projection {
         true => Projection::of(schema, property, assumptions),
         false => Projection::whole(schema, property),
-    };
-    let encoded = encode::encode(schema, &part, property, assumptions);
-    (part, encoded)
+    }
 }
 
 /// What part of the time a first attempt at a proof may take.
 const SHORT: u32 = 10;
 
-/// Decides a property.
+/// Decides a property: of the part of the model that it can depend on. If data of that part break it and could not be there in the
+/// whole, more of the model is looked at.
 pub fn decide(question: Question<'_, '_>, solver: &Solver, limits: Limits) -> Result<Verdict, Silence> {
-    let Question { schema, property, .. } = question;
+    // A model of this size is beyond what is worth waiting for.
+    const CLASSES_MAX: usize = 60;
+    let Question { schema, property, assumptions } = question;
     if let Some(reason) = unclear(schema, property) {
         return Ok(Verdict::Unknown(reason));
     }
-    let (part, encoded) = encoded(question, limits);
+    let part = part(question, limits);
+    let mut verdict = match attempt(question, &part, solver, limits)? {
+        Attempt::Decided(verdict) => return Ok(verdict),
+        Attempt::Unreal(verdict) => verdict,
+    };
+    let mut tried = vec![part];
+    for wider in [Projection::demanded(schema, property, assumptions), Projection::whole(schema, property)] {
+        if wider.classes.len() > CLASSES_MAX || tried.contains(&wider) {
+            continue;
+        }
+        match attempt(question, &wider, solver, limits)? {
+            Attempt::Decided(decided) => return Ok(decided),
+            Attempt::Unreal(unreal) => verdict = unreal,
+        }
+        tried.push(wider);
+    }
+    Ok(verdict)
+}
+
+/// What came of looking at a part of the model.
+enum Attempt {
+    Decided(Verdict),
+    /// Data of the part break it, and could not be there in the whole; what is left to say.
+    Unreal(Verdict),
+}
+
+fn attempt(question: Question<'_, '_>, part: &Projection, solver: &Solver, limits: Limits) -> Result<Attempt, Silence> {
+    let Question { schema, property, assumptions } = question;
+    let encoded = encode::encode(schema, part, property, assumptions);
     // Small data often break what takes long to prove: a short question first, then these, then as long as it may take.
     let prove = |timeout| match solver.ask(&encoded.script, timeout) {
         Err(missing @ Silence::Missing(_)) => Err(missing),
@@ -111,15 +145,15 @@ pub fn decide(question: Question<'_, '_>, solver: &Solver, limits: Limits) -> Re
     };
     let mut answer = prove(limits.timeout / SHORT)?;
     if answer == Ok(Answer::Unsat) {
-        return Ok(none(property.mode));
+        return Ok(Attempt::Decided(none(property.mode)));
     }
     let (mut unreal, mut gave_up) = (false, None);
     for size in 1..=limits.objects_max {
         match finite::search(&encoded.script, &sizes(&encoded, size), &encoded.existence, solver, limits.timeout) {
             Ok(Some(found)) => {
-                let (instance, deleted) = read(schema, &part, &encoded, &found, size, property);
+                let (instance, deleted) = read(schema, part, &encoded, &found, size, property);
                 match replay(question, instance, deleted) {
-                    Some(case) => return Ok(some(property.mode, case)),
+                    Some(case) => return Ok(Attempt::Decided(some(property.mode, case))),
                     None => unreal = true,
                 }
             }
@@ -135,15 +169,10 @@ pub fn decide(question: Question<'_, '_>, solver: &Solver, limits: Limits) -> Re
         answer = prove(limits.timeout)?;
     }
     if answer == Ok(Answer::Unsat) {
-        return Ok(none(property.mode));
-    }
-    // A whole model of this size is beyond what is worth waiting for.
-    const CLASSES_MAX: usize = 60;
-    if unreal && limits.projection && schema.model.classes.len() <= CLASSES_MAX {
-        return decide(question, solver, Limits { projection: false, ..limits });
+        return Ok(Attempt::Decided(none(property.mode)));
     }
     let most = limits.objects_max;
-    Ok(Verdict::Unknown(match (gave_up, unreal, answer) {
+    let verdict = Verdict::Unknown(match (gave_up, unreal, answer) {
         (Some(reason), ..) => reason,
         (None, true, _) => "it depends on the order among objects in a way that is not modelled exactly".into(),
         (None, false, Err(silence)) => {
@@ -152,7 +181,8 @@ pub fn decide(question: Question<'_, '_>, solver: &Solver, limits: Limits) -> Re
         (None, false, Ok(_)) => {
             format!("no data with up to {most} objects of each class decide it, and no proof covers the rest")
         }
-    }))
+    });
+    Ok(if unreal { Attempt::Unreal(verdict) } else { Attempt::Decided(verdict) })
 }
 
 /// What the model does not know and the property depends on: nothing can be claimed then.

@@ -3,7 +3,7 @@
 //! A property names some classes and paths; a delete reaches some classes by its rules. What is on no way from the deleted
 //! object to something named is left out, and with it its constraints. Leaving constraints out allows more data, so what is
 //! proved of the part is true of the whole. A counterexample is completed with the objects that the whole demands, and
-//! replayed there; see [`decide`](super::decide()).
+//! replayed there; if it cannot be there, more of the model is looked at: see [`decide`](super::decide()).
 
 use std::collections::BTreeSet;
 
@@ -60,6 +60,29 @@ impl Projection {
             part.add_rules(schema, &reached, property.formula.asks_for_refusal());
         }
         part.close(schema);
+        part.follow(schema, property);
+        part
+    }
+
+    /// What a property can depend on, with all that the delete does and all that the whole demands of these objects: the objects
+    /// that they must name, and what those must.
+    pub fn demanded(schema: &Schema<'_>, property: &Property, assumptions: &[Property]) -> Projection {
+        let mut part = Projection::of(schema, property, assumptions);
+        if let Some(variable) = property.delete {
+            part.add_rules(schema, &schema.reach(property.variables[variable.0].class), true);
+        }
+        loop {
+            let size = part.references.len();
+            let roots: BTreeSet<ClassId> = part.classes.iter().map(|class| schema.root(*class)).collect();
+            let is_demanded = |reference: &ReferenceId| {
+                schema.references[reference.0].filled && roots.contains(&schema.root(schema.child(*reference)))
+            };
+            part.references.extend((0..schema.references.len()).map(ReferenceId).filter(is_demanded));
+            part.close(schema);
+            if size == part.references.len() {
+                break;
+            }
+        }
         part.follow(schema, property);
         part
     }
