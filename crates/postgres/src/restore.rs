@@ -4,13 +4,13 @@
 //! Two ways:
 //!
 //! - **Undo.** `isolde.log` knows what the run has committed (see [`crate::effects`]). One call of a function in the server takes
-//!   it back, newest first, each row by its primary key; triggers and foreign keys sleep meanwhile
-//!   (`session_replication_role = replica`). A small table is not undone row by row but filled again from a copy, so that
-//!   its rows lie in the same order in every run: a SELECT without ORDER BY then returns them so. A table that was truncated
-//!   is filled again whatever its size. Sequences are set back.
+//!   it back; triggers and foreign keys sleep meanwhile (`session_replication_role = replica`). The function is written for the
+//!   tables that there are, so that its plans are made once. A small table is filled again from a copy, so that its rows lie in
+//!   the same order in every run: a SELECT without ORDER BY then returns them so. Where that cannot matter, because threads
+//!   reach the table by its whole primary key and in no other way ([`Plan::keyed`]), and in large tables, rows are put back one by one,
+//!   newest change first. A table that was truncated is filled again whatever its size. Sequences are set back.
 //! - **Copy.** Where threads change definitions, or the role may not do the above, the whole database is made again from a copy.
 //!   That is always right, and takes a tenth of a second.
-
 //!
 //! Runs must not differ by what earlier ones have left in the files of tables. While dead versions may be reused, a new version can
 //! lie before an old one, and rows come in another order; so a session with an old snapshot keeps them from being
@@ -30,63 +30,66 @@ const SMALL_ROWS: usize = 200;
 const VERSIONS_MAX: usize = 4000;
 /// Tables are truncated after so many runs, whatever their size.
 const RUNS_PER_SWEEP: RangeInclusive<usize> = 40..=80;
+/// Where no table is filled again and dead versions are reused, only the log grows.
+const RUNS_PER_SWEEP_KEYED: usize = 2000;
 
-/// What is kept to come back to. `{all}` says whether large tables are copied, too.
+/// What is kept to come back to, and the function that does. `{all}` says whether large tables are copied, too, `{keyed}` which
+/// small ones are not.
 const KEEP: &str = r#"
-CREATE TABLE isolde.tables (tab oid PRIMARY KEY, name text, columns text, copied boolean, by_key text, whole text);
+CREATE TABLE isolde.tables (tab oid PRIMARY KEY, name text, columns text, copied boolean);
 CREATE TABLE isolde.sequences (seq oid PRIMARY KEY, name text, value bigint, start bigint);
 DO $isolde$
-DECLARE t record; n bigint;
+DECLARE t record; n bigint; copied boolean; declared text := ''; body text := '';
 BEGIN
   FOR t IN
     SELECT c.oid, c.oid::regclass::text AS name,
-      (SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum) FROM pg_attribute
-         WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped AND attgenerated = '') AS columns,
-      (SELECT string_agg(format('($1::%s).%I', c.oid::regclass, attname), ', ' ORDER BY attnum) FROM pg_attribute
-         WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped AND attgenerated = '') AS vals,
-      (SELECT string_agg(format('x.%1$I = ($2::%2$s).%1$I', attname, c.oid::regclass), ' AND ')
-         FROM pg_index i JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = ANY (i.indkey)
+      string_agg(quote_ident(attname), ', ' ORDER BY attnum) AS columns,
+      string_agg(format('was_%s.%I', c.oid, attname), ', ' ORDER BY attnum) AS vals,
+      string_agg(quote_ident(attname), ', ' ORDER BY attnum) FILTER (WHERE attidentity <> 'a') AS set_columns,
+      string_agg(format('was_%s.%I', c.oid, attname), ', ' ORDER BY attnum) FILTER (WHERE attidentity <> 'a') AS set_vals,
+      (SELECT string_agg(format('x.%1$I = is_%2$s.%1$I', k.attname, c.oid), ' AND ')
+         FROM pg_index i JOIN pg_attribute k ON k.attrelid = c.oid AND k.attnum = ANY (i.indkey)
          WHERE i.indrelid = c.oid AND i.indisprimary) AS by_key
-    FROM pg_trigger g JOIN pg_class c ON c.oid = g.tgrelid WHERE g.tgname = '~isolde'
+    FROM pg_trigger g JOIN pg_class c ON c.oid = g.tgrelid
+      JOIN pg_attribute a ON a.attrelid = c.oid AND attnum > 0 AND NOT attisdropped AND attgenerated = ''
+    WHERE g.tgname = '~isolde' GROUP BY c.oid ORDER BY c.oid
   LOOP
     EXECUTE format('SELECT count(*) FROM (SELECT FROM %s LIMIT {small} + 1) AS counted', t.name) INTO n;
-    IF n <= {small} OR {all} THEN
+    copied := {all} OR (n <= {small} AND t.oid <> ALL (ARRAY[{keyed}]::oid[]));
+    INSERT INTO isolde.tables VALUES (t.oid, t.name, t.columns, copied);
+    body := body || format('IF %s::oid = ANY (changed) THEN ', t.oid);
+    IF copied THEN
       EXECUTE format('CREATE TABLE isolde.%I AS SELECT * FROM %s', 'copy_' || t.oid, t.name);
+      body := body || format('DELETE FROM %1$s; INSERT INTO %1$s (%2$s) OVERRIDING SYSTEM VALUE SELECT %2$s FROM isolde.%3$I; ',
+        t.name, t.columns, 'copy_' || t.oid);
+    ELSE
+      declared := declared || format('was_%1$s %2$s; is_%1$s %2$s; ', t.oid, t.name);
+      body := body
+        || format('FOR e IN SELECT * FROM isolde.log AS l WHERE l.tab = %1$s ORDER BY l.n DESC LOOP
+            was_%1$s := e.old::%2$s; is_%1$s := e.new::%2$s; ', t.oid, t.name)
+        || format('IF e.op = ''I'' THEN DELETE FROM %1$s AS x WHERE %2$s;
+            ELSIF e.op = ''D'' THEN INSERT INTO %1$s (%3$s) OVERRIDING SYSTEM VALUE VALUES (%4$s);
+            ELSIF e.op = ''T'' THEN RAISE EXCEPTION ''table %1$s was truncated and no copy of it was kept''; ',
+            t.name, coalesce(t.by_key, format('x.ctid = (SELECT y.ctid FROM %s AS y WHERE y::text = e.new LIMIT 1)', t.name)),
+            t.columns, t.vals)
+        || coalesce(format('ELSIF e.op = ''U'' THEN UPDATE %1$s AS x SET (%3$s) = ROW(%4$s) WHERE %2$s; ',
+            t.name, coalesce(t.by_key, format('x.ctid = (SELECT y.ctid FROM %s AS y WHERE y::text = e.new LIMIT 1)', t.name)),
+            t.set_columns, t.set_vals), '')
+        || 'END IF; END LOOP; ';
     END IF;
-    INSERT INTO isolde.tables VALUES (t.oid, t.name, t.columns, n <= {small} OR {all},
-      coalesce(t.by_key, format('x.ctid = (SELECT y.ctid FROM %s AS y WHERE y::text = $2 LIMIT 1)', t.name)), t.vals);
+    body := body || 'END IF; ';
   END LOOP;
   INSERT INTO isolde.sequences SELECT s.seqrelid, s.seqrelid::regclass::text, pg_sequence_last_value(s.seqrelid), s.seqstart
     FROM pg_sequence s JOIN pg_class c ON c.oid = s.seqrelid WHERE c.relnamespace <> 'isolde'::regnamespace;
-END $isolde$;
-
-CREATE FUNCTION isolde.restore() RETURNS bigint LANGUAGE plpgsql AS $$
-DECLARE t record; e record; q record; done bigint := 0;
-BEGIN
-  FOR t IN SELECT k.* FROM isolde.tables k WHERE k.tab IN (SELECT tab FROM isolde.log) LOOP
-    done := done + 1;
-    IF t.copied THEN
-      EXECUTE format('DELETE FROM %s', t.name);
-      EXECUTE format('INSERT INTO %s (%s) OVERRIDING SYSTEM VALUE SELECT %s FROM isolde.%I', t.name, t.columns, t.columns, 'copy_' || t.tab);
-    ELSE
-      FOR e IN SELECT * FROM isolde.log l WHERE l.tab = t.tab ORDER BY l.n DESC LOOP
-        CASE e.op
-          WHEN 'I' THEN EXECUTE format('DELETE FROM %s AS x WHERE %s', t.name, t.by_key) USING NULL::text, e.new;
-          WHEN 'U' THEN EXECUTE format('UPDATE %s AS x SET (%s) = ROW(%s) WHERE %s', t.name, t.columns, t.whole, t.by_key) USING e.old, e.new;
-          WHEN 'D' THEN EXECUTE format('INSERT INTO %s (%s) OVERRIDING SYSTEM VALUE SELECT %s', t.name, t.columns, t.whole) USING e.old;
-          ELSE RAISE EXCEPTION 'table % was truncated and no copy of it was kept', t.name;
-        END CASE;
-      END LOOP;
-    END IF;
-  END LOOP;
-  IF done > 0 THEN
-    DELETE FROM isolde.log;
+  body := 'SELECT array_agg(l.tab) INTO changed FROM isolde.log AS l; IF changed IS NOT NULL THEN ' || body
+    || 'DELETE FROM isolde.log; END IF; ';
+  IF EXISTS (SELECT FROM isolde.sequences) THEN
+    body := body || 'PERFORM setval(s.seq::regclass, coalesce(s.value, s.start), s.value IS NOT NULL)
+      FROM isolde.sequences AS s WHERE pg_sequence_last_value(s.seq) IS DISTINCT FROM s.value; ';
   END IF;
-  FOR q IN SELECT * FROM isolde.sequences s WHERE pg_sequence_last_value(s.seq) IS DISTINCT FROM s.value LOOP
-    PERFORM setval(q.seq::regclass, coalesce(q.value, q.start), q.value IS NOT NULL);
-  END LOOP;
-  RETURN done;
-END $$;
+  EXECUTE format('CREATE FUNCTION isolde.restore() RETURNS void LANGUAGE plpgsql AS %L',
+    E'\n#variable_conflict use_column\nDECLARE changed oid[]; e record; ' || declared || 'BEGIN ' || body || 'END');
+END $isolde$;
 "#;
 
 /// Empties the copied tables and fills them again; whether that was possible.
@@ -94,17 +97,36 @@ const SWEEP: &str = r#"
 CREATE FUNCTION isolde.sweep() RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE t record; names text := (SELECT string_agg(name, ', ') FROM isolde.tables WHERE copied);
 BEGIN
+  TRUNCATE isolde.log;
   IF names IS NULL THEN RETURN false; END IF;
   EXECUTE 'TRUNCATE ' || names;
   FOR t IN SELECT * FROM isolde.tables WHERE copied LOOP
     EXECUTE format('INSERT INTO %s (%s) OVERRIDING SYSTEM VALUE SELECT %s FROM isolde.%I', t.name, t.columns, t.columns, 'copy_' || t.tab);
   END LOOP;
-  TRUNCATE isolde.log;
   RETURN true;
 EXCEPTION WHEN feature_not_supported THEN
   RETURN false; -- A large table refers to one of them.
 END $$;
 "#;
+
+/// What is known of the runs that are to be undone.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Tables may be emptied as a whole.
+    pub truncates: bool,
+    /// Tables, by oid, of which no run can tell how their rows lie.
+    pub keyed: Vec<u32>,
+    /// Runs can tell of some tables how their rows lie.
+    pub ordered: bool,
+    /// Runs can tell how many pages there are: a thread is SERIALIZABLE.
+    pub exact: bool,
+}
+
+impl Default for Plan {
+    fn default() -> Plan {
+        Plan { truncates: false, keyed: Vec::new(), ordered: true, exact: false }
+    }
+}
 
 /// How to come back.
 #[derive(Debug)]
@@ -115,18 +137,23 @@ pub struct Restore {
     sweep_every: usize,
     /// Keeps dead versions from being reused.
     pin: Option<Connection>,
+    /// Whether there is to be one.
+    pins: bool,
     /// Files are as at the beginning before each run.
     exact: bool,
+    /// Undoing has begun and its end was not waited for.
+    under_way: bool,
     /// Why not, where nothing is undone.
     reason: Option<String>,
 }
 
 impl Restore {
-    /// Prepares to undo what is written from now on. `truncates` says that tables may be emptied as a whole.
-    /// The connection is the one that will [undo](Restore::undo).
-    pub fn prepare(connection: &mut Connection, truncates: bool) -> Result<Restore, Trouble> {
-        let text = KEEP.replace("{small}", &SMALL_ROWS.to_string()).replace("{all}", &truncates.to_string());
-        connection.execute(&text)?;
+    /// Prepares to undo what is written from now on. The connection is the one that will [undo](Restore::undo).
+    pub fn prepare(connection: &mut Connection, plan: &Plan) -> Result<Restore, Trouble> {
+        let keyed = if plan.exact { &[] } else { &*plan.keyed };
+        let keyed: Vec<String> = keyed.iter().map(u32::to_string).collect();
+        let text = KEEP.replace("{small}", &SMALL_ROWS.to_string()).replace("{all}", &plan.truncates.to_string());
+        connection.execute(&text.replace("{keyed}", &keyed.join(", ")))?;
         connection.execute(SWEEP)?;
         let answers = connection.query("SET session_replication_role = replica")?;
         let reason = answers.iter().find_map(|response| match response {
@@ -134,9 +161,15 @@ impl Restore {
             _ => None,
         });
         let rows = rows_of_largest_copy(connection)?;
-        let sweep_every = (VERSIONS_MAX / (2 * rows.max(1))).clamp(*RUNS_PER_SWEEP.start(), *RUNS_PER_SWEEP.end());
-        let pin = if reason.is_none() { Some(pinned(connection)?) } else { None };
-        Ok(Restore { undoes: reason.is_none(), restores: 0, sweep_every, pin, exact: false, reason })
+        let sweep_every = match (plan.exact, plan.ordered) {
+            (true, _) => 1,
+            (false, true) => (VERSIONS_MAX / (2 * rows.max(1))).clamp(*RUNS_PER_SWEEP.start(), *RUNS_PER_SWEEP.end()),
+            (false, false) => RUNS_PER_SWEEP_KEYED,
+        };
+        let pins = reason.is_none() && plan.ordered && !plan.exact;
+        let pin = if pins { Some(pinned(connection)?) } else { None };
+        let (undoes, exact) = (reason.is_none(), plan.exact);
+        Ok(Restore { undoes, restores: 0, sweep_every, pin, pins, exact, under_way: false, reason })
     }
 
     /// Comes back by a copy of the database, for this reason.
@@ -146,7 +179,9 @@ impl Restore {
             restores: 0,
             sweep_every: 1,
             pin: None,
+            pins: false,
             exact: false,
+            under_way: false,
             reason: Some(reason.to_string()),
         }
     }
@@ -154,13 +189,6 @@ impl Restore {
     /// Whether rows are put back; otherwise the database is made again.
     pub fn undoes(&self) -> bool {
         self.undoes
-    }
-
-    /// From now on each run finds the files of small tables exactly as the first one did: for SERIALIZABLE, which is kept by pages.
-    pub fn make_exact(&mut self) {
-        if self.undoes {
-            (self.sweep_every, self.exact, self.pin) = (1, true, None);
-        }
     }
 
     /// How it is done, for `--stats`.
@@ -174,7 +202,24 @@ impl Restore {
 
     /// Takes back what was committed since. Nobody may be in a transaction.
     pub fn undo(&mut self, connection: &mut Connection) -> Result<(), Trouble> {
-        connection.execute("SELECT isolde.restore()")?;
+        self.begin(connection)?;
+        self.finish(connection)
+    }
+
+    /// Begins to. Until that is [finished](Restore::finish), transactions may be begun, but not look at anything, and the
+    /// connection may not be used for anything else.
+    pub fn begin(&mut self, connection: &mut Connection) -> Result<(), Trouble> {
+        connection.send("SELECT isolde.restore()")?;
+        self.under_way = true;
+        Ok(())
+    }
+
+    /// Waits until everything is taken back, if that was begun.
+    pub fn finish(&mut self, connection: &mut Connection) -> Result<(), Trouble> {
+        if !std::mem::take(&mut self.under_way) {
+            return Ok(());
+        }
+        connection.finish()?;
         self.restores += 1;
         if self.restores.is_multiple_of(self.sweep_every) {
             // Whoever holds an old snapshot would see tables empty.
@@ -183,7 +228,7 @@ impl Restore {
             if swept.first().map(Response::rows) != Some(&[vec![Some("t".to_string())]]) {
                 connection.execute("VACUUM")?;
             }
-            self.pin = if self.exact { None } else { Some(pinned(connection)?) };
+            self.pin = if self.pins { Some(pinned(connection)?) } else { None };
         }
         Ok(())
     }

@@ -26,6 +26,9 @@ use isolde_wire::{Answer, Complaint, Connection, Field, Message, Response, Trans
 use crate::Trouble;
 use crate::gate::GATE;
 
+/// Statements that wait for nobody unless something is checked then.
+const ENDS: &[&str] = &["COMMIT", "ROLLBACK"];
+
 /// How long after beginning to wait a session looks for a deadlock that it may have closed.
 const LOOK_SOON: &str = "SET deadlock_timeout = '1ms'";
 /// The same for a session that nobody waits for: it cannot close a circle.
@@ -36,6 +39,12 @@ const SAY_SO: &str = "SET log_lock_waits = on; SET client_min_messages = log; SE
 /// A session that does not say so, because it was told not to, has looked after this time.
 const LOOKED: Duration = Duration::from_millis(20);
 
+/// Whether something is checked at the end of a transaction.
+const DEFERRED: &str = "SELECT EXISTS (SELECT FROM pg_trigger WHERE tgdeferrable) \
+    OR EXISTS (SELECT FROM pg_constraint WHERE condeferrable)";
+
+/// How often the lock table is asked at once, without listening before, about a statement that is expected to wait.
+const ASK_AT_ONCE: usize = 12;
 /// How long to listen before the lock table is asked: about what a quick statement takes.
 const LISTEN_FIRST: Duration = Duration::from_micros(200);
 /// How long to listen between questions.
@@ -53,6 +62,8 @@ pub struct Sessions {
     sessions: Vec<Session>,
     /// Whether the role may say when to look for deadlocks.
     alertable: bool,
+    /// Nothing is checked at the end of a transaction, so COMMIT never waits.
+    commits_at_once: bool,
     time_max: Duration,
 }
 
@@ -64,6 +75,8 @@ struct Session {
     blockers: Vec<Blocker>,
     /// It was told to look for deadlocks soon.
     alert: bool,
+    /// What it is sent next is expected to wait.
+    expected: bool,
 }
 
 /// A statement under way.
@@ -77,6 +90,8 @@ struct Busy {
     gated: bool,
     /// It has been told to look for deadlocks, and has not said yet that it has; and since when.
     looking: Option<Instant>,
+    /// It is expected to wait.
+    expected: bool,
     doing: String,
 }
 
@@ -111,13 +126,16 @@ impl Sessions {
     pub fn new(mut control: Connection, connections: Vec<Connection>) -> Result<Sessions, Trouble> {
         let answers = control.query("SET deadlock_timeout = '1s'")?;
         let alertable = !answers.iter().any(Response::is_error);
-        let session = |connection| Session { connection, busy: None, blockers: Vec::new(), alert: false };
+        let deferred = control.execute(DEFERRED)?;
+        let commits_at_once = deferred.first().map(Response::rows) == Some(&[vec![Some("f".to_string())]]);
+        let session =
+            |connection| Session { connection, busy: None, blockers: Vec::new(), alert: false, expected: false };
         let mut sessions: Vec<Session> = connections.into_iter().map(session).collect();
         if alertable {
             sessions.iter_mut().try_for_each(|session| session.connection.execute(LOOK_LATE).map(drop))?;
             sessions.iter_mut().try_for_each(|session| session.connection.query(SAY_SO).map(drop))?;
         }
-        Ok(Sessions { control, sessions, alertable, time_max: STATEMENT_TIME_MAX })
+        Ok(Sessions { control, sessions, alertable, commits_at_once, time_max: STATEMENT_TIME_MAX })
     }
 
     /// How many.
@@ -170,10 +188,16 @@ impl Sessions {
         self.sessions[session].connection.pid()
     }
 
+    /// What a session is sent next, or goes on with, is expected to wait: the lock table is asked at once. Nothing else depends
+    /// on that.
+    pub fn expect_wait(&mut self, session: usize, expected: bool) {
+        self.sessions[session].expected = expected;
+    }
+
     /// Sends a statement. The session must be idle.
     pub fn send(&mut self, session: usize, sql: &str) -> Result<(), Trouble> {
         let waited_for = self.sessions.iter().any(|s| s.blockers.contains(&Blocker::Session(session)));
-        let alertable = self.alertable;
+        let alertable = self.alertable && !(self.commits_at_once && ENDS.contains(&sql));
         let session = &mut self.sessions[session];
         assert!(session.busy.is_none(), "a session is sent one statement at a time");
         let mut skip = 0;
@@ -192,6 +216,7 @@ impl Sessions {
             skip,
             gated: false,
             looking,
+            expected: std::mem::take(&mut session.expected),
             doing: sql.to_string(),
         });
         Ok(())
@@ -202,19 +227,27 @@ impl Sessions {
         let deadline = Instant::now() + self.time_max;
         let mut replies = Vec::new();
         let mut patience = LISTEN_FIRST;
-        let mut asked = false;
+        let mut asked = 0;
         while self.sessions.iter().any(|session| session.busy.is_some()) {
             if self.sessions.iter().all(|session| session.busy.as_ref().is_none_or(|busy| busy.gated)) {
                 break;
             }
             // Those who waited before and are all that is left either wait still or have been let go already.
             let waited = self.sessions.iter().all(|s| s.busy.is_none() || !s.blockers.is_empty());
-            if self.listen(if waited && !asked { Duration::ZERO } else { patience }, &mut replies)? {
-                asked = false;
+            let expected = self.sessions.iter().any(|s| s.busy.as_ref().is_some_and(|busy| busy.expected));
+            let at_once = (waited && asked == 0) || (expected && asked < ASK_AT_ONCE);
+            if self.listen(if at_once { Duration::ZERO } else { patience }, &mut replies)? {
+                asked = 0;
                 continue;
             }
-            asked = true;
-            patience = if patience == LISTEN_FIRST { LISTEN_AGAIN } else { (patience * 2).min(LISTEN_MAX) };
+            asked += 1;
+            patience = if at_once {
+                patience
+            } else if patience == LISTEN_FIRST {
+                LISTEN_AGAIN
+            } else {
+                (patience * 2).min(LISTEN_MAX)
+            };
             if self.all_wait()? && !self.listen(Duration::ZERO, &mut replies)? {
                 break;
             }
@@ -227,21 +260,20 @@ impl Sessions {
 
     /// A session that stood before a gate goes on; `alert` says that it will look for deadlocks soon.
     pub fn resumes(&mut self, session: usize, alert: bool) {
-        if let Some(busy) = &mut self.sessions[session].busy {
+        let session = &mut self.sessions[session];
+        if let Some(busy) = &mut session.busy {
             busy.gated = false;
             busy.looking = alert.then(Instant::now);
+            busy.expected = std::mem::take(&mut session.expected);
         }
-        self.sessions[session].blockers.clear();
+        session.blockers.clear();
     }
 
-    /// After their settings were discarded: tells the sessions again when to look for deadlocks.
-    pub fn alert_anew(&mut self) -> Result<(), Trouble> {
+    /// Discards what the sessions keep, and tells them again when to look for deadlocks.
+    pub fn discard(&mut self) -> Result<(), Trouble> {
         self.sessions.iter_mut().for_each(|session| session.alert = false);
-        if self.alertable {
-            self.tell_all(LOOK_LATE)?;
-            self.tell_all(SAY_SO)?;
-        }
-        Ok(())
+        let texts: &[&str] = if self.alertable { &["DISCARD ALL", LOOK_LATE, SAY_SO] } else { &["DISCARD ALL"] };
+        self.tell_all(texts)
     }
 
     /// Ends whatever the sessions are doing: none waits, none is in a transaction.
@@ -267,10 +299,11 @@ impl Sessions {
     }
 
     /// Sends the same to all, and waits for the answers, which do not matter.
-    pub fn tell_all(&mut self, sql: &str) -> Result<(), Trouble> {
+    fn tell_all(&mut self, texts: &[&str]) -> Result<(), Trouble> {
         for session in &mut self.sessions {
-            session.connection.send(sql)?;
-            session.busy = Some(Busy::quietly(sql));
+            texts.iter().try_for_each(|text| session.connection.send(text))?;
+            let doing = texts.first().copied().unwrap_or_default();
+            session.busy = Some(Busy { skip: texts.len().saturating_sub(1), ..Busy::quietly(doing) });
         }
         self.wait_for_all(Instant::now() + self.time_max)
     }
@@ -302,7 +335,7 @@ impl Sessions {
     /// Takes in what one session has said.
     fn hear(&mut self, index: usize, replies: &mut Vec<Reply>) -> Result<bool, Trouble> {
         let session = &mut self.sessions[index];
-        let mut heard = false;
+        let (mut heard, mut released) = (false, false);
         while let Some(busy) = &mut session.busy {
             let Some(message) = session.connection.receive(Some(Duration::ZERO))? else { break };
             heard = true;
@@ -329,7 +362,12 @@ impl Sessions {
             let (fields, status) = (session.connection.fields().to_vec(), session.connection.status());
             session.busy = None;
             session.blockers.clear();
+            released |= status == TransactionStatus::Idle;
             replies.push(Reply { session: index, response, notices, fields, status });
+        }
+        if released {
+            // Who waited for it is going on already, unless the lock table says otherwise.
+            self.sessions.iter_mut().for_each(|other| other.blockers.retain(|b| *b != Blocker::Session(index)));
         }
         Ok(heard)
     }
@@ -424,6 +462,7 @@ impl Busy {
             skip: 0,
             gated: false,
             looking: None,
+            expected: false,
             doing: doing.to_string(),
         }
     }

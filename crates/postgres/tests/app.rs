@@ -3,8 +3,14 @@
 
 mod common;
 
-use common::{COUNTER, check, databases};
+use std::fs;
+use std::ops::ControlFlow;
+
+use common::{COUNTER, check, databases, stage};
+use isolde_postgres::spec;
 use isolde_report::Verdict;
+use isolde_scenario::spec::Spec;
+use isolde_testkit::{Cluster, isolation};
 
 #[test]
 fn two_scripts_lose_an_update() {
@@ -81,4 +87,45 @@ fn a_deadlock_is_found() {
     let retried = text.replace("command = ", "retries = 1\ncommand = ");
     let report = check(&retried).unwrap();
     assert_eq!(report.verdict, Verdict::Holds, "{}", report.to_text(isolde_report::Style::plain(120)));
+}
+
+/// What was found becomes a spec that needs neither the application nor Isolde: with transactions, savepoints, a wait, a deadlock,
+/// and a thread that has two connections. PostgreSQL's own tester prints the same as we do.
+#[test]
+fn a_run_of_an_application_becomes_a_spec() {
+    let alice = "[[thread]]\nname = \"alice\"\ncommand = '''psql -Xq <<\"EOF\"\nBEGIN ISOLATION LEVEL REPEATABLE READ;\n\
+                 SAVEPOINT s;\nSELECT n FROM counter WHERE id = 1 \\gset\nUPDATE counter SET n = :n + 1 WHERE id = 1;\n\
+                 ROLLBACK TO s;\nUPDATE counter SET n = :n + 2 WHERE id = 1;\nCOMMIT;\nEOF\n'''\n";
+    let bob = "[[thread]]\nname = \"bob\"\ncommand = '''n=$(psql -XAtc 'SELECT n FROM counter WHERE id = 1') && \
+               psql -Xqc \"UPDATE counter SET n = $n + 1, tags = '{x}' WHERE id = 1\"'''\n";
+    let setup = COUNTER.replace("n int NOT NULL)", "n int NOT NULL, tags text[] DEFAULT '{}')");
+    let text = format!("{setup}{alice}{bob}");
+    let found = check(&text).unwrap().counterexample.unwrap();
+    assert_eq!(found.anomaly.as_deref(), Some("lost update"));
+    for schedule in [&*found.schedule, "alice alice bob bob alice alice alice", "bob alice alice alice alice alice bob"]
+    {
+        let mut stage = stage(&text);
+        let written = stage.spec(schedule, "app.toml").unwrap().unwrap();
+        assert!(written.same_end, "{}", written.text);
+        let printed = agreed(&written.text);
+        assert!(schedule != "alice alice bob bob alice alice alice" || printed.contains("<waiting ...>"), "{printed}");
+    }
+}
+
+/// What a spec prints on the server by us, and by PostgreSQL's own tester where that is installed.
+fn agreed(text: &str) -> String {
+    let spec = Spec::parse("app.spec", text).unwrap();
+    let cluster = Cluster::shared();
+    let database = cluster.create_database().unwrap();
+    let run = spec::run(&cluster.settings(&database), &spec, &mut |_| ControlFlow::Continue(())).unwrap();
+    match isolation::isolationtester() {
+        None => eprintln!("not compared with isolationtester, which is not installed"),
+        Some(tester) => {
+            let directory = tempfile::tempdir().unwrap();
+            let path = directory.path().join("app.spec");
+            fs::write(&path, text).unwrap();
+            assert_eq!(run.output, isolation::run(cluster, &tester, &path).unwrap());
+        }
+    }
+    run.output
 }

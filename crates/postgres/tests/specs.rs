@@ -2,8 +2,9 @@
 
 #![allow(clippy::unwrap_used)]
 
+use std::ffi::OsStr;
 use std::fs;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, RangeInclusive};
 use std::path::{Path, PathBuf};
 
 use isolde_postgres::spec;
@@ -13,6 +14,10 @@ use isolde_testkit::Cluster;
 /// A busy machine may let a step be seen waiting that would not be seen on a quiet one: then it is run again.
 const ATTEMPTS: usize = 5;
 
+/// Specs whose recorded output is that of some versions only, and of which: before 15 there is no MERGE; since 18, where autovacuum
+/// is off (as it is here), CREATE INDEX does not tell the planner how many rows there are.
+const VERSIONS: &[(&str, RangeInclusive<u32>)] = &[("merge-concurrent", 15..=99), ("ssi-known-table", 13..=17)];
+
 #[test]
 fn a_server_prints_what_was_recorded() {
     let wanted = std::env::var("SPEC").unwrap_or_default();
@@ -20,6 +25,10 @@ fn a_server_prints_what_was_recorded() {
     let mut paths: Vec<PathBuf> = fs::read_dir(&directory).unwrap().flatten().map(|entry| entry.path()).collect();
     paths.retain(|path| path.extension().is_some_and(|e| e == "spec") && path.to_string_lossy().contains(&wanted));
     paths.sort();
+    let version = Cluster::shared().version_major().unwrap();
+    let is_other =
+        |name: &OsStr| VERSIONS.iter().any(|(other, versions)| name == *other && !versions.contains(&version));
+    paths.retain(|path| !is_other(path.file_stem().unwrap()));
     assert!(!paths.is_empty());
     let differences: Vec<String> = paths.iter().filter_map(|path| difference(path)).collect();
     assert!(differences.is_empty(), "{}", differences.join("\n"));

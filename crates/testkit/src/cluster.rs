@@ -26,12 +26,13 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use isolde_wire::{Connection, Place, Settings};
+use isolde_wire::{Connection, Encryption, Place, Settings};
 
 /// A running PostgreSQL server, gone when it is dropped or when the process ends.
 #[derive(Debug)]
 pub struct Cluster {
     directory: PathBuf,
+    port: u16,
     keeper: Child,
     databases: AtomicUsize,
 }
@@ -49,6 +50,11 @@ impl Cluster {
 
     /// Initializes and starts a server of its own.
     pub fn start() -> io::Result<Cluster> {
+        Cluster::start_with(PORT, &[])
+    }
+
+    /// The same with more settings, `name=value`; the port also names the socket.
+    pub fn start_with(port: u16, settings: &[&str]) -> io::Result<Cluster> {
         let programs = find_programs()?;
         let directory = temporary_directory()?;
         let user = unprivileged_user(directory.path())?;
@@ -56,9 +62,11 @@ impl Cluster {
             chown(directory.path(), Some(user.uid), Some(user.gid))?;
         }
         initialize(&programs, directory.path(), user.as_ref())?;
-        let keeper = spawn_kept(&programs, directory.path(), user.as_ref())?;
+        let port_setting = format!("port={port}");
+        let settings: Vec<&str> = [&*port_setting].into_iter().chain(settings.iter().copied()).collect();
+        let keeper = spawn_kept(&programs, directory.path(), user.as_ref(), &settings)?;
         // From here on the keeper removes the directory.
-        let cluster = Cluster { directory: directory.keep(), keeper, databases: AtomicUsize::new(0) };
+        let cluster = Cluster { directory: directory.keep(), port, keeper, databases: AtomicUsize::new(0) };
         cluster.wait_until_ready()?;
         Ok(cluster)
     }
@@ -66,6 +74,14 @@ impl Cluster {
     /// The directory that holds the socket, for `psql -h`.
     pub fn socket_directory(&self) -> &Path {
         &self.directory
+    }
+
+    /// The version of the server: 15 of 15.4.
+    pub fn version_major(&self) -> io::Result<u32> {
+        let control = self.connect("postgres", "")?;
+        let text = control.parameter("server_version").unwrap_or_default();
+        let major = text.split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
+        major.parse().map_err(|_| io::Error::other(format!("{text:?} is no version")))
     }
 
     /// Creates an empty database and returns its name.
@@ -89,13 +105,14 @@ impl Cluster {
     /// How to reach a database as superuser.
     pub fn settings(&self, database: &str) -> Settings {
         Settings {
-            place: Place::Unix(self.directory.clone(), 5432),
+            place: Place::Unix(self.directory.clone(), self.port),
             user: "postgres".into(),
             password: None,
             database: database.into(),
             options: String::new(),
             application_name: "isolde".into(),
             connect_timeout: Duration::from_secs(10),
+            encryption: Encryption::default(),
         }
     }
 
@@ -136,10 +153,12 @@ fn temporary_directory() -> io::Result<tempfile::TempDir> {
     builder().tempdir_in("/dev/shm").or_else(|_| builder().tempdir())
 }
 
+/// Unless a test listens to the network, nobody else has this one: it only names a socket.
+const PORT: u16 = 5432;
+
 /// Settings that make a server quick to start and its answers the same everywhere.
 const SETTINGS: &[&str] = &[
     "listen_addresses=",
-    "port=5432",
     "fsync=off",
     "synchronous_commit=off",
     "full_page_writes=off",
@@ -168,11 +187,11 @@ wait "$server" 2>/dev/null
 cd / && rm -rf "$directory"
 "#;
 
-fn spawn_kept(programs: &Path, directory: &Path, user: Option<&User>) -> io::Result<Child> {
+fn spawn_kept(programs: &Path, directory: &Path, user: Option<&User>, more: &[&str]) -> io::Result<Child> {
     let mut command = command_as("sh", directory, user);
     command.args(["-c", KEEPER, "keeper"]).arg(directory).arg(programs.join("postgres"));
     command.arg("-D").arg(directory.join("data")).arg("-k").arg(directory);
-    for setting in SETTINGS {
+    for setting in SETTINGS.iter().chain(more) {
         command.args(["-c", setting]);
     }
     // Its own process group, so that Ctrl-C on the tests reaches the keeper by the pipe only.
@@ -206,9 +225,17 @@ fn command_as(program: impl AsRef<std::ffi::OsStr>, directory: &Path, user: Opti
     command
 }
 
-/// The directory that holds `initdb` and `postgres`: from `PATH`, or the newest that Debian's packages installed.
+/// Names the directory of the programs, to test with another version.
+const PROGRAMS: &str = "ISOLDE_PG_BIN";
+
+/// The directory that holds `initdb` and `postgres`: the one that `ISOLDE_PG_BIN` names; else from `PATH`, or the newest that
+/// Debian's packages installed.
 pub(crate) fn find_programs() -> io::Result<PathBuf> {
     let complete = |directory: &PathBuf| ["initdb", "postgres"].iter().all(|name| directory.join(name).is_file());
+    if let Some(named) = std::env::var_os(PROGRAMS).map(PathBuf::from) {
+        let missing = format!("{PROGRAMS} is {}, and there is no initdb and postgres", named.display());
+        return complete(&named).then_some(named).ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, missing));
+    }
     let on_path = std::env::var_os("PATH").unwrap_or_default();
     let installed = std::env::split_paths(&on_path).find(complete);
     installed.or_else(|| packaged_programs().into_iter().find(complete)).ok_or_else(|| {

@@ -91,6 +91,14 @@ impl Response {
         matches!(self, Response::Error(_))
     }
 
+    /// The error, if it failed.
+    pub fn error(&self) -> Option<&Complaint> {
+        match self {
+            Response::Error(error) => Some(error),
+            Response::Rows { .. } | Response::Done { .. } => None,
+        }
+    }
+
     /// Its rows, if it has any.
     pub fn rows(&self) -> &[Row] {
         match self {

@@ -12,12 +12,13 @@ use postgres_protocol::message::{backend, frontend};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::answer::{Answer, Complaint, Message, Response};
-use crate::{Settings, Stream};
+use crate::{Mode, Place, Settings, Stream};
 
 /// One session. At most one query string is under way at a time.
 #[derive(Debug)]
 pub struct Connection {
     stream: Stream,
+    encrypted: bool,
     settings: Settings,
     received: BytesMut,
     pid: i32,
@@ -68,10 +69,29 @@ pub enum TransactionStatus {
 }
 
 impl Connection {
-    /// Connects, and gives the password if it is asked for one.
+    /// Connects, [encrypted](crate::Encryption) as the settings want it, and gives the password if it is asked for one.
     pub fn open(settings: &Settings) -> io::Result<Connection> {
+        let mode = settings.encryption.mode;
+        let first = !matches!(mode, Mode::Disable | Mode::Allow);
+        // What is refused one way may be let in the other way.
+        let second = match (&settings.place, mode) {
+            (Place::Tcp(..), Mode::Allow) => Some(true),
+            (Place::Tcp(..), Mode::Prefer) => Some(false),
+            _ => None,
+        };
+        match (Connection::open_for(settings, first), second) {
+            (Err(error), Some(second)) if is_refusal(&error) => {
+                Connection::open_for(settings, second).map_err(|_| error)
+            }
+            (opened, _) => opened,
+        }
+    }
+
+    fn open_for(settings: &Settings, encrypt: bool) -> io::Result<Connection> {
+        let (stream, encrypted) = Stream::connect_for(settings, encrypt)?;
         let mut connection = Connection {
-            stream: Stream::connect(settings)?,
+            stream,
+            encrypted,
             settings: settings.clone(),
             received: BytesMut::with_capacity(8 << 10),
             pid: 0,
@@ -171,6 +191,11 @@ impl Connection {
         self.pid
     }
 
+    /// Whether what is said is encrypted.
+    pub fn is_encrypted(&self) -> bool {
+        self.encrypted
+    }
+
     /// With what it was opened.
     pub fn settings(&self) -> &Settings {
         &self.settings
@@ -243,6 +268,11 @@ impl Connection {
     /// Sends a query string and waits for all its responses.
     pub fn query(&mut self, sql: &str) -> io::Result<Vec<Response>> {
         self.send(sql)?;
+        self.answers()
+    }
+
+    /// Waits for all responses to the query string that was sent.
+    pub fn answers(&mut self) -> io::Result<Vec<Response>> {
         let mut answer = Answer::default();
         loop {
             if let Some(responses) = self.receive(None)?.and_then(|message| answer.push(message)) {
@@ -254,8 +284,17 @@ impl Connection {
     /// Like [`Connection::query`], for statements that must not fail.
     pub fn execute(&mut self, sql: &str) -> io::Result<Vec<Response>> {
         let responses = self.query(sql)?;
-        match responses.iter().find_map(|r| if let Response::Error(error) = r { Some(error) } else { None }) {
+        match responses.iter().find_map(Response::error) {
             Some(error) => Err(io::Error::other(format!("{error}\nin: {sql}"))),
+            None => Ok(responses),
+        }
+    }
+
+    /// Like [`Connection::answers`], for what must not fail.
+    pub fn finish(&mut self) -> io::Result<Vec<Response>> {
+        let responses = self.answers()?;
+        match responses.iter().find_map(Response::error) {
+            Some(error) => Err(io::Error::other(error.to_string())),
             None => Ok(responses),
         }
     }
@@ -327,7 +366,15 @@ pub fn wait_for_any(connections: &[&Connection], patience: Duration) -> io::Resu
     wait(&streams, Some(patience))
 }
 
+/// Whether somebody was there and did not want us like this.
+fn is_refusal(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::Other | io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset)
+}
+
 fn wait(streams: &[&Stream], patience: Option<Duration>) -> io::Result<bool> {
+    if streams.iter().any(|stream| stream.has_pending()) {
+        return Ok(true);
+    }
     let mut polled: Vec<PollFd<'_>> =
         streams.iter().map(|stream| PollFd::from_borrowed_fd(stream.as_fd(), PollFlags::IN)).collect();
     let patience = patience.map(Timespec::try_from).transpose().map_err(io::Error::other)?;

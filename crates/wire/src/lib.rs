@@ -13,15 +13,16 @@
 //! string at a time and never waits unless asked to. [`wait_for_any`] listens to several at once. Bytes are taken apart and
 //! put together by `postgres-protocol`.
 //!
-//! What is *absent*: no pool, no runtime, no types: values are text, as the server prints them. No encryption either, which a
-//! server on one's own machine does not need; one that insists on it is refused with a sentence.
+//! What is *absent*: no pool, no runtime, no types: values are text, as the server prints them.
 
 mod answer;
 mod connection;
 mod settings;
 mod stream;
+mod tls;
 
 pub use answer::{Answer, Complaint, Message, Response, Row};
 pub use connection::{Connection, Field, Open, TransactionStatus, wait_for_any};
 pub use settings::{Place, Settings};
 pub use stream::Stream;
+pub use tls::{Encryption, Mode, TlsStream};

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use percent_encoding::percent_decode_str;
 
+use crate::{Encryption, Mode};
+
 const PORT: u16 = 5432;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Where the packages of the common systems put their sockets.
@@ -28,6 +30,8 @@ pub struct Settings {
     pub application_name: String,
     /// How long to wait for the server to answer at all.
     pub connect_timeout: Duration,
+    /// Whether the session is encrypted. Within one machine, at a socket, it never is.
+    pub encryption: Encryption,
 }
 
 /// Where a server listens.
@@ -115,6 +119,8 @@ struct Given {
     options: String,
     application_name: Option<String>,
     connect_timeout: Option<Duration>,
+    ssl_mode: String,
+    ssl_root: String,
 }
 
 impl Given {
@@ -132,10 +138,8 @@ impl Given {
                     value.parse().map_err(|_| format!("connect_timeout: {value:?} is no number of seconds"))?;
                 self.connect_timeout = Some(Duration::from_secs(seconds));
             }
-            "sslmode" if ["disable", "allow", "prefer"].contains(&&*value) => {}
-            "sslmode" => {
-                return Err(format!("sslmode={value}: connections are not encrypted here; use sslmode=disable"));
-            }
+            "sslmode" => self.ssl_mode = value,
+            "sslrootcert" => self.ssl_root = value,
             // For client libraries that pool or cache.
             _ => {}
         }
@@ -153,6 +157,12 @@ impl Given {
             true => Place::Unix(host.into(), port),
             false => Place::Tcp(host, port),
         };
+        let mode = or(self.ssl_mode, "PGSSLMODE").map_or(Ok(Mode::default()), |name| {
+            let known = Mode::ALL.iter().find(|(known, _)| *known == name).map(|(_, mode)| *mode);
+            let names = Mode::ALL.map(|(name, _)| name).join(", ");
+            known.ok_or_else(|| format!("sslmode={name}: it is one of {names}"))
+        })?;
+        let root = or(self.ssl_root, "PGSSLROOTCERT").map(PathBuf::from);
         let user = or(self.user, "PGUSER").or_else(|| variable("USER")).unwrap_or_else(|| "postgres".into());
         Ok(Settings {
             place,
@@ -162,6 +172,7 @@ impl Given {
             options: self.options,
             application_name: self.application_name.unwrap_or_else(|| "isolde".into()),
             connect_timeout: self.connect_timeout.unwrap_or(CONNECT_TIMEOUT),
+            encryption: Encryption { mode, root },
         })
     }
 }
@@ -200,9 +211,17 @@ mod tests {
     }
 
     #[test]
+    fn encryption_is_asked_for_as_with_libpq() {
+        let encryption = |url: &str| parse(url).map(|settings| settings.encryption);
+        assert_eq!(encryption("postgres://h/x"), Ok(Encryption::default()));
+        let full = Encryption { mode: Mode::VerifyFull, root: Some("/ca.pem".into()) };
+        assert_eq!(encryption("postgres://h/x?sslmode=verify-full&sslrootcert=/ca.pem"), Ok(full));
+    }
+
+    #[test]
     fn what_cannot_be_done_is_said() {
         assert!(parse("mysql://x").is_err_and(|e| e.contains("postgres://")));
-        assert!(parse("postgres://h/x?sslmode=require").is_err_and(|e| e.contains("not encrypted")));
+        assert!(parse("postgres://h/x?sslmode=maybe").is_err_and(|e| e.contains("verify-full")));
         assert!(parse("postgres://h:x/y").is_err_and(|e| e.contains("no port")));
     }
 }

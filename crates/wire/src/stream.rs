@@ -6,6 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
+use crate::tls::{self, TlsStream};
 use crate::{Place, Settings};
 
 /// A connected socket.
@@ -13,6 +14,8 @@ use crate::{Place, Settings};
 pub enum Stream {
     /// Over TCP, without delay.
     Tcp(TcpStream),
+    /// The same, encrypted.
+    Tls(TlsStream),
     /// Within this machine.
     Unix(UnixStream),
 }
@@ -40,10 +43,36 @@ impl Stream {
         }
     }
 
+    /// Connects as the settings want it encrypted; whether it is so. What they leave open is decided by `encrypt`.
+    pub(crate) fn connect_for(settings: &Settings, encrypt: bool) -> io::Result<(Stream, bool)> {
+        let encryption = &settings.encryption;
+        match (Stream::connect(settings)?, &settings.place) {
+            (Stream::Tcp(mut socket), Place::Tcp(host, _)) if encrypt => {
+                match tls::ask(&mut socket, settings.connect_timeout)? {
+                    b'S' => {
+                        let stream = TlsStream::start(socket, host, encryption, settings.connect_timeout)?;
+                        Ok((Stream::Tls(stream), true))
+                    }
+                    _ if encryption.mode.insists() => {
+                        Err(io::Error::other("the server does not encrypt, and sslmode insists on it"))
+                    }
+                    _ => Ok((Stream::Tcp(socket), false)),
+                }
+            }
+            (stream, _) => Ok((stream, false)),
+        }
+    }
+
+    /// Whether something has arrived that waiting for the socket would miss.
+    pub(crate) fn has_pending(&self) -> bool {
+        matches!(self, Stream::Tls(stream) if stream.has_pending())
+    }
+
     /// The same socket, to be read by somebody else.
     pub fn try_clone(&self) -> io::Result<Stream> {
         match self {
             Stream::Tcp(stream) => stream.try_clone().map(Stream::Tcp),
+            Stream::Tls(stream) => Ok(Stream::Tls(stream.clone())),
             Stream::Unix(stream) => stream.try_clone().map(Stream::Unix),
         }
     }
@@ -52,6 +81,7 @@ impl Stream {
     pub fn set_nonblocking(&self, nonblocking: bool) -> io::Result<()> {
         match self {
             Stream::Tcp(stream) => stream.set_nonblocking(nonblocking),
+            Stream::Tls(stream) => stream.set_nonblocking(nonblocking),
             Stream::Unix(stream) => stream.set_nonblocking(nonblocking),
         }
     }
@@ -60,6 +90,7 @@ impl Stream {
     pub fn set_read_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
         match self {
             Stream::Tcp(stream) => stream.set_read_timeout(timeout),
+            Stream::Tls(stream) => stream.set_read_timeout(timeout),
             Stream::Unix(stream) => stream.set_read_timeout(timeout),
         }
     }
@@ -69,6 +100,7 @@ impl Stream {
         // Gone already is as good.
         let _ = match self {
             Stream::Tcp(stream) => stream.shutdown(std::net::Shutdown::Both),
+            Stream::Tls(stream) => stream.shutdown(),
             Stream::Unix(stream) => stream.shutdown(std::net::Shutdown::Both),
         };
     }
@@ -78,6 +110,7 @@ impl Read for Stream {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
             Stream::Tcp(stream) => stream.read(buffer),
+            Stream::Tls(stream) => stream.read(buffer),
             Stream::Unix(stream) => stream.read(buffer),
         }
     }
@@ -87,6 +120,7 @@ impl Write for Stream {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Stream::Tcp(stream) => stream.write(bytes),
+            Stream::Tls(stream) => stream.write(bytes),
             Stream::Unix(stream) => stream.write(bytes),
         }
     }
@@ -94,6 +128,7 @@ impl Write for Stream {
     fn flush(&mut self) -> io::Result<()> {
         match self {
             Stream::Tcp(stream) => stream.flush(),
+            Stream::Tls(stream) => stream.flush(),
             Stream::Unix(stream) => stream.flush(),
         }
     }
@@ -103,6 +138,7 @@ impl AsFd for Stream {
     fn as_fd(&self) -> BorrowedFd<'_> {
         match self {
             Stream::Tcp(stream) => stream.as_fd(),
+            Stream::Tls(stream) => stream.as_fd(),
             Stream::Unix(stream) => stream.as_fd(),
         }
     }

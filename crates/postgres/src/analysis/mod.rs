@@ -54,6 +54,9 @@ pub struct Analysis {
     pub touched: Touched,
     /// Tables that it inserts into, changes or deletes from.
     pub targets: BTreeSet<TableId>,
+    /// Tables of which it may meet several rows, in the order in which they lie: those that it does not reach by their whole
+    /// primary key.
+    pub scanned: BTreeSet<TableId>,
     /// What it does about transactions.
     pub control: Control,
     /// It looks at rows: a transaction that keeps its snapshot takes it now.
@@ -127,6 +130,7 @@ impl Analyst {
                     sum.quiet &= part.quiet;
                     sum.looks |= part.looks;
                     sum.targets.extend(part.targets);
+                    sum.scanned.extend(part.scanned);
                     walk::add(&mut sum.touched, part.touched);
                     if !matches!(part.control, Control::None) {
                         sum.touched.everything = true;
@@ -199,7 +203,7 @@ impl Analyst {
     fn bound_statement(&self, control: Control, statement: &Statement) -> Analysis {
         let mut walk = Walk::new(self);
         walk.statement(statement);
-        let Walk { touched, targets, looks, .. } = walk;
+        let Walk { touched, targets, scanned, looks, .. } = walk;
         let quiet = match &statement.kind {
             StatementKind::Transaction(transaction) => matches!(
                 transaction,
@@ -217,7 +221,7 @@ impl Analyst {
             StatementKind::Query(query) => query.is_local() && touched.is_nothing(),
             _ => false,
         };
-        Analysis { touched, targets, control, looks, quiet }
+        Analysis { touched, targets, scanned, control, looks, quiet }
     }
 }
 

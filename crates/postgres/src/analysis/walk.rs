@@ -19,6 +19,8 @@ pub(super) struct Walk<'a> {
     analyst: &'a Analyst,
     pub(super) touched: Touched,
     pub(super) targets: BTreeSet<TableId>,
+    /// Tables of which it may meet several rows.
+    pub(super) scanned: BTreeSet<TableId>,
     /// A snapshot is needed.
     pub(super) looks: bool,
     /// Routines that were looked into.
@@ -52,7 +54,14 @@ pub(super) fn whole(table: TableId, current: bool) -> Read {
 
 impl<'a> Walk<'a> {
     pub(super) fn new(analyst: &'a Analyst) -> Walk<'a> {
-        Walk { analyst, touched: Touched::default(), targets: BTreeSet::new(), looks: false, routines: BTreeSet::new() }
+        Walk {
+            analyst,
+            touched: Touched::default(),
+            targets: BTreeSet::new(),
+            scanned: BTreeSet::new(),
+            looks: false,
+            routines: BTreeSet::new(),
+        }
     }
 
     pub(super) fn statement(&mut self, statement: &Statement) {
@@ -262,14 +271,20 @@ impl<'a> Walk<'a> {
         {
             select.filter.iter().for_each(|filter| split(filter, &mut conjuncts));
             conditions(from, &mut conjuncts);
+            if !self.is_one_row(&conjuncts, rel, table) {
+                self.scanned.insert(table);
+            }
             let all = conjuncts.len();
             conjuncts.retain(|condition| self.is_about(condition, rel, table));
             if conjuncts.is_empty() && all > 0 {
                 let name = self.name(table);
                 self.coarse(format!("{name} is read whole: its conditions are not about one row of it alone"));
             }
-        } else if select.filter.is_some() {
-            self.coarse(format!("{} is read whole: it is part of an outer join", self.name(table)));
+        } else {
+            self.scanned.insert(table);
+            if select.filter.is_some() {
+                self.coarse(format!("{} is read whole: it is part of an outer join", self.name(table)));
+            }
         }
         let mut key = Vec::new();
         conjuncts.retain(|condition| match equality(condition) {
@@ -293,6 +308,18 @@ impl<'a> Walk<'a> {
             });
         }
         Read { key, filter: filter.map(|f| Arc::new(Predicate::new(f))), ..whole(table, false) }
+    }
+
+    /// Whether conditions fix the whole primary key of a relation, so that they can be true of one row at most.
+    fn is_one_row(&self, conjuncts: &[Expr], this: usize, table: TableId) -> bool {
+        let ours = |e: &Expr| match &e.kind {
+            ExprKind::Column { depth: 0, rel, col } if usize::from(*rel) == this => Some(usize::from(*col)),
+            _ => None,
+        };
+        let pairs = conjuncts.iter().filter_map(compared).flat_map(|(one, other)| [(one, other), (other, one)]);
+        let fixed: Vec<usize> = pairs.filter(|(_, value)| is_settled(value)).filter_map(|(one, _)| ours(one)).collect();
+        let key = self.analyst.catalog.table(table).primary_key();
+        key.is_some_and(|index| index.columns.iter().all(|column| fixed.contains(column)))
     }
 
     /// Whether a condition can be asked about a row of one relation, by anybody, at any time.
@@ -476,6 +503,29 @@ fn equality(condition: &Expr) -> Option<(usize, Value)> {
         }
         _ => None,
     }
+}
+
+/// The two sides of an equation.
+fn compared(condition: &Expr) -> Option<(&Expr, &Expr)> {
+    match &condition.kind {
+        ExprKind::Call(builtin, args) if builtin.name == "=" => match args.as_slice() {
+            [left, right] => Some((left, right)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Whether an expression has the same value for all rows of the query it stands in.
+fn is_settled(expr: &Expr) -> bool {
+    let mut settled = true;
+    expr.walk(0, &mut |e, _| {
+        settled &= match &e.kind {
+            ExprKind::Column { depth, .. } | ExprKind::WholeRow { depth, .. } => *depth > 0,
+            _ => e.subquery().is_none(),
+        }
+    });
+    settled
 }
 
 /// The columns of a relation that a query asks for, anywhere in it.

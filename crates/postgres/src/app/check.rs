@@ -9,6 +9,7 @@ use isolde_sql::ast::Isolation;
 use isolde_wire::Settings;
 
 use super::file::AppFile;
+use super::spec::Written;
 use super::stage::AppStage;
 use crate::Trouble;
 use crate::live::{self, Question};
@@ -70,6 +71,11 @@ impl Inquiry<'_> {
     /// A scenario made of what the threads send when they run alone.
     pub fn scenario(&self) -> Result<String, Trouble> {
         self.stage(None)?.scenario(&self.file)
+    }
+
+    /// The run of a schedule as an isolation spec. The inner error says why it cannot be written.
+    pub fn spec(&self, schedule: &str) -> Result<Result<Written, String>, Trouble> {
+        self.stage(None)?.spec(schedule, &self.file)
     }
 
     fn check_at(&self, level: Option<Isolation>, progress: OnProgress<'_>) -> Result<Report, Trouble> {

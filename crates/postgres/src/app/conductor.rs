@@ -66,7 +66,7 @@ pub(super) struct Conductor {
     /// Nobody runs, so whatever is said is that.
     pub(super) learning: bool,
     /// What threads had open when they left without a word.
-    pub(super) partings: Vec<(usize, Touched)>,
+    pub(super) partings: Vec<(usize, SessionId, Touched)>,
     analyst: Arc<Analyst>,
     level: Isolation,
     masks: Vec<Regex>,
@@ -89,6 +89,8 @@ pub(super) struct Line {
     pub(super) answered: Option<Answered>,
     /// It was said that its statement waits.
     pub(super) waits: bool,
+    /// What has passed about its transaction since it was last held.
+    pub(super) passed: Vec<String>,
     blocked_by: Vec<i32>,
     blocked_since: Option<Instant>,
     /// The client is gone, and the server has been told.
@@ -270,7 +272,7 @@ impl Conductor {
         let Some(mut line) = self.lines.remove(&id) else { return };
         line.session.close();
         if let Some(owner) = line.owner.filter(|_| was_open && !self.free) {
-            self.partings.push((owner, line.ledger.disconnect()));
+            self.partings.push((owner, id, line.ledger.disconnect()));
         }
     }
 
@@ -506,6 +508,7 @@ impl Line {
             is_own: owner.is_some(),
             answered: None,
             waits: false,
+            passed: Vec::new(),
             blocked_by: Vec::new(),
             blocked_since: None,
             leaving: false,
@@ -525,7 +528,9 @@ impl Line {
         let mut writes = Some(writes);
         for (at, spoken) in answered.unit.spoken.iter().enumerate() {
             if at > 0 || !answered.held {
-                self.ledger.statement(&spoken.inlined(), &[]);
+                let text = spoken.inlined();
+                self.ledger.statement(&text, &[]);
+                self.passed.extend((!answered.held && is_about_transactions(&text)).then_some(text));
             }
             let failed = answered.responses.get(at).is_some_and(isolde_wire::Response::is_error);
             let last = failed || at + 1 == count;
@@ -555,6 +560,18 @@ impl Line {
             each(0, self.ledger.done(false, answered.status, Vec::new()));
         }
     }
+}
+
+/// Words that begin statements about transactions, or about how those to come are.
+const ABOUT_TRANSACTIONS: &[&str] =
+    &["BEGIN", "START", "SAVEPOINT", "RELEASE", "ROLLBACK", "COMMIT", "END", "ABORT", "SET"];
+
+fn is_about_transactions(text: &str) -> bool {
+    let shown = normal::shown(text).to_uppercase();
+    let mut words = shown.split(' ');
+    let first = words.next().unwrap_or_default();
+    // Of settings, those that decide what a transaction sees.
+    ABOUT_TRANSACTIONS.contains(&first) && (first != "SET" || shown.contains("TRANSACTION"))
 }
 
 /// The error that an answer ends with.

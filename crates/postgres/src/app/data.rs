@@ -14,6 +14,7 @@ use isolde_wire::{Complaint, Connection, Response, Row, Settings};
 
 use crate::catalog::{self, Known};
 use crate::effects::{self, Rows};
+use crate::restore::Plan;
 use crate::{Home, Restore, Trouble};
 
 /// A database that was made for the check, dropped with this.
@@ -84,7 +85,7 @@ impl Data {
         let control = self.control()?;
         effects::install(control)?;
         let known = catalog::read(control)?;
-        let restore = Restore::prepare(control, false)?;
+        let restore = Restore::prepare(control, &Plan::default())?;
         if !restore.undoes() {
             self.control = None;
             self.home.copy()?;

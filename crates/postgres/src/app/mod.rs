@@ -27,8 +27,10 @@ mod http;
 mod normal;
 mod process;
 mod skeleton;
+mod spec;
 mod stage;
 
 pub use check::Inquiry;
 pub use file::{Action, AppFile, Database, Request, ServerPlan, ThreadPlan};
+pub use spec::Written;
 pub use stage::AppStage;

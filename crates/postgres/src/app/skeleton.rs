@@ -9,6 +9,7 @@ use std::fmt::Write as _;
 use isolde_wire::Row;
 
 use super::data::Data;
+use super::stage::DISCONNECTS;
 use crate::Trouble;
 use crate::live::{Check, Part};
 
@@ -34,7 +35,9 @@ impl Sketch<'_> {
              -- and write :name for it where it is used.\n\n",
             self.file
         );
-        set_up(data, &self.mentioned(), &mut out)?;
+        for statement in set_up(data, &self.mentioned())?.statements {
+            let _ = writeln!(out, "{}{}", statement, if statement.starts_with("--") { "" } else { ";" });
+        }
         for (name, parts) in &self.threads {
             let _ = write!(out, "\n--@ thread {name}\n{}", statements(parts));
         }
@@ -55,30 +58,34 @@ impl Sketch<'_> {
     }
 }
 
-/// A thread's statements, with the transactions that they were in.
+/// A thread's statements, with what was said about transactions before them.
 fn statements(parts: &[Part]) -> String {
-    let mut out = String::new();
-    let mut open = false;
-    for part in parts {
-        let touched = &part.touched;
-        if !open && touched.ended.is_none() {
-            out.push_str(match (touched.serializable, touched.snapshot) {
-                (true, _) => "BEGIN ISOLATION LEVEL SERIALIZABLE;\n",
-                (false, true) => "BEGIN ISOLATION LEVEL REPEATABLE READ;\n",
-                (false, false) => "BEGIN;\n",
-            });
-            open = true;
-        }
-        let _ = writeln!(out, "{};", part.statement);
-        open &= touched.ended.is_none() || part.statement.to_uppercase().starts_with("ROLLBACK TO");
-    }
-    out
+    let said = parts.iter().filter(|part| part.connection.is_some());
+    let lines = said.flat_map(|part| part.before.iter().map(String::as_str).chain([sent(part)]));
+    lines.map(|text| format!("{};\n", text.trim_end_matches(';'))).collect()
+}
+
+/// What was sent, or amounts to what happened.
+pub(super) fn sent(part: &Part) -> &str {
+    if part.statement == DISCONNECTS { "ROLLBACK" } else { &part.statement }
+}
+
+/// What makes the tables, and what takes them away again.
+#[derive(Clone, Debug, Default)]
+pub(super) struct SetUp {
+    pub(super) statements: Vec<String>,
+    pub(super) teardown: Vec<String>,
 }
 
 /// Definitions and rows of the tables that are mentioned, and of those that they refer to.
-fn set_up(data: &mut Data, mentioned: &str, out: &mut String) -> Result<(), Trouble> {
-    for statement in texts(data, TYPES)? {
-        let _ = writeln!(out, "{statement};");
+pub(super) fn set_up(data: &mut Data, mentioned: &str) -> Result<SetUp, Trouble> {
+    let mut made = SetUp::default();
+    for (query, kind) in [(SCHEMAS, "SCHEMA"), (TYPES, "TYPE")] {
+        for row in data.rows(query)? {
+            let [Some(name), Some(statement)] = &row[..] else { continue };
+            made.statements.push(statement.clone());
+            made.teardown.push(format!("DROP {kind} {name} CASCADE;"));
+        }
     }
     let tables: Vec<(String, String, String)> = data.rows(TABLES)?.iter().filter_map(table).collect();
     let mut wanted: Vec<bool> = tables.iter().map(|(_, name, _)| mentioned.contains(name.as_str())).collect();
@@ -97,27 +104,28 @@ fn set_up(data: &mut Data, mentioned: &str, out: &mut String) -> Result<(), Trou
     }
     let kept: Vec<&(String, String, String)> =
         tables.iter().zip(&wanted).filter(|(_, w)| **w).map(|(t, _)| t).collect();
-    for (_, _, definition) in &kept {
-        let _ = writeln!(out, "{definition};");
+    for (_, name, definition) in &kept {
+        made.statements.push(definition.clone());
+        made.teardown.push(format!("DROP TABLE {name} CASCADE;"));
     }
     for (oid, name, definition) in &kept {
         let overriding = if definition.contains(" AS IDENTITY") { " OVERRIDING SYSTEM VALUE" } else { "" };
-        rows(data, oid, name, overriding, out)?;
+        made.statements.extend(rows(data, oid, name, overriding)?);
     }
     for (oid, ..) in &kept {
-        for statement in texts(data, &CONSTRAINTS.replace("{oid}", oid))? {
-            let _ = writeln!(out, "{statement};");
-        }
+        made.statements.extend(texts(data, &CONSTRAINTS.replace("{oid}", oid))?);
     }
-    for statement in texts(data, ROUTINES)? {
-        let _ = writeln!(out, "{};", statement.trim_end());
+    for row in data.rows(ROUTINES)? {
+        let [Some(name), Some(statement)] = &row[..] else { continue };
+        made.statements.push(statement.trim_end().to_string());
+        made.teardown.push(format!("DROP ROUTINE {name} CASCADE;"));
     }
     for (oid, ..) in &kept {
-        for statement in texts(data, &BEHIND.replace("{oid}", oid))? {
-            let _ = writeln!(out, "{statement};");
-        }
+        made.statements.extend(texts(data, &BEHIND.replace("{oid}", oid))?);
     }
-    Ok(())
+    // What was made first goes last.
+    made.teardown.reverse();
+    Ok(made)
 }
 
 fn table(row: &Row) -> Option<(String, String, String)> {
@@ -127,32 +135,30 @@ fn table(row: &Row) -> Option<(String, String, String)> {
     }
 }
 
-/// The rows of a table, as INSERTs.
-fn rows(data: &mut Data, oid: &str, name: &str, overriding: &str, out: &mut String) -> Result<(), Trouble> {
+/// The rows of a table, as INSERTs, and where its sequences stand.
+fn rows(data: &mut Data, oid: &str, name: &str, overriding: &str) -> Result<Vec<String>, Trouble> {
     let columns = texts(data, &COLUMNS.replace("{oid}", oid))?;
     if columns.is_empty() {
-        return Ok(());
+        return Ok(Vec::new());
     }
     let values = columns.iter().map(|column| format!("quote_nullable({column}::text)")).collect::<Vec<_>>();
     let query = format!("SELECT concat_ws(', ', {}) FROM {name} LIMIT {}", values.join(", "), ROWS_MAX + 1);
     let found = texts(data, &query)?;
-    for row in found.iter().take(ROWS_MAX) {
-        let _ = writeln!(out, "INSERT INTO {name} ({}){overriding} VALUES ({row});", columns.join(", "));
-    }
-    if found.len() > ROWS_MAX {
-        let _ = writeln!(out, "-- {name} has more rows than these");
-    }
-    for statement in texts(data, &SEQUENCES.replace("{oid}", oid))? {
-        let _ = writeln!(out, "{statement};");
-    }
-    Ok(())
+    let insert = |row: &String| format!("INSERT INTO {name} ({}){overriding} VALUES ({row})", columns.join(", "));
+    let mut statements: Vec<String> = found.iter().take(ROWS_MAX).map(insert).collect();
+    statements.extend((found.len() > ROWS_MAX).then(|| format!("-- {name} has more rows than these")));
+    statements.extend(texts(data, &SEQUENCES.replace("{oid}", oid))?);
+    Ok(statements)
 }
 
 fn texts(data: &mut Data, query: &str) -> Result<Vec<String>, Trouble> {
     Ok(data.rows(query)?.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect())
 }
 
-const TYPES: &str = "SELECT format('CREATE TYPE %s AS ENUM (%s)', t.oid::regtype, \
+const SCHEMAS: &str = "SELECT quote_ident(nspname), format('CREATE SCHEMA %I', nspname) FROM pg_namespace \
+    WHERE nspname NOT LIKE 'pg\\_%' AND nspname NOT IN ('information_schema', 'isolde', 'public') ORDER BY oid";
+
+const TYPES: &str = "SELECT t.oid::regtype, format('CREATE TYPE %s AS ENUM (%s)', t.oid::regtype, \
     (SELECT string_agg(quote_literal(enumlabel), ', ' ORDER BY enumsortorder) FROM pg_enum WHERE enumtypid = t.oid)) \
     FROM pg_type t WHERE t.typtype = 'e' ORDER BY t.oid";
 
@@ -164,7 +170,8 @@ const TABLES: &str = "SELECT c.oid, c.oid::regclass::text, format('CREATE TABLE 
             ELSE format_type(a.atttypid, a.atttypmod) END, \
         CASE WHEN a.attidentity = 'a' THEN ' GENERATED ALWAYS AS IDENTITY' \
             WHEN a.attidentity = 'd' THEN ' GENERATED BY DEFAULT AS IDENTITY' \
-            WHEN a.attgenerated = 's' THEN ' GENERATED ALWAYS AS (' || pg_get_expr(d.adbin, d.adrelid) || ') STORED' \
+            WHEN a.attgenerated <> '' THEN ' GENERATED ALWAYS AS (' || pg_get_expr(d.adbin, d.adrelid) \
+                || CASE a.attgenerated WHEN 's' THEN ') STORED' ELSE ') VIRTUAL' END \
             ELSE CASE WHEN d.adbin IS NOT NULL AND pg_get_serial_sequence(c.oid::regclass::text, a.attname) IS NULL \
                     THEN ' DEFAULT ' || pg_get_expr(d.adbin, d.adrelid) ELSE '' END \
                 || CASE WHEN a.attnotnull THEN ' NOT NULL' ELSE '' END END), ', ' ORDER BY a.attnum) \
@@ -189,7 +196,7 @@ const CONSTRAINTS: &str = "SELECT format('ALTER TABLE %s ADD CONSTRAINT %I %s', 
     pg_get_constraintdef(oid)) FROM pg_constraint WHERE conrelid = {oid} AND contype IN ('p', 'u', 'c', 'f') \
     ORDER BY contype = 'f', oid";
 
-const ROUTINES: &str = "SELECT pg_get_functiondef(p.oid) FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace \
+const ROUTINES: &str = "SELECT p.oid::regprocedure, pg_get_functiondef(p.oid) FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace \
     JOIN pg_language l ON l.oid = p.prolang WHERE p.prokind IN ('f', 'p') AND l.lanname IN ('sql', 'plpgsql') \
     AND n.nspname NOT LIKE 'pg\\_%' AND n.nspname NOT IN ('information_schema', 'isolde') \
     AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = p.oid AND d.deptype = 'e') ORDER BY p.oid";

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
+use isolde_explore::Schedule;
 use isolde_report::{StepKind, StepResult};
 use isolde_sql::ast::Isolation;
 use isolde_sql::catalog::Catalog;
@@ -20,8 +21,9 @@ use super::data::Data;
 use super::file::AppFile;
 use super::normal;
 use super::skeleton::Sketch;
+use super::spec::{Case, Written};
 use crate::analysis::Analyst;
-use crate::live::{Outcome, Part, Stage, Standing, Touched};
+use crate::live::{LiveSystem, Outcome, Part, Stage, Standing, Touched};
 use crate::proxy::{Answered, SessionId};
 use crate::{Trouble, effects};
 
@@ -33,6 +35,8 @@ pub struct AppStage {
     standings: Vec<Standing>,
     /// Requests are not answered while they are cleared away: the servers must be started anew.
     clean: bool,
+    /// The connections by which threads have said something in this run, in order.
+    connections: Vec<(usize, SessionId)>,
 }
 
 /// The server's default is a second; like this a deadlock is over soon, and its victim always who closed the circle.
@@ -44,6 +48,8 @@ const LEARNING: Duration = Duration::from_millis(400);
 /// A command that sets something up may take this long.
 const SETUP_LIMIT: Duration = Duration::from_secs(1800);
 const DEADLOCK: &str = "40P01";
+/// What is shown of a thread that leaves a transaction open.
+pub(super) const DISCONNECTS: &str = "disconnects without COMMIT";
 
 impl AppStage {
     /// Makes a database, sets it up, starts the servers, and lets everything run once so that caches are warm. Commands are run
@@ -63,7 +69,8 @@ impl AppStage {
         let timing = Timing { limit: file.time_limit, wait_counts_after };
         let conductor = Conductor::new(data, cast, events, &timing, file.masks.clone(), interrupted);
         let names = file.threads.iter().map(|thread| thread.name.clone()).collect();
-        let mut stage = AppStage { conductor, file, names, standings: Vec::new(), clean: true };
+        let mut stage =
+            AppStage { conductor, file, names, standings: Vec::new(), clean: true, connections: Vec::new() };
         stage.set_up()?;
         let mut own = Vec::new();
         own.extend(is_superuser.then(|| DEADLOCK_TIMEOUT.to_string()));
@@ -100,6 +107,24 @@ impl AppStage {
         self.restart()?;
         let (invariants, finals) = (&self.file.invariants, &self.file.finals);
         Sketch { file, threads, invariants, finals }.write(&mut self.conductor.data)
+    }
+
+    /// The run of a schedule as an isolation spec; `file` says where it comes from. The inner error says why it cannot be written.
+    pub fn spec(&mut self, schedule: &str, file: &str) -> Result<Result<Written, String>, Trouble> {
+        let choices = {
+            let system = LiveSystem::new(self, false)?;
+            Schedule::parse(&system, schedule).map_err(|error| Trouble::Usage(error.to_string()))?
+        };
+        self.restart()?;
+        let mut steps = Vec::new();
+        for thread in choices.steps {
+            steps.push(self.step(thread)?);
+        }
+        let (level, names) = (self.file.isolation.map(option), self.names.clone());
+        let case = Case { file, names: &names, steps: &steps, level };
+        let end = case.look(&mut self.conductor.data)?;
+        self.restart()?;
+        case.write(&mut self.conductor.data, &end)
     }
 
     fn set_up(&mut self) -> Result<(), Trouble> {
@@ -259,21 +284,37 @@ impl AppStage {
         let writes = data.writes(&answered.notices);
         data.note_draws(thread, &writes);
         line.enter(&answered, writes, &mut |_, what| touched.push(what));
-        parts.extend(described(thread, &answered, touched, waited));
+        let before = std::mem::take(&mut line.passed);
+        let mut described = described(thread, &answered, touched, waited);
+        if let Some(first) = described.first_mut() {
+            first.before = before;
+        }
         let lost = answered.lost;
         // Who is gone will be seen to be gone.
         let _ = line.session.deliver(answered);
         if lost {
             self.conductor.lines.remove(&id);
         }
+        let connection = self.connection(thread, id);
+        parts.extend(described.into_iter().map(|part| Part { connection, ..part }));
+    }
+
+    /// The number of a connection among those of its thread.
+    fn connection(&mut self, thread: usize, id: SessionId) -> Option<usize> {
+        if !self.connections.contains(&(thread, id)) {
+            self.connections.push((thread, id));
+        }
+        self.connections.iter().filter(|(owner, _)| *owner == thread).position(|(_, known)| *known == id)
     }
 
     /// What a thread gave up when it left, and that it begins anew.
     fn part(&mut self, thread: usize, parts: &mut Vec<Part>) {
         let partings = std::mem::take(&mut self.conductor.partings);
-        for (owner, touched) in partings {
+        for (owner, id, touched) in partings {
             let result = StepResult::Done { tag: "ROLLBACK".into() };
-            parts.push(part(owner, StepKind::Statement, "disconnects without COMMIT".into(), result, touched));
+            let connection = self.connection(owner, id);
+            let left = part(owner, StepKind::Statement, DISCONNECTS.into(), result, touched);
+            parts.push(Part { connection, ..left });
         }
         let again = self.conductor.cast.take_again(thread);
         if let (Some(note), Some(last)) = (again, parts.iter_mut().rfind(|part| part.thread == thread)) {
@@ -284,12 +325,21 @@ impl AppStage {
     /// Takes note that a thread's statement waits.
     fn note_wait(&mut self, thread: usize, parts: &mut Vec<Part>) {
         let on = self.conductor.waits_for(thread).iter().map(|&other| self.names[other].clone()).collect::<Vec<_>>();
-        for line in self.conductor.lines.values_mut().filter(|line| line.owner == Some(thread) && !line.waits) {
-            let Some(unit) = line.session.flying() else { continue };
+        let mut waiting = Vec::new();
+        for (id, line) in &mut self.conductor.lines {
+            let Some(unit) = line.session.flying().filter(|_| line.owner == Some(thread) && !line.waits) else {
+                continue;
+            };
             let statement = normal::shown(&unit.text());
             line.waits = true;
             let result = StepResult::Waits { on: on.clone() };
-            parts.push(part(thread, StepKind::Statement, statement, result, line.ledger.waits()));
+            let before = std::mem::take(&mut line.passed);
+            let waits = part(thread, StepKind::Statement, statement, result, line.ledger.waits());
+            waiting.push((*id, Part { before, ..waits }));
+        }
+        for (id, part) in waiting {
+            let connection = self.connection(thread, id);
+            parts.push(Part { connection, ..part });
         }
     }
 }
@@ -302,6 +352,8 @@ impl Stage for AppStage {
     fn restart(&mut self) -> Result<(), Trouble> {
         self.clear()?;
         self.reset_data()?;
+        self.connections.clear();
+        self.conductor.lines.values_mut().for_each(|line| line.passed.clear());
         self.conductor.free = false;
         let commands: Vec<usize> = (0..self.names.len()).filter(|&t| self.conductor.cast.is_command(t)).collect();
         commands.iter().try_for_each(|&thread| self.conductor.cast.begin(thread))?;
@@ -392,7 +444,8 @@ fn option(level: Isolation) -> &'static str {
 }
 
 fn part(thread: usize, kind: StepKind, statement: String, result: StepResult, touched: Touched) -> Part {
-    Part { thread, kind, statement, place: None, result, notes: Vec::new(), touched }
+    let (connection, before, place, notes) = (None, Vec::new(), None, Vec::new());
+    Part { thread, connection, before, kind, statement, place, result, notes, touched }
 }
 
 /// What was answered, statement by statement.

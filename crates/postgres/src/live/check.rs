@@ -49,6 +49,10 @@ pub fn check(stage: &mut dyn Stage, question: &Question<'_>, progress: OnProgres
     let mut checker = Checker::new(question, &system, progress);
     let summary = search(&question.settings)?.run(&system, &mut checker);
     let Checker { found, warnings, skipped, coarse, .. } = checker.concluded()?;
+    if found.is_some() {
+        // Without its server every thread fails, and that is not what should be said.
+        system.borrow(|stage| stage.ask("SELECT 1"))?;
+    }
     let took = question.clock.zip(start).map(|(clock, start)| clock().saturating_sub(start) / 1_000_000);
     let verdict = match &found {
         Some(_) => Verdict::Violated,

@@ -96,6 +96,10 @@ pub enum Ending {
 pub struct Part {
     /// Who.
     pub thread: usize,
+    /// By which of its connections, counted as they first say something; none if nothing was said.
+    pub connection: Option<usize>,
+    /// What it said there before about its transaction and nobody could notice: `BEGIN`, `SAVEPOINT`.
+    pub before: Vec<String>,
     /// Whether it began, went on, or was chosen to end a deadlock.
     pub kind: StepKind,
     /// The statement, its parameters written out.

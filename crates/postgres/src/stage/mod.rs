@@ -16,7 +16,9 @@ mod script;
 mod setup;
 pub mod witness;
 
-use std::collections::BTreeMap;
+use std::collections::hash_map::DefaultHasher;
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use isolde_report::{StepKind, StepResult};
@@ -68,6 +70,8 @@ pub struct ScenarioStage {
     opened: Open,
     warnings: Vec<String>,
     masks: Masks,
+    /// Situations in which a thread had to wait.
+    waited: BTreeSet<u64>,
     /// What routines see counts.
     inner: bool,
     /// A step is a whole transaction.
@@ -123,6 +127,7 @@ impl ScenarioStage {
         self.masks = Masks::between(&one, &other);
         self.warnings.extend(self.masks.describe(&self.known.catalog));
         self.put_back()?;
+        self.restore.finish(self.sessions.control())?;
         self.fresh = true;
         Ok(())
     }
@@ -140,7 +145,7 @@ impl ScenarioStage {
         Ok((outcome::seen(&self.clients, self.inner), self.net.clone()))
     }
 
-    /// All sessions idle, the data as set up.
+    /// All sessions idle, the data as set up as soon as that is [finished](Restore::finish).
     fn put_back(&mut self) -> Result<(), Trouble> {
         if std::mem::take(&mut self.fresh) {
             return Ok(());
@@ -155,10 +160,9 @@ impl ScenarioStage {
         self.sessions.calm()?;
         self.close_gates()?;
         if self.opened.keeps {
-            self.sessions.tell_all("DISCARD ALL")?;
-            self.sessions.alert_anew()?;
+            self.sessions.discard()?;
         }
-        self.restore.undo(self.sessions.control())
+        self.restore.begin(self.sessions.control())
     }
 
     fn close_gates(&mut self) -> Result<(), Trouble> {
@@ -188,6 +192,18 @@ impl ScenarioStage {
         self.sessions.resumes(thread, self.alerted[thread]);
         self.clients[thread].doing = Doing::Statement;
         Ok(())
+    }
+
+    /// Who is about to do something, and what everybody has done. What waited in this situation will wait in it again, nearly
+    /// always.
+    fn situation(&self, thread: usize) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        thread.hash(&mut hasher);
+        for (at, client) in self.clients.iter().enumerate() {
+            let open = client.ledger.is_open();
+            (client.progress.next, client.passed, open, self.sessions.is_idle(at)).hash(&mut hasher);
+        }
+        hasher.finish()
     }
 
     /// Whether a thread is in a transaction and could go on.
@@ -267,6 +283,7 @@ impl Stage for ScenarioStage {
         for thread in 0..self.clients.len() {
             self.advance(thread, &mut done)?;
         }
+        self.restore.finish(self.sessions.control())?;
         self.react(&mut done)?;
         self.look();
         Ok(())
@@ -279,6 +296,8 @@ impl Stage for ScenarioStage {
     fn step(&mut self, thread: usize) -> Result<Vec<Part>, Trouble> {
         let mut done = Vec::new();
         let over = self.clients[thread].ledger.over();
+        let situation = self.situation(thread);
+        self.sessions.expect_wait(thread, self.waited.contains(&situation));
         self.begin(thread, &mut done)?;
         self.react(&mut done)?;
         while self.atomic && self.clients[thread].ledger.over() == over && self.is_amid(thread) {
@@ -287,6 +306,9 @@ impl Stage for ScenarioStage {
         }
         for other in 0..self.clients.len() {
             done.extend(self.wait(other));
+        }
+        if matches!(self.standing_of(thread), Standing::Waiting(_)) {
+            self.waited.insert(situation);
         }
         // Its own part first; which of the others was first to be heard means nothing.
         done.sort_by_key(|part| (part.thread != thread, part.thread));

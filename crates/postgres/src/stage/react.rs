@@ -404,6 +404,8 @@ struct Heard {
 fn part(thread: usize, kind: StepKind, statement: &str, place: Option<isolde_report::Place>) -> Part {
     Part {
         thread,
+        connection: Some(0),
+        before: Vec::new(),
         kind,
         statement: statement.to_string(),
         place,

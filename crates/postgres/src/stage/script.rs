@@ -74,6 +74,14 @@ impl Sent {
         Sent { pieces: vec![(text, None)], ..self }
     }
 
+    /// The text with NULL for every variable: what it may touch is the same.
+    pub(super) fn without_variables(&self) -> String {
+        let piece = |(text, variable): &(String, Option<Arc<str>>)| {
+            format!("{text}{}", if variable.is_some() { "(NULL)" } else { "" })
+        };
+        self.pieces.iter().map(piece).collect()
+    }
+
     /// The text with the values of variables in it; the name of one that is not set, otherwise.
     pub(super) fn text(&self, variables: &Variables) -> Result<String, Arc<str>> {
         let mut out = String::new();

@@ -1,7 +1,7 @@
 //! From a scenario file to a stage: a database is made, set up, taught to tell and to go back, and sessions are opened.
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use isolde_scenario::file::{
@@ -9,6 +9,7 @@ use isolde_scenario::file::{
 };
 use isolde_scenario::{ScenarioError, generated};
 use isolde_sql::ast::{Isolation, StatementKind};
+use isolde_sql::catalog::TableId;
 use isolde_sql::{Diagnostic, Span, SqlState, bind};
 use isolde_wire::{Complaint, Connection, Response, Settings, TransactionStatus};
 
@@ -22,6 +23,7 @@ use crate::catalog::{self, Known};
 use crate::effects::{self, Rows};
 use crate::gate::{self, GATES, Gates};
 use crate::live::{Check, Standing};
+use crate::restore::Plan;
 use crate::{Home, Restore, Sessions, Trouble};
 
 /// Why a scenario cannot be put on a server.
@@ -94,14 +96,10 @@ impl ScenarioStage {
         rewrite_routines(&mut control, file, &mut gates, &mut warnings)?;
         let scripts: Vec<Script> = file.threads.iter().map(|t| script(t, file, &mut gates)).collect();
         let texts = texts(file);
-        let mut restore = match mentions(&texts, DEFINING) {
+        let restore = match mentions(&texts, DEFINING) {
             true => Restore::by_copy("threads change definitions"),
-            false => Restore::prepare(&mut control, mentions(&texts, &["truncate"]))?,
+            false => Restore::prepare(&mut control, &plan(file, &texts, &analyst, &known))?,
         };
-        let levels = file.threads.iter().map(|t| t.isolation).chain([file.options.isolation]);
-        if levels.flatten().any(|level| level == Isolation::Serializable) || mentions(&texts, &["serializable"]) {
-            restore.make_exact();
-        }
         if !restore.undoes() {
             drop(control);
             home.copy()?;
@@ -139,6 +137,7 @@ impl ScenarioStage {
             opened,
             warnings,
             masks: Masks::default(),
+            waited: BTreeSet::new(),
             fresh: true,
             home,
         };
@@ -147,6 +146,37 @@ impl ScenarioStage {
         }
         Ok(stage)
     }
+}
+
+/// What can be told of the runs before there is one.
+fn plan(file: &ScenarioFile, texts: &[String], analyst: &Analyst, known: &Known) -> Plan {
+    let levels = file.threads.iter().map(|t| t.isolation).chain([file.options.isolation]);
+    let exact = levels.flatten().any(|level| level == Isolation::Serializable) || mentions(texts, &["serializable"]);
+    let truncates = mentions(texts, &["truncate"]);
+    let Some(scanned) = scanned(file, analyst).filter(|_| !truncates) else {
+        return Plan { truncates, exact, ..Plan::default() };
+    };
+    // What a foreign key looks for in the table that has it is several rows.
+    let is_keyed = |id: &TableId| {
+        let table = known.catalog.table(*id);
+        table.primary_key().is_some() && table.foreign_keys.is_empty() && !scanned.contains(id)
+    };
+    let keyed = known.oids.iter().filter(|(_, id)| is_keyed(id)).map(|(oid, _)| *oid).collect();
+    let ordered = !scanned.is_empty() || known.oids.values().any(|id| !is_keyed(id));
+    Plan { truncates, keyed, ordered, exact }
+}
+
+/// The tables that threads reach in another way than by their whole primary key; `None` if that is not known.
+fn scanned(file: &ScenarioFile, analyst: &Analyst) -> Option<BTreeSet<TableId>> {
+    let mut scanned = BTreeSet::new();
+    for statement in file.threads.iter().flat_map(|thread| &thread.body) {
+        let analysis = analyst.analyse(&Sent::new(statement, &file.sources).without_variables());
+        if analysis.touched.everything {
+            return None;
+        }
+        scanned.extend(&analysis.scanned);
+    }
+    Some(scanned)
 }
 
 impl Open {
@@ -222,7 +252,7 @@ pub(super) fn run_setup(
             }
             None => connection.send(&text)?,
         }
-        let responses = answer(connection)?;
+        let responses = connection.answers()?;
         if let Some(Response::Error(error)) = responses.iter().find(|r| r.is_error()) {
             return Err(mistake(&file.sources, statement, error, "set-up fails: "));
         }
@@ -242,15 +272,6 @@ pub(super) fn run_setup(
         return Err(StageError::File(file.sources.error(mistake)));
     }
     Ok(variables)
-}
-
-fn answer(connection: &mut Connection) -> Result<Vec<Response>, StageError> {
-    let mut answer = isolde_wire::Answer::default();
-    loop {
-        if let Some(responses) = connection.receive(None)?.and_then(|message| answer.push(message)) {
-            return Ok(responses);
-        }
-    }
 }
 
 /// The names of types.
@@ -298,7 +319,7 @@ fn try_checks(connection: &mut Connection, file: &ScenarioFile) -> Result<(), St
     for section in file.invariants.iter().chain(&file.finals) {
         let statement = &section.statement;
         connection.send(statement.ast.span.of(file.sources.text()))?;
-        for response in answer(connection)? {
+        for response in connection.answers()? {
             if let Response::Error(error) = response {
                 return Err(mistake(&file.sources, statement, &error, ""));
             }

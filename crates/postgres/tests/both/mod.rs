@@ -4,13 +4,14 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use isolde_explore::{Limit, Progress, Reduction, Search, Strategy, Visit, Visitor};
+use isolde_engine::Activity;
+use isolde_explore::{Limit, Progress, Reduction, Search, Strategy, System, Visit, Visitor};
 use isolde_postgres::Trouble;
 use isolde_postgres::live::{self, Ending, LiveSystem, Question, Standing};
 use isolde_postgres::stage::{ScenarioStage, StageError, checks, settings};
 use isolde_report::Report;
 use isolde_scenario::file::{FileOptions, ScenarioFile};
-use isolde_scenario::{Options, Scenario, ScenarioSystem, Status, file};
+use isolde_scenario::{Choice, Event, Options, Scenario, ScenarioSystem, State, Status, file};
 use isolde_sql::Value;
 use isolde_testkit::Cluster;
 use isolde_wire::{Response, Settings};
@@ -153,33 +154,116 @@ pub fn ends_on_engine(text: &str, tables: &[&str]) -> BTreeSet<String> {
     search.run(
         &system,
         &mut isolde_explore::on_leaf(|at: &Visit<'_, ScenarioSystem<'_>>| {
-            let fates: Vec<String> = (at.state.clients.iter())
-                .map(|client| match &client.status {
-                    Status::Running => "stuck".to_string(),
-                    Status::Done => "done".to_string(),
-                    Status::Aborted(error) => format!("aborted: {error}"),
-                    Status::Failed(error) => format!("failed: {error}"),
-                })
-                .collect();
-            let catalog = at.state.database.catalog();
-            let shown = tables.iter().map(|table| {
-                let id = catalog.table_by_name(table).unwrap().id;
-                let value = |v: &Value| match v {
-                    Value::Bool(true) => "t".into(),
-                    Value::Bool(false) => "f".into(),
-                    v if v.is_null() => "NULL".into(),
-                    v => v.to_string(),
-                };
-                let row = |row: &isolde_sql::Row| format!("({})", row.iter().map(value).collect::<Vec<_>>().join(", "));
-                let data = at.state.database.committed().table(id);
-                let mut rows: Vec<String> = data.iter().map(|(_, tuple)| row(&tuple.values)).collect();
-                rows.sort();
-                format!("{table}: {}", rows.join(" "))
-            });
-            let shown: Vec<String> = shown.collect();
-            ends.insert(format!("{fates:?} {}", shown.join(" ")));
+            ends.insert(end_on_engine(at.state, tables));
             ControlFlow::Continue(())
         }),
     );
     ends
+}
+
+/// The same under the rules of a server.
+pub fn ends_on_engine_at_once(text: &str, tables: &[&str]) -> BTreeSet<String> {
+    let scenario = Scenario::parse("test.sql", text, &mut file::no_includes).unwrap();
+    let system = AtOnce(ScenarioSystem::new(&scenario, scenario.options()));
+    let mut ends = BTreeSet::new();
+    let search = Search { strategy: Strategy::Depth, matching: isolde_explore::Matching::Digest, ..Search::default() };
+    search.run(
+        &system,
+        &mut isolde_explore::on_leaf(|at: &Visit<'_, AtOnce<'_>>| {
+            ends.insert(end_on_engine(&at.state.state, tables));
+            ControlFlow::Continue(())
+        }),
+    );
+    ends
+}
+
+fn end_on_engine(state: &State, tables: &[&str]) -> String {
+    let fates: Vec<String> = (state.clients.iter())
+        .map(|client| match &client.status {
+            Status::Running => "stuck".to_string(),
+            Status::Done => "done".to_string(),
+            Status::Aborted(error) => format!("aborted: {error}"),
+            Status::Failed(error) => format!("failed: {error}"),
+        })
+        .collect();
+    let catalog = state.database.catalog();
+    let shown = tables.iter().map(|table| {
+        let id = catalog.table_by_name(table).unwrap().id;
+        let value = |v: &Value| match v {
+            Value::Bool(true) => "t".into(),
+            Value::Bool(false) => "f".into(),
+            v if v.is_null() => "NULL".into(),
+            v => v.to_string(),
+        };
+        let row = |row: &isolde_sql::Row| format!("({})", row.iter().map(value).collect::<Vec<_>>().join(", "));
+        let data = state.database.committed().table(id);
+        let mut rows: Vec<String> = data.iter().map(|(_, tuple)| row(&tuple.values)).collect();
+        rows.sort();
+        format!("{table}: {}", rows.join(" "))
+    });
+    let shown: Vec<String> = shown.collect();
+    format!("{fates:?} {}", shown.join(" "))
+}
+
+/// The engine under the rules of a server (decisions 16 and 23): what is woken goes on at once, who has waited longest first, and
+/// the victim of a deadlock is who closed the circle.
+struct AtOnce<'s>(ScenarioSystem<'s>);
+
+/// With the threads that wait, in the order in which they began to.
+#[derive(Clone)]
+struct Queued {
+    state: State,
+    waiting: Vec<usize>,
+}
+
+impl AtOnce<'_> {
+    fn activity(&self, state: &State, thread: usize) -> Activity {
+        state.database.activity(self.0.scenario.threads()[thread].session)
+    }
+}
+
+impl System for AtOnce<'_> {
+    type State = Queued;
+    type Step = Choice;
+    type Event = Event;
+
+    fn initial(&self) -> Queued {
+        Queued { state: self.0.initial(), waiting: Vec::new() }
+    }
+
+    fn enabled(&self, queued: &Queued, steps: &mut Vec<Choice>) {
+        self.0.enabled(&queued.state, steps);
+        let goes_on = |thread: &&usize| {
+            steps.contains(&Choice::Step(**thread))
+                && matches!(self.activity(&queued.state, **thread), Activity::Resumable(_))
+        };
+        let woken = queued.waiting.iter().find(goes_on).map(|thread| Choice::Step(*thread));
+        let closes = queued.waiting.iter().rev().map(|thread| Choice::Victim(*thread));
+        let victim = closes.into_iter().find(|choice| steps.contains(choice));
+        if let Some(forced) = woken.or(victim) {
+            *steps = vec![forced];
+        }
+    }
+
+    fn execute(&self, queued: &mut Queued, choice: &Choice) -> Event {
+        let event = self.0.execute(&mut queued.state, choice);
+        let Queued { state, waiting } = queued;
+        let waits = |thread: usize| {
+            state.clients[thread].status == Status::Running
+                && matches!(self.activity(state, thread), Activity::Blocked(_) | Activity::Resumable(_))
+        };
+        waiting.retain(|thread| waits(*thread));
+        let more: Vec<usize> =
+            (0..state.clients.len()).filter(|thread| waits(*thread) && !waiting.contains(thread)).collect();
+        waiting.extend(more);
+        event
+    }
+
+    fn digest(&self, queued: &Queued) -> Option<u128> {
+        Some(isolde_explore::digest_of(&(self.0.digest(&queued.state)?, &queued.waiting)))
+    }
+
+    fn thread(&self, choice: &Choice) -> u64 {
+        self.0.thread(choice)
+    }
 }

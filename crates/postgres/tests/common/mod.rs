@@ -17,10 +17,21 @@ pub fn check(text: &str) -> Result<Report, Trouble> {
     check_on(&Cluster::shared().settings("postgres"), text)
 }
 
-/// The same as somebody else.
-pub fn check_on(settings: &Settings, text: &str) -> Result<Report, Trouble> {
+/// Reads the rest of a file.
+fn read(text: &str) -> AppFile {
     let text = format!("time_limit = 5\n[database]\nurl = \"\"\n{text}");
-    let file = AppFile::parse("app.toml", &text).unwrap_or_else(|error| panic!("{error}"));
+    AppFile::parse("app.toml", &text).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// An application on the stage.
+pub fn stage(text: &str) -> AppStage {
+    let server = Cluster::shared().settings("postgres");
+    AppStage::open(read(text), PathBuf::from("."), &server, || false).unwrap_or_else(|trouble| panic!("{trouble}"))
+}
+
+/// Checks an application as somebody else.
+pub fn check_on(settings: &Settings, text: &str) -> Result<Report, Trouble> {
+    let file = read(text);
     let (invariants, finals) = (file.invariants.clone(), file.finals.clone());
     let mut stage = AppStage::open(file, PathBuf::from("."), settings, || false)?;
     let question = Question {

@@ -24,7 +24,7 @@ use isolde_engine::{Outcome, PendingKind};
 use isolde_explore::Schedule;
 use isolde_sql::Value;
 
-use super::{Spec, run};
+use super::{Draft, DraftSession, Spec, run};
 use crate::check::follow;
 use crate::client::Reaction;
 use crate::file::{ClientStatement, FileOptions, ScenarioFile};
@@ -45,6 +45,9 @@ BEGIN
     PERFORM pg_advisory_unlock(thread::int, pass);
   END IF;
 END $gate$;";
+
+/// Everything happens in a schema of its own.
+const IN_CASE: &str = "SET search_path = isolde_case;";
 
 const CALL: &str = "PERFORM isolde_gate();";
 
@@ -204,28 +207,20 @@ impl<'a> Writer<'a> {
     }
 
     fn finish(self, run: &Run<'_>) -> Result<String, String> {
-        let mut out = String::new();
-        let _ = writeln!(
-            out,
-            "# {}: found by isolde; for isolationtester, or: isolde spec THIS_FILE\n",
-            self.file.sources.name()
-        );
-        out.push_str("setup { CREATE SCHEMA isolde_case; SET search_path = isolde_case; }\n");
         let source = self.file.sources.text();
         let gated = !self.gates.is_empty();
-        if gated {
-            block(&mut out, "setup", GATE)?;
-        }
+        let mut setup = vec![format!("CREATE SCHEMA isolde_case; {IN_CASE}")];
+        setup.extend(gated.then(|| GATE.to_string()));
         for statement in &self.file.setup {
             let text = with_gates(&statement.ast, source, self.call).filter(|_| gated).map(|(text, _)| text);
-            block(&mut out, "setup", &format!("{};", text.unwrap_or_else(|| plain(statement, source))))?;
+            setup.push(format!("{};", text.unwrap_or_else(|| plain(statement, source))));
         }
-        out.push_str("teardown { DROP SCHEMA isolde_case CASCADE; }\n");
-        for (number, (session, thread)) in self.sessions.iter().zip(&self.file.threads).enumerate() {
+        let mut sessions = Vec::new();
+        for (number, (session, thread)) in self.sessions.into_iter().zip(&self.file.threads).enumerate() {
             if session.steps.is_empty() {
                 continue;
             }
-            let mut setup = String::from("SET search_path = isolde_case;");
+            let mut setup = String::from(IN_CASE);
             let level = thread.isolation.or(self.file.options.isolation);
             if let Some(level) = level {
                 let _ = write!(setup, " SET default_transaction_isolation = '{}';", level.to_string().to_lowercase());
@@ -233,27 +228,27 @@ impl<'a> Writer<'a> {
             if gated {
                 let _ = write!(setup, " SET isolde.thread = '{number}';");
             }
-            let _ = writeln!(out, "\nsession {}", name(&thread.name));
-            block(&mut out, "setup", &setup)?;
-            for (step, text) in &session.steps {
-                block(&mut out, &format!("step {}", name(step)), text)?;
-            }
+            sessions.push(DraftSession { name: thread.name.to_string(), setup, steps: session.steps });
         }
         if gated {
             let locks = self.gates.iter().map(|(thread, pass, _)| format!("pg_advisory_lock({thread}, {pass})"));
-            out.push_str("\nsession schedule\n");
-            block(&mut out, "setup", &format!("SELECT {};", locks.collect::<Vec<_>>().join(", ")))?;
-            for (thread, pass, step) in &self.gates {
-                let text = format!("SELECT pg_advisory_unlock({thread}, {pass});");
-                block(&mut out, &format!("step {}", name(step)), &text)?;
-            }
+            let setup = format!("SELECT {};", locks.collect::<Vec<_>>().join(", "));
+            let step = |(thread, pass, step): &(usize, usize, String)| {
+                (step.clone(), format!("SELECT pg_advisory_unlock({thread}, {pass});"))
+            };
+            sessions.push(DraftSession {
+                name: "schedule".into(),
+                setup,
+                steps: self.gates.iter().map(step).collect(),
+            });
         }
-        let looks = looks(run);
-        out.push_str("\nsession looker\nsetup { SET search_path = isolde_case; }\n");
-        block(&mut out, "step look", &looks)?;
-        let order: Vec<String> = self.order.iter().map(|step| name(step)).collect();
-        let _ = writeln!(out, "\npermutation {} look", order.join(" "));
-        Ok(out)
+        let steps = vec![("look".to_string(), looks(run))];
+        sessions.push(DraftSession { name: "looker".into(), setup: IN_CASE.into(), steps });
+        let mut order = self.order;
+        order.push("look".into());
+        let about =
+            format!("{}: found by isolde; for isolationtester, or: isolde spec THIS_FILE", self.file.sources.name());
+        Draft { about, setup, teardown: "DROP SCHEMA isolde_case CASCADE;".into(), sessions, order }.write()
     }
 }
 
@@ -285,22 +280,6 @@ fn looks(run: &Run<'_>) -> String {
         true => "SELECT 'nothing has changed' AS tables;".into(),
         false => names.iter().map(|name| format!("SELECT * FROM {name} ORDER BY 1;")).collect::<Vec<_>>().join(" "),
     }
-}
-
-/// A name as the format has them.
-fn name(name: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let starts = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-    if starts && name.chars().all(plain) { name.into() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
-}
-
-/// `kind { text }`, in which there can be no closing brace.
-fn block(out: &mut String, kind: &str, text: &str) -> Result<(), String> {
-    if text.contains('}') {
-        return Err(format!("the format has no way to write a closing brace in SQL, and there is one in: {text}"));
-    }
-    let _ = writeln!(out, "{kind} {{ {} }}", text.trim());
-    Ok(())
 }
 
 fn plain(statement: &ClientStatement, source: &str) -> String {

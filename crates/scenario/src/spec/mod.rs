@@ -21,6 +21,7 @@
 //! [`parse`] reads the file, [`run`] sends steps and decides what is reported when, [`print`] draws the tables.
 
 pub mod connections;
+mod draft;
 mod emit;
 mod engine;
 mod parse;
@@ -36,7 +37,9 @@ use isolde_sql::{Diagnostic, Span};
 use self::connections::Block;
 use crate::ScenarioError;
 
+pub use draft::{Draft, DraftSession};
 pub use emit::emit;
+pub use print::table;
 pub use run::{Progress, Run, run, run_on};
 
 /// A spec file, understood.

@@ -19,7 +19,7 @@ use isolde_sql::{Type, Value, builtin};
 use super::Style;
 
 /// A result as a table; nothing if it has no columns.
-pub(super) fn table(names: &[String], rows: &[Vec<String>], out: &mut String) {
+pub fn table(names: &[String], rows: &[Vec<String>], out: &mut String) {
     if names.is_empty() {
         return;
     }
