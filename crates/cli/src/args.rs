@@ -342,7 +342,7 @@ pub(crate) struct Explore {
     pub(crate) time_max: Option<Duration>,
 
     #[command(flatten)]
-    pub(crate) output: Output,
+    pub(crate) output: CheckOutput,
 
     /// Draw who must come before whom: FILE.svg or FILE.dot
     ///
@@ -455,6 +455,44 @@ pub(crate) enum Format {
     Text,
     /// For programs
     Json,
+}
+
+/// Where the answers of a check go that has its place in continuous integration, and how they look.
+#[derive(Debug, Args)]
+pub(crate) struct CheckOutput {
+    /// text (default), json, sarif or junit
+    ///
+    /// With several files, json is one document for each, one after another; sarif (2.1.0, for code scanning) and junit are one
+    /// document for all.
+    #[arg(long, value_name = "FORMAT", default_value = "text", help_heading = "Output")]
+    #[arg(hide_possible_values = true, hide_default_value = true)]
+    pub(crate) format: CheckFormat,
+
+    /// Write the answer to a file instead of standard output
+    #[arg(long, short, value_name = "FILE", help_heading = "Output")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+/// How the answer of a check is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CheckFormat {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+    /// For code scanning
+    Sarif,
+    /// For whoever counts tests
+    Junit,
+}
+
+impl From<Format> for CheckFormat {
+    fn from(format: Format) -> CheckFormat {
+        match format {
+            Format::Text => CheckFormat::Text,
+            Format::Json => CheckFormat::Json,
+        }
+    }
 }
 
 /// When to use colours.

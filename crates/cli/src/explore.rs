@@ -28,7 +28,7 @@ pub(crate) fn run(explore: &Explore, color: Color) -> Result<u8, Mistake> {
     if explore.store.is_some() && explore.files.len() > 1 {
         return Err(Mistake::new("--store keeps the states of one scenario; give it a single file"));
     }
-    let mut page = Page::open(&explore.output, color)?;
+    let mut page = Page::open(explore.output.format, explore.output.output.as_deref(), color)?;
     let mut tally = Tally::default();
     for file in &explore.files {
         match check(explore, file) {
@@ -60,6 +60,7 @@ pub(crate) fn run(explore: &Explore, color: Color) -> Result<u8, Mistake> {
     if explore.files.len() > 1 && !explore.quiet {
         page.remark(&tally.line())?;
     }
+    page.finish()?;
     Ok(tally.exit_code())
 }
 

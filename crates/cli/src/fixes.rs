@@ -9,14 +9,14 @@ use isolde_scenario::file::Included;
 use isolde_scenario::fix::{self, Tried};
 use isolde_scenario::{OnProgress, Options, Scenario};
 
-use crate::args::{Explore, Format};
+use crate::args::{CheckFormat, Explore};
 use crate::complain::Mistake;
 use crate::input;
 
 /// Whether somebody will read of fixes: an answer of one line has no place for them.
 pub(crate) fn wanted(explore: &Explore) -> bool {
     let short = explore.quiet || explore.files.len() > 1;
-    let told = !short || explore.output.format == Format::Json;
+    let told = !short || explore.output.format != CheckFormat::Text;
     !explore.no_fixes && (told || explore.fix.is_some())
 }
 

@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::builder::PossibleValuesParser;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use isolde_datamodel::check::{self, Options};
 use isolde_datamodel::logic::{Limits, Schema, Semantics};
 use isolde_datamodel::{Framework, picture};
 use isolde_report::{Baseline, DeleteGraph, ModelReport};
 use isolde_smt::{INSTALL, Silence, Solver};
 
-use crate::args::{self, Color, Output};
+use crate::args::{self, CheckOutput, Color};
 use crate::complain::Mistake;
 use crate::input;
 use crate::model_files::{Application, application, properties};
@@ -125,27 +125,8 @@ pub(crate) struct Model {
     #[arg(long, value_name = "FILE", requires = "props", help_heading = "Output")]
     emit_smt2: Option<PathBuf>,
 
-    /// text (default), json, sarif or junit
-    #[arg(long, value_name = "FORMAT", default_value = "text", help_heading = "Output")]
-    #[arg(hide_possible_values = true, hide_default_value = true)]
-    format: Format,
-
-    /// Write the answer to a file instead of standard output
-    #[arg(long, short, value_name = "FILE", help_heading = "Output")]
-    output: Option<PathBuf>,
-}
-
-/// How an answer about a model is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// For people
-    Text,
-    /// For programs
-    Json,
-    /// For code scanning
-    Sarif,
-    /// For continuous integration
-    Junit,
+    #[command(flatten)]
+    output: CheckOutput,
 }
 
 fn objects(text: &str) -> Result<usize, String> {
@@ -161,7 +142,7 @@ pub(crate) fn run(args: &Model, color: Color) -> Result<u8, Mistake> {
     if let (Some(path), Some(properties)) = (&args.emit_smt2, &properties) {
         write(path, &check::questions(&application.model, properties, &options))?;
     }
-    let mut page = Page::open(&Output { format: args::Format::Text, output: args.output.clone() }, color)?;
+    let mut page = Page::open(args.output.format, args.output.output.as_deref(), color)?;
     let Application { files, model, root } = &application;
     let answer = solver(args).and_then(|solver| check::check(model, files, properties.as_ref(), &solver, &options));
     let mut report = match answer {
@@ -176,12 +157,7 @@ pub(crate) fn run(args: &Model, color: Color) -> Result<u8, Mistake> {
         report.compare(known);
     }
     write_files(args, &application, &options, &report)?;
-    match args.format {
-        Format::Text => page.model(&report)?,
-        Format::Json => page.verbatim(&report.to_json())?,
-        Format::Sarif => page.verbatim(&report.to_sarif())?,
-        Format::Junit => page.verbatim(&report.to_junit())?,
-    }
+    page.model(&report)?;
     Ok(report.verdict.exit_code())
 }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use anstream::{AutoStream, ColorChoice};
 use isolde_report::{ModelReport, ProveReport, Report, SpaceReport, Style, TraceStyle};
 
-use crate::args::{self, Color, Format};
+use crate::args::{CheckFormat, Color, Output};
 use crate::complain::{Look, Mistake};
 
 /// Width of a page that is not on a terminal. Fixed, so that the same input gives the same output.
@@ -23,72 +23,99 @@ pub(crate) struct Page {
     to: Box<dyn Write>,
     /// How a failure to write is told.
     name: String,
-    format: Format,
+    format: CheckFormat,
     style: Style,
+    /// Answers that are written together.
+    held: Vec<Report>,
 }
 
 impl Page {
-    /// The page that the flags ask for.
-    pub(crate) fn open(output: &args::Output, color: Color) -> Result<Page, Mistake> {
-        let page = match &output.output {
+    /// The page that the flags of most commands ask for.
+    pub(crate) fn of(output: &Output, color: Color) -> Result<Page, Mistake> {
+        Page::open(output.format.into(), output.output.as_deref(), color)
+    }
+
+    /// A page in this format: a file, or standard output.
+    pub(crate) fn open(format: CheckFormat, file: Option<&Path>, color: Color) -> Result<Page, Mistake> {
+        let page = match file {
             Some(path) => Page { to: create(path)?, name: path.display().to_string(), ..Page::stdout(color) },
             None => Page::stdout(color),
         };
-        let color = page.style.color && (output.output.is_none() || color == Color::Always);
-        let width = if output.output.is_some() { WIDTH } else { page.style.width };
-        Ok(Page { format: output.format, style: Style { width, color }, ..page })
+        let color = page.style.color && (file.is_none() || color == Color::Always);
+        let width = if file.is_some() { WIDTH } else { page.style.width };
+        Ok(Page { format, style: Style { width, color }, ..page })
     }
 
     fn stdout(color: Color) -> Page {
         let style = Style { width: width(), color: colored(color, &io::stdout()) };
-        Page { to: Box::new(io::stdout()), name: "standard output".into(), format: Format::Text, style }
+        let (name, format) = ("standard output".into(), CheckFormat::Text);
+        Page { to: Box::new(io::stdout()), name, format, style, held: Vec::new() }
     }
 
-    /// Writes a whole answer.
+    /// Writes a whole answer; or holds it, if answers are written [together](Page::finish).
     pub(crate) fn answer(&mut self, report: &Report) -> Result<(), Mistake> {
         match self.format {
-            Format::Text => self.write(&report.to_text(self.style)),
-            Format::Json => self.write(&report.to_json()),
+            CheckFormat::Text => self.write(&report.to_text(self.style)),
+            CheckFormat::Json => self.write(&report.to_json()),
+            CheckFormat::Sarif | CheckFormat::Junit => {
+                self.held.push(report.clone());
+                Ok(())
+            }
         }
     }
 
-    /// Writes one line of an answer: the verdict and what it is about. JSON has no short form.
+    /// Writes the answers that were held.
+    pub(crate) fn finish(mut self) -> Result<(), Mistake> {
+        let held = std::mem::take(&mut self.held);
+        match self.format {
+            CheckFormat::Text | CheckFormat::Json => Ok(()),
+            CheckFormat::Sarif => self.write(&Report::to_sarif(&held)),
+            CheckFormat::Junit => self.write(&Report::to_junit(&held)),
+        }
+    }
+
+    /// Writes one line of an answer: the verdict and what it is about. Only text has a short form.
     pub(crate) fn verdict(&mut self, report: &Report) -> Result<(), Mistake> {
         match self.format {
-            Format::Text => {
+            CheckFormat::Text => {
                 let text = report.to_text(self.style);
                 let (verdict, file) = text.lines().next().and_then(|line| line.split_once("  ")).unwrap_or_default();
                 let space = " ".repeat(VERDICT_WIDTH.saturating_sub(report.verdict.word().len()));
                 self.line(&format!("{verdict}{space}  {file}"))
             }
-            Format::Json => self.answer(report),
+            _ => self.answer(report),
         }
     }
 
-    /// Writes an answer about a data model for people.
+    /// Writes a whole answer about a data model.
     pub(crate) fn model(&mut self, report: &ModelReport) -> Result<(), Mistake> {
-        self.write(&report.to_text(self.style))
+        match self.format {
+            CheckFormat::Text => self.write(&report.to_text(self.style)),
+            CheckFormat::Json => self.write(&report.to_json()),
+            CheckFormat::Sarif => self.write(&report.to_sarif()),
+            CheckFormat::Junit => self.write(&report.to_junit()),
+        }
     }
 
     /// Writes a whole answer about a state space.
     pub(crate) fn space(&mut self, report: &SpaceReport, traces: TraceStyle) -> Result<(), Mistake> {
         match self.format {
-            Format::Text => self.write(&report.to_text(self.style, traces)),
-            Format::Json => self.write(&report.to_json()),
+            CheckFormat::Text => self.write(&report.to_text(self.style, traces)),
+            _ => self.write(&report.to_json()),
         }
     }
 
     /// Writes a whole answer about procedures.
     pub(crate) fn proof(&mut self, report: &ProveReport) -> Result<(), Mistake> {
         match self.format {
-            Format::Text => self.write(&report.to_text(self.style)),
-            Format::Json => self.write(&report.to_json()),
+            CheckFormat::Text => self.write(&report.to_text(self.style)),
+            _ => self.write(&report.to_json()),
         }
     }
 
     /// Whether answers are for programs.
     pub(crate) fn is_json(&self) -> bool {
-        self.format == Format::Json
+        self.format != CheckFormat::Text
     }
 
     /// Writes text as it is.
@@ -99,8 +126,8 @@ impl Page {
     /// Writes a line between answers, for people only.
     pub(crate) fn remark(&mut self, text: &str) -> Result<(), Mistake> {
         match self.format {
-            Format::Text => self.line(text),
-            Format::Json => Ok(()),
+            CheckFormat::Text => self.line(text),
+            _ => Ok(()),
         }
     }
 

@@ -114,7 +114,7 @@ fn rounds(text: &str) -> Result<usize, String> {
 /// Reads, decides and prints; says what to exit with.
 pub(crate) fn run(args: &Prove, color: Color) -> Result<u8, Mistake> {
     let (file, program) = program(args)?;
-    let mut page = Page::open(&args.output, color)?;
+    let mut page = Page::of(&args.output, color)?;
     if args.emit == Some(Emit::Cfg) {
         page.verbatim(&graphs(&program, args)?)?;
         return Ok(0);

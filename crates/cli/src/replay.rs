@@ -10,7 +10,7 @@ use crate::{app, input, on};
 
 /// Runs the schedule, and says what to exit with.
 pub(crate) fn run(replay: &Replay, color: Color) -> Result<u8, Mistake> {
-    let mut page = Page::open(&replay.output, color)?;
+    let mut page = Page::of(&replay.output, color)?;
     if app::is_app(&replay.file) {
         let report = app::replay(replay)?;
         page.answer(&report)?;

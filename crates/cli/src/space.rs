@@ -123,7 +123,7 @@ pub(crate) fn run(args: &Space, color: Color) -> Result<u8, Mistake> {
     let mut find = |module: &str| beside(&folder, module);
     let mut spec = Spec::load(&files, &mut find).map_err(mistake)?;
     if let Some(script) = args.tables.script(&spec)? {
-        return Page::open(&args.output, color)?.verbatim(&script).map(|()| 0);
+        return Page::of(&args.output, color)?.verbatim(&script).map(|()| 0);
     }
     let mut looking = Looking(Watch::start(&name, args.time_max, true));
     let mut kept = args.tables.open(&spec.name)?;
@@ -147,7 +147,7 @@ pub(crate) fn run(args: &Space, color: Color) -> Result<u8, Mistake> {
     }
     drop(looking);
     kept.map_or(Ok(()), Kept::close)?;
-    let mut page = Page::open(&args.output, color)?;
+    let mut page = Page::of(&args.output, color)?;
     page.space(&answer.report, style(args))?;
     Ok(answer.report.verdict.exit_code())
 }
@@ -157,7 +157,7 @@ fn ask(args: &Space, color: Color) -> Result<u8, Mistake> {
     let (ctl, invariants, command) = (&args.ctl, &args.invariant, args::command_line());
     let questions = Questions { file: &args.file, ctl, invariants, tables: &args.tables, command };
     let report = questions.answer()?;
-    Page::open(&args.output, color)?.space(&report, style(args))?;
+    Page::of(&args.output, color)?.space(&report, style(args))?;
     Ok(report.verdict.exit_code())
 }
 

@@ -19,7 +19,7 @@ const EXIT_DIFFERS: u8 = 1;
 
 /// Runs every spec, and says what to exit with.
 pub(crate) fn run(args: &args::Spec, color: Color) -> Result<u8, Mistake> {
-    let mut page = Page::open(&args.output, color)?;
+    let mut page = Page::of(&args.output, color)?;
     let mut tally = Tally::default();
     for file in &args.files {
         match run_file(args, file) {

@@ -48,6 +48,13 @@ pub enum FixVerdict {
     Undecided(String),
 }
 
+impl FixVerdict {
+    /// Whether it is known to help.
+    pub fn helps(&self) -> bool {
+        *self == FixVerdict::Holds
+    }
+}
+
 /// What the threads go through with a change, counted over everything that was explored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FixCost {

@@ -20,6 +20,7 @@
 //! `"format": 1` is its version. Within a version fields are only added. The names are those of the structs below, in
 //! `snake_case`; enumerations are lower-case words; an absent optional field is `null`.
 
+mod ci;
 mod columns;
 mod deletes;
 mod fix;

@@ -1,0 +1,164 @@
+//! Answers for continuous integration: [SARIF](sarif) for code scanning, [JUnit's XML](junit) for whoever counts tests.
+//!
+//! Both formats are written in one place. What is a result and what is a test, each kind of answer says itself; that of a search is
+//! said here, for any number of files at once, as these formats have one document for a whole run.
+
+pub(crate) mod junit;
+pub(crate) mod sarif;
+
+use crate::{Counterexample, Place, PropertyStatus, Report, Style, Trace, Verdict};
+use junit::{Outcome, Suite, Test};
+use serde_json::{Value, json};
+
+/// Pages that nobody folds.
+const WIDTH: usize = 100;
+
+impl Report {
+    /// The answers about some files as SARIF 2.1.0: a result for each counterexample, with its steps as code flow.
+    pub fn to_sarif(reports: &[Report]) -> String {
+        let results = reports.iter().filter_map(result).collect();
+        let command = reports.first().map(|report| report.command.as_str()).unwrap_or_default();
+        sarif::document(command, results)
+    }
+
+    /// The answers about some files as JUnit's XML: a test for each property of each file.
+    pub fn to_junit(reports: &[Report]) -> String {
+        let tests = reports.iter().flat_map(tests).collect();
+        junit::document(&Suite { name: "isolde explore".into(), tests })
+    }
+
+    fn file_of<'r>(&'r self, place: &'r Place) -> &'r str {
+        place.file.as_deref().unwrap_or(&self.file)
+    }
+}
+
+fn result(report: &Report) -> Option<Value> {
+    let location = |place: &Place| sarif::location(report.file_of(place), place.line);
+    let Some(counterexample) = &report.counterexample else {
+        let Verdict::Inconclusive(reason) = &report.verdict else { return None };
+        let message = format!("Nothing bad was found, but not everything was looked at: {reason}.");
+        let id = format!("inconclusive:{}", report.file);
+        let mut result = sarif::result("inconclusive", "warning", &message, &id);
+        result["locations"] = json!([sarif::location(&report.file, 0)]);
+        return Some(result);
+    };
+    let rule = counterexample.anomaly.as_deref().unwrap_or(&counterexample.property).replace(' ', "-");
+    let id = format!("{}:{}:{rule}", report.file, counterexample.property);
+    let mut result = sarif::result(&rule, "error", &message(counterexample), &id);
+    let first = counterexample.trace.steps.iter().find_map(|step| step.place.as_ref());
+    result["locations"] = json!([first.map_or_else(|| sarif::location(&report.file, 0), location)]);
+    let steps = flow(&counterexample.trace, location);
+    if !steps.is_empty() {
+        result["codeFlows"] = json!([{ "threadFlows": [{ "locations": steps }] }]);
+    }
+    Some(result)
+}
+
+/// What happens, why, and what helps.
+fn message(counterexample: &Counterexample) -> String {
+    let mut out = counterexample.headline.clone();
+    if let Some(anomaly) = &counterexample.anomaly {
+        out += &format!(" ({anomaly})");
+    }
+    for paragraph in &counterexample.explanation {
+        out += &format!(" {paragraph}");
+    }
+    if let Some(fix) = counterexample.fixes.iter().find(|fix| fix.verdict.helps()) {
+        out += &format!(" Fix that was tried: {}.", fix.title);
+    }
+    out
+}
+
+/// The steps that stand in a file, in the order they happen.
+fn flow(trace: &Trace, location: impl Fn(&Place) -> Value) -> Vec<Value> {
+    let steps = trace.steps.iter().filter_map(|step| {
+        let mut at = location(step.place.as_ref()?);
+        let thread = trace.threads.get(step.thread).map(String::as_str).unwrap_or_default();
+        at["message"] = json!({ "text": format!("{thread}: {}", step.statement) });
+        Some(at)
+    });
+    let numbered = steps.enumerate();
+    numbered.map(|(order, at)| json!({ "location": at, "executionOrder": order + 1 })).collect()
+}
+
+fn tests(report: &Report) -> Vec<Test> {
+    let reason = match &report.verdict {
+        Verdict::Inconclusive(reason) => reason.clone(),
+        _ => "the search ended before it could be decided".into(),
+    };
+    let outcome = |status: PropertyStatus| match (status, &report.counterexample) {
+        (PropertyStatus::Violated, Some(counterexample)) => {
+            Outcome::Failure(counterexample.headline.clone(), report.to_text(Style::plain(WIDTH)))
+        }
+        (PropertyStatus::Violated, None) => Outcome::Failure("violated".into(), report.to_text(Style::plain(WIDTH))),
+        (PropertyStatus::Undecided, _) => Outcome::Error(reason.clone(), String::new()),
+        (PropertyStatus::Skipped, _) => Outcome::Skipped("not looked at".into(), report.warnings.join("\n")),
+        (PropertyStatus::Holds, _) => Outcome::Passed,
+    };
+    let test = |name: &str, status| Test {
+        class: report.file.clone(),
+        name: name.into(),
+        place: Some((report.file.clone(), 1)),
+        outcome: outcome(status),
+    };
+    report.properties.iter().map(|property| test(&property.name, property.status)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{PropertyResult, Stats, StepKind, StepResult, TraceStep};
+
+    fn violated() -> Report {
+        let step = |thread, line| TraceStep {
+            thread,
+            kind: StepKind::Statement,
+            statement: "SELECT 1 < 2".into(),
+            place: Some(Place { file: None, line }),
+            result: StepResult::Done { tag: String::new() },
+            changes: Vec::new(),
+            notes: Vec::new(),
+        };
+        let mut report = Report::new("isolde explore a.sql", "a.sql", Verdict::Violated, Stats::default());
+        report.properties = vec![
+            PropertyResult { name: "serial outcome".into(), status: PropertyStatus::Violated },
+            PropertyResult { name: "no <errors>".into(), status: PropertyStatus::Undecided },
+        ];
+        let trace = Trace { threads: vec!["a".into(), "b".into()], steps: vec![step(0, 8), step(1, 9)], tables: vec![] };
+        report.counterexample = Some(Counterexample {
+            property: "serial outcome".into(),
+            headline: "No serial order ends like this.".into(),
+            anomaly: Some("lost update".into()),
+            schedule: "ab".into(),
+            trace,
+            explanation: vec!["a read before b wrote.".into()],
+            graph: None,
+            not_needed: Default::default(),
+            fixes: Vec::new(),
+            replay: String::new(),
+            confirmation: None,
+        });
+        report
+    }
+
+    #[test]
+    fn sarif_has_a_result_with_its_steps() {
+        let holds = Report::new("isolde explore b.sql", "b.sql", Verdict::Holds, Stats::default());
+        let vague = Report::new("c", "c.sql", Verdict::Inconclusive("time".into()), Stats::default());
+        let document: Value = serde_json::from_str(&Report::to_sarif(&[violated(), holds, vague])).unwrap();
+        let results = document["runs"][0]["results"].as_array().unwrap();
+        assert_eq!(results.len(), 2, "{document:#}");
+        assert_eq!(results[0]["ruleId"], "lost-update");
+        assert_eq!(results[0]["locations"][0]["physicalLocation"]["region"]["startLine"], 8);
+        let flow = &results[0]["codeFlows"][0]["threadFlows"][0]["locations"];
+        assert_eq!(flow[1]["location"]["message"]["text"], "b: SELECT 1 < 2");
+        assert_eq!(results[1]["level"], "warning");
+    }
+
+    #[test]
+    fn junit_has_a_test_for_each_property() {
+        let xml = Report::to_junit(&[violated()]);
+        assert!(xml.contains("tests=\"2\" failures=\"1\" errors=\"1\" skipped=\"0\""), "{xml}");
+        assert!(xml.contains("name=\"no &lt;errors&gt;\""), "{xml}");
+    }
+}
