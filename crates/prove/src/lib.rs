@@ -42,6 +42,7 @@ pub mod horn;
 pub mod interference;
 pub mod ir;
 pub mod logic;
+pub mod observe;
 pub mod plan;
 mod portfolio;
 pub mod program;

@@ -454,7 +454,7 @@ fn has_outer_join(from: &From) -> bool {
 }
 
 /// Whether a query looks at rows of the queries around it.
-fn is_correlated(query: &Query) -> bool {
+pub(crate) fn is_correlated(query: &Query) -> bool {
     let mut correlated = false;
     query.walk(0, &mut |e, depth| match e.kind {
         ExprKind::Column { depth: d, .. } | ExprKind::WholeRow { depth: d, .. } => correlated |= d > depth,

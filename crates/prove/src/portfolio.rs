@@ -1,5 +1,7 @@
 //! Who is asked, in which order, and what the answers amount to.
 
+use std::time::Duration;
+
 use isolde_report::{ProofCell, ProofHelp, ProofInterference, ProofWitness, ProveReport, TableChange};
 use isolde_smt::{Answer, Silence, Solver};
 use isolde_sql::catalog::RoutineId;
@@ -161,7 +163,7 @@ pub(crate) fn decide_only(
     solver: &Solver,
     limits: &Limits,
 ) -> Result<Outcome, Silence> {
-    let mut search = Search { program, rule, solver, limits, outcome: Outcome::empty() };
+    let mut search = Search { program, rule, solver, limits, outcome: Outcome::empty(), hasty: false };
     let verdict = match ir::lower(program.catalog(), id) {
         Err(refusal) => Verdict::Unknown(refused(program, refusal)),
         Ok(graph) => search.everybody(&graph)?,
@@ -194,6 +196,8 @@ struct Search<'a> {
     solver: &'a Solver,
     limits: &'a Limits,
     outcome: Outcome,
+    /// Invariants were looked for, but not for as long as there is time.
+    hasty: bool,
 }
 
 /// What one exact question came to.
@@ -212,10 +216,18 @@ impl Search<'_> {
             Verdict::Unknown(reason) if reason.line.is_none() => Verdict::Unknown(reason),
             decided => return Ok(decided),
         };
-        Ok(match (self.refined(graph)?, open) {
-            (Ok(verdict), _) => verdict,
-            (Err(more), Verdict::Bounded(rounds, why)) => Verdict::Bounded(rounds, format!("{why}; {more}")),
-            (Err(_), open) => open,
+        let more = match self.refined(graph)? {
+            Ok(verdict) => return Ok(verdict),
+            Err(more) => more,
+        };
+        if self.hasty
+            && let Ok(verdict) = self.invariants(graph, self.limits.timeout)?
+        {
+            return Ok(verdict);
+        }
+        Ok(match open {
+            Verdict::Bounded(rounds, why) => Verdict::Bounded(rounds, format!("{why}; {more}")),
+            open => open,
         })
     }
 
@@ -230,7 +242,7 @@ impl Search<'_> {
                 self.outcome.certificate = Some(certificate);
                 Ok(Verdict::Safe("an invariant of each place, found by predicate abstraction and checked".into()))
             }
-            End::Feasible(way) => match self.exact(&way, 0)? {
+            End::Feasible(way) => match self.exact(&way, 0, self.limits.timeout)? {
                 Ok((Exact::Shown(witness), _)) => Ok(Verdict::Unsafe(witness)),
                 _ => Err("predicate abstraction: a way to a violation that was not seen to happen".into()),
             },
@@ -238,50 +250,73 @@ impl Search<'_> {
         })
     }
 
-    /// Loops written out more and more often, until something is found.
+    /// Loops written out more and more often, until something is found; after the first time, invariants are looked for.
     fn rounds(&mut self, graph: &Graph) -> Result<Verdict, Silence> {
-        let rounds = if graph.is_loop_free() { vec![0] } else { (1..=self.limits.rounds_max).collect() };
-        let mut last = 0;
-        let mut why = String::from("loops may go round more often");
-        for rounds in rounds {
+        if graph.is_loop_free() {
+            return Ok(match self.exact(graph, 0, self.limits.timeout)? {
+                Err(refusal) => Verdict::Unknown(refused(self.program, refusal)),
+                Ok((Exact::Shown(witness), _)) => Verdict::Unsafe(witness),
+                Ok((Exact::Open(what), _)) => Verdict::Unknown(Reason { what, line: None }),
+                Ok((Exact::Never, incomplete)) => match incomplete.into_iter().next() {
+                    None => Verdict::Safe("every path, on as many rows as can matter".into()),
+                    Some(why) => Verdict::Bounded(0, why),
+                },
+            });
+        }
+        let mut known = Verdict::Bounded(0, "loops may go round more often".into());
+        for rounds in 1..=self.limits.rounds_max {
             let unrolled = ir::unroll(graph, rounds);
-            match self.exact(&unrolled, rounds)? {
+            // Whether there are invariants is often the easier question.
+            let patience = if rounds == 1 { self.limits.timeout / 4 } else { self.limits.timeout };
+            let (mut found, mut incomplete) = match self.exact(&unrolled, rounds, patience)? {
                 Err(refusal) => return Ok(Verdict::Unknown(refused(self.program, refusal))),
-                Ok((Exact::Shown(witness), _)) => return Ok(Verdict::Unsafe(witness)),
-                Ok((Exact::Open(why), _)) => return Ok(Verdict::Unknown(Reason { what: why, line: None })),
-                Ok((Exact::Never, incomplete)) => {
-                    if let Some(why) = incomplete.into_iter().next() {
-                        let why = if unrolled.cut { format!("loops; and {why}") } else { why };
-                        return Ok(Verdict::Bounded(rounds, why));
-                    }
-                    if !unrolled.cut {
-                        return Ok(Verdict::Safe("every path, on as many rows as can matter".into()));
-                    }
-                    if last == 0 {
-                        match self.invariants(graph)? {
-                            Ok(certificate) => {
-                                self.outcome.certificate = Some(certificate);
-                                return Ok(Verdict::Safe("an invariant of each loop, found and checked".into()));
-                            }
-                            Err(reason) => why = reason,
-                        }
-                    }
-                    last = rounds;
+                Ok(answer) => answer,
+            };
+            if let Exact::Shown(witness) = found {
+                return Ok(Verdict::Unsafe(witness));
+            }
+            if let Verdict::Bounded(0, why) = &mut known {
+                match self.invariants(graph, self.limits.timeout / 4)? {
+                    Ok(verdict) => return Ok(verdict),
+                    Err(reason) => *why = reason,
+                }
+                if let (Exact::Open(_), Ok(again)) = (&found, self.exact(&unrolled, rounds, self.limits.timeout)?) {
+                    (found, incomplete) = again;
                 }
             }
+            if let Exact::Shown(witness) = found {
+                return Ok(Verdict::Unsafe(witness));
+            }
+            known = match (known, found, incomplete.into_iter().next()) {
+                (Verdict::Bounded(0, why), Exact::Open(what), _) => {
+                    return Ok(Verdict::Unknown(Reason { what: format!("{what}; {why}"), line: None }));
+                }
+                // What fewer rounds have shown stays so.
+                (known, Exact::Open(_), _) => return Ok(known),
+                (Verdict::Bounded(_, why), _, Some(more)) => {
+                    return Ok(Verdict::Bounded(rounds, format!("{why}; and {more}")));
+                }
+                (Verdict::Bounded(_, why), _, None) => Verdict::Bounded(rounds, why),
+                (known, _, _) => known,
+            };
         }
-        Ok(Verdict::Bounded(last, why))
+        Ok(known)
     }
 
-    /// Invariants of all loops, or why there are none.
-    fn invariants(&mut self, graph: &Graph) -> Result<Result<Certificate, String>, Silence> {
+    /// A proof by invariants of all loops, or why there is none.
+    fn invariants(&mut self, graph: &Graph, patience: Duration) -> Result<Result<Verdict, String>, Silence> {
         let clauses = match horn::clauses(self.program, graph, self.rule) {
             Err(refusal) => return Ok(Err(format!("not modelled: {}", refusal.what))),
             Ok(clauses) => clauses,
         };
         self.outcome.scripts.push(("invariants".into(), format!("(set-logic HORN)\n{clauses}")));
-        Ok(match horn::search(&clauses, self.solver, self.limits.timeout)? {
-            horn::Search::Found(certificate) => Ok(certificate),
+        let found = horn::search(&clauses, self.solver, patience)?;
+        self.hasty = matches!(found, horn::Search::Open(_)) && patience < self.limits.timeout;
+        Ok(match found {
+            horn::Search::Found(certificate) => {
+                self.outcome.certificate = Some(certificate);
+                Ok(Verdict::Safe("an invariant of each loop, found and checked".into()))
+            }
             horn::Search::None => Err("no invariant about single rows is enough".into()),
             horn::Search::Open(why) => Err(format!("looking for invariants: {why}")),
         })
@@ -289,7 +324,12 @@ impl Search<'_> {
 
     /// The exact question about a graph without loops: with everything that is not tracked, and if that finds something, with nothing
     /// else than what is tracked, so that it can be run.
-    fn exact(&mut self, graph: &Graph, rounds: usize) -> Result<Result<(Exact, Vec<String>), Refusal>, Silence> {
+    fn exact(
+        &mut self,
+        graph: &Graph,
+        rounds: usize,
+        mut patience: Duration,
+    ) -> Result<Result<(Exact, Vec<String>), Refusal>, Silence> {
         let mut why = String::new();
         for (extra, residues) in [(0, true), (0, false), (2, false), (4, false)] {
             let plan = plan(self.program.catalog(), graph, &self.rule.query, extra);
@@ -300,7 +340,7 @@ impl Search<'_> {
             self.note(&question, rounds, extra, residues);
             let mut session = self.solver.start()?;
             session.tell(&question.ctx.script.to_string());
-            match session.check(self.limits.timeout) {
+            match session.check(patience) {
                 Ok(Answer::Unsat) if residues => {
                     return Ok(Ok((Exact::Never, question.ctx.incomplete.into_iter().collect())));
                 }
@@ -318,7 +358,11 @@ impl Search<'_> {
                         Err(silence) => why = answer_only(silence)?,
                     }
                 }
-                Err(silence) => why = answer_only(silence)?,
+                Err(silence) => {
+                    why = answer_only(silence)?;
+                    // What is asked next is easier, or as hard.
+                    patience /= 2;
+                }
             }
             if residues && !uses_rest(&question) {
                 break;

@@ -9,16 +9,20 @@
 //!   SELECT NOT EXISTS (SELECT FROM t, u WHERE f) a combination with f
 //!   SELECT count(*) = 0 FROM t, u WHERE f        the same
 //! ```
+//!
+//! A rule about each row of one table may also name counts and sums of others, and whether they have a row: see
+//! [`observe`](crate::observe).
 
 use isolde_smt::Term;
 use isolde_sql::Value;
 use isolde_sql::ast::JoinKind;
 use isolde_sql::builtin::AggregateKind;
-use isolde_sql::catalog::TableId;
+use isolde_sql::catalog::{Catalog, TableId};
 use isolde_sql::typed::{Expr, ExprKind, From, Query, QueryBody, RelSource, Select, StatementKind};
 
 use crate::ir::{Action, Graph};
-use crate::logic::{Context, Evaluator, Level, Result};
+use crate::logic::{Context, Evaluator, Level, Result, Sym};
+use crate::observe::{Observed, observe};
 use crate::program::Program;
 use crate::state::{Slot, State};
 
@@ -33,11 +37,15 @@ pub struct Universal {
     wanted: Option<Expr>,
     /// The rule also wants that there is a row at all.
     pub nonempty: bool,
+    /// Counts and sums that it names: the nth is `Param(n)` in its conditions.
+    pub observed: Vec<Observed>,
+    /// The rule as written, with counts for subqueries that ask for a row.
+    counted: Option<Query>,
 }
 
 impl Universal {
     /// Recognises a rule.
-    pub fn of(rule: &Query) -> Option<Universal> {
+    pub fn of(catalog: &Catalog, rule: &Query) -> Option<Universal> {
         let QueryBody::Select(select) = &rule.body else { return None };
         if rule.limit.is_some() || rule.offset.is_some() || !rule.with.is_empty() {
             return None;
@@ -48,26 +56,26 @@ impl Universal {
                     QueryBody::Select(inner)
                         if inner.grouping.is_none() && query.limit.is_none() && query.offset.is_none() =>
                     {
-                        Universal::over(inner, None, false)
+                        Universal::over(catalog, query, inner, None, false)
                     }
                     _ => None,
                 },
                 _ => None,
             },
-            (None, [wanted]) => Universal::over(select, Some(wanted.clone()), false),
+            (None, [wanted]) => Universal::over(catalog, rule, select, Some(wanted.clone()), false),
             (Some(grouping), [shown])
                 if grouping.keys.is_empty() && grouping.having.is_none() && grouping.calls.len() == 1 =>
             {
                 let call = &grouping.calls[0];
                 match (call.aggregate.kind, &shown.kind) {
                     (AggregateKind::BoolAnd, ExprKind::Aggregated { depth: 0, call: 0 }) if call.filter.is_none() => {
-                        Universal::over(select, call.args.first().cloned(), true)
+                        Universal::over(catalog, rule, select, call.args.first().cloned(), true)
                     }
                     (AggregateKind::CountRows, ExprKind::Call(op, args)) if op.name == "=" && call.filter.is_none() => {
                         let zero = |e: &Expr| matches!(e.kind, ExprKind::Const(Value::Int(0)));
                         let counted = |e: &Expr| matches!(e.kind, ExprKind::Aggregated { depth: 0, call: 0 });
                         (args.iter().any(zero) && args.iter().any(counted))
-                            .then(|| Universal::over(select, None, false))?
+                            .then(|| Universal::over(catalog, rule, select, None, false))?
                     }
                     _ => None,
                 }
@@ -76,7 +84,13 @@ impl Universal {
         }
     }
 
-    fn over(select: &Select, wanted: Option<Expr>, nonempty: bool) -> Option<Universal> {
+    fn over(
+        catalog: &Catalog,
+        query: &Query,
+        select: &Select,
+        mut wanted: Option<Expr>,
+        nonempty: bool,
+    ) -> Option<Universal> {
         let table = |rel: &isolde_sql::typed::Rel| match rel.source {
             RelSource::Table(table) => Some(table),
             _ => None,
@@ -86,14 +100,28 @@ impl Universal {
         if let Some(from) = &select.from {
             joins(from, &mut conditions)?;
         }
-        let plain = |e: &Expr| {
-            let mut plain = true;
-            e.walk(0, &mut |e, _| plain &= e.subquery().is_none() && !matches!(e.kind, ExprKind::Routine(..)));
-            plain
-        };
-        let all_plain =
-            conditions.iter().chain(&wanted).all(plain) && select.windows.is_empty() && select.expansions.is_empty();
-        (all_plain && !tables.is_empty()).then_some(Universal { tables, conditions, wanted, nonempty })
+        let mut observed = Vec::new();
+        let names = |table: TableId| catalog.table(table).name.to_string();
+        let parts = conditions.iter_mut().chain(&mut wanted);
+        let plain = parts.fold(true, |plain, part| observe(part, true, &names, &mut observed) && plain)
+            && select.windows.is_empty()
+            && select.expansions.is_empty();
+        // Numbers are observed of one row.
+        if !plain || tables.is_empty() || (!observed.is_empty() && tables.len() > 1) {
+            return None;
+        }
+        let counted = (!observed.is_empty()).then(|| counted(query, select, &observed));
+        Some(Universal { tables, conditions, wanted, nonempty, observed, counted })
+    }
+
+    /// The rule for whoever asks how many rows it needs: it is the one that was given, unless it observes numbers.
+    pub(crate) fn planned<'q>(&'q self, rule: &'q Query) -> &'q Query {
+        self.counted.as_ref().unwrap_or(rule)
+    }
+
+    /// The numbers that it observes of a row.
+    pub(crate) fn numbers(&self, ctx: &mut Context, catalog: &Catalog, state: &State, row: &Slot) -> Result<Vec<Sym>> {
+        self.observed.iter().map(|number| number.value(ctx, catalog, state, Some(&row.columns))).collect()
     }
 
     /// The procedure cannot take away the last row.
@@ -118,6 +146,12 @@ impl Universal {
         strictly: bool,
     ) -> Result<Term> {
         let catalog = program.catalog();
+        // The conditions name no variables: what they call so are the numbers that are observed.
+        let observing = match rows.first().filter(|_| !self.observed.is_empty()) {
+            Some(row) => Some(State { variables: self.numbers(ctx, catalog, state, row)?, ..state.clone() }),
+            None => None,
+        };
+        let state = observing.as_ref().unwrap_or(state);
         let level = Level::of(rows.iter().map(|slot| slot.columns.clone()));
         let mut parts: Vec<Term> = rows.iter().map(|slot| slot.alive.clone()).collect();
         let (found, failures) = ctx.caught(|ctx| {
@@ -158,6 +192,13 @@ impl Universal {
         });
         each.collect()
     }
+}
+
+/// A rule about the rows of one table, as a query that has them and counts or sums what it observes of them.
+fn counted(query: &Query, select: &Select, observed: &[Observed]) -> Query {
+    let projection = observed.iter().map(|number| number.expr.clone()).collect();
+    let select = Select { projection, grouping: None, filter: None, ..select.clone() };
+    Query { body: QueryBody::Select(Box::new(select)), order_by: Vec::new(), ..query.clone() }
 }
 
 /// The conditions of inner joins.

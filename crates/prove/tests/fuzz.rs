@@ -1,6 +1,6 @@
 //! Procedures and rules by chance: every "safe" must survive being called, every "unsafe" has been seen.
 //!
-//! `PROVE_FUZZ=5000 cargo test -p isolde-prove --test fuzz` looks at more of them, `PROVE_SEED` at one.
+//! `PROVE_FUZZ=5000 cargo test -p isolde-prove --test fuzz` looks at more of them, `PROVE_FUZZ_FROM=100000` at others, `PROVE_SEED` at one.
 
 #![allow(clippy::unwrap_used)]
 
@@ -37,10 +37,11 @@ fn what_is_proved_survives_chance() {
         return;
     };
     let count: u64 = std::env::var("PROVE_FUZZ").ok().and_then(|n| n.parse().ok()).unwrap_or(25);
+    let from: u64 = std::env::var("PROVE_FUZZ_FROM").ok().and_then(|n| n.parse().ok()).unwrap_or(0);
     let only: Option<u64> = std::env::var("PROVE_SEED").ok().and_then(|n| n.parse().ok());
     let limits = Limits { timeout: Duration::from_secs(5), rounds_max: 2, guards: false };
     let (mut safe, mut unsafe_, mut bounded, mut unknown, mut runs) = (0, 0, 0, 0, 0);
-    for seed in only.map_or(0..count, |seed| seed..seed + 1) {
+    for seed in only.map_or(from..from + count, |seed| seed..seed + 1) {
         let text = program(seed);
         let loaded = support::load(&text);
         let (id, _) = loaded.program.catalog().routines_by_name("p").next().unwrap();

@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 
 use isolde_smt::Term;
 use isolde_sql::catalog::TableId;
-use isolde_sql::typed::{Expr, Query, QueryBody, RelSource, Select, StatementKind};
+use isolde_sql::typed::{Expr, ExprKind, Query, QueryBody, RelSource, Select, StatementKind};
 
 use super::formula::{comparisons, pushed, written_out};
 use super::{Origin, Predicate, Subject, named};
-use crate::horn::{arbitrary, called, called_row, kept};
+use crate::horn::{arbitrary, called, called_pending, called_row, kept};
 use crate::ir::Action;
 use crate::logic::{Context, Evaluator, Level, Result, Sym, conjuncts};
 use crate::state::{Db, Slot, State};
@@ -22,7 +22,7 @@ use crate::universal::Universal;
 
 /// The predicates that the rule and the statements suggest.
 pub fn seeds(subject: &Subject<'_>) -> Vec<Predicate> {
-    let Some(universal) = Universal::of(&subject.rule.query) else { return Vec::new() };
+    let Some(universal) = Universal::of(subject.program.catalog(), &subject.rule.query) else { return Vec::new() };
     let rows = arbitrary(subject.program, subject.graph, subject.rule, &universal);
     let state = state(subject, &rows);
     let mut planter = Planter { subject, universal, rows, state, found: Vec::new() };
@@ -85,7 +85,7 @@ impl Planter<'_, '_> {
     /// The rule, of the arbitrary row.
     fn rule(&mut self) {
         let mut ctx = Self::context();
-        if let Ok(holds) = kept(&mut ctx, self.subject.program, &self.universal, &self.state, &self.rows) {
+        if let Ok(holds) = kept(&mut ctx, self.subject.program, &self.universal, &self.state, &self.state.db.tables) {
             self.note(&ctx, Origin::Rule, &holds);
         }
     }
@@ -94,6 +94,7 @@ impl Planter<'_, '_> {
         match action {
             Action::Assume(condition, true) => self.branch(condition),
             Action::Read(read) => self.read(&read.query, &read.into, read.found),
+            Action::Open(cursor, query) => self.opened(*cursor, query),
             Action::Write(write) => {
                 let hits = match &write.statement.kind {
                     StatementKind::Update(update) => self.hits(&update.select)?,
@@ -179,11 +180,57 @@ impl Planter<'_, '_> {
         Ok(())
     }
 
+    /// What a loop over rows asks of them holds of what it reads: of the row at hand, and of those that it will come to.
+    fn opened(&mut self, cursor: usize, query: &Query) -> Result<()> {
+        let QueryBody::Select(select) = &query.body else { return Ok(()) };
+        let ([rel], Some(filter), None) = (select.rels.as_slice(), &select.filter, &select.grouping) else {
+            return Ok(());
+        };
+        let RelSource::Table(table) = rel.source else { return Ok(()) };
+        let read = |column: usize| {
+            let is =
+                |e: &Expr| matches!(e.kind, ExprKind::Column { depth: 0, rel: 0, col } if usize::from(col) == column);
+            select.projection.iter().position(is)
+        };
+        let columns = self.subject.program.catalog().table(table).columns.len();
+        // A column that is not read has a name that nothing else has.
+        let row = |value: &dyn Fn(usize) -> Sym| {
+            let each = (0..columns).map(|column| read(column).map_or_else(|| named_value("not read", false), value));
+            each.collect::<Vec<Sym>>()
+        };
+        let mut rows: Vec<(Term, Vec<Sym>)> = Vec::new();
+        for edge in &self.subject.graph.edges {
+            if let Action::Fetch(other, into) = &edge.action
+                && *other == cursor
+            {
+                rows.push((Term::True, row(&|n| self.state.variables[into[n].0].clone())));
+            }
+        }
+        let count = self.rows.get(&table).copied().unwrap_or(0);
+        for place in 0..count {
+            let name = called_row(self.subject.program.catalog().table(table), place, count);
+            let (comes, read) = called_pending(cursor, &name);
+            rows.push((Term::constant(comes), row(&|n| named_value(&read(n), false))));
+        }
+        for (when, columns) in rows {
+            for part in conjuncts(filter) {
+                let mut ctx = Self::context();
+                let catalog = self.subject.program.catalog();
+                let levels = vec![Level::of([columns.clone()])];
+                let holds = Evaluator { ctx: &mut ctx, catalog, state: &self.state, levels }.is_true(part)?;
+                self.note(&ctx, Origin::Branch, &when.clone().implies(holds));
+            }
+        }
+        Ok(())
+    }
+
     /// The comparisons in the rule as it is after a statement, except those that say which rows it is about: of these rows.
     fn effect(&mut self, action: &Action, hits: &[(Term, Slot)]) -> Result<()> {
         let mut ctx = Self::context();
         let after = step(&mut ctx, self.subject.program.catalog(), self.subject.graph, &self.state, action, false)?;
-        let holds = kept(&mut ctx, self.subject.program, &self.universal, &after.state, &self.rows)?;
+        let rows = self.rows.iter().map(|(table, count)| (*table, after.state.db.slots(*table)[..*count].to_vec()));
+        let rows = rows.collect();
+        let holds = kept(&mut ctx, self.subject.program, &self.universal, &after.state, &rows)?;
         let holds = pushed(&written_out(&holds, &ctx.script));
         let about: Vec<Term> = self.found.iter().flat_map(|(_, term)| comparisons(term)).collect();
         let new = comparisons(&holds).into_iter().filter(|part| !about.contains(part) && part.size() < 12);

@@ -10,6 +10,7 @@ use super::live::{Thing, live};
 use crate::exact::{self, follow};
 use crate::ir::{Action, Edge, Graph, Node};
 use crate::logic::{Context, Evaluator, Refusal, Result, Sym, choice, sort_of};
+use crate::observe::{Observed, lookups};
 use crate::plan::{Plan, plan, plan_beside};
 use crate::program::{Program, Rule};
 use crate::state::{CursorRow, Db, Slot, State};
@@ -63,8 +64,8 @@ pub fn clauses(program: &Program, graph: &Graph, rule: &Rule) -> Result<Clauses>
 /// The same, cut at these places, the heads of all loops among them.
 pub(crate) fn clauses_at(program: &Program, graph: &Graph, rule: &Rule, cuts: &[usize]) -> Result<Clauses> {
     debug_assert!(graph.heads.iter().all(|head| cuts.contains(head)), "no loop is left between two cuts");
-    let universal =
-        Universal::of(&rule.query).ok_or_else(|| Refusal::new("a rule about more than single rows, with loops"))?;
+    let universal = Universal::of(program.catalog(), &rule.query)
+        .ok_or_else(|| Refusal::new("a rule about more than single rows, with loops"))?;
     if !universal.stays_nonempty(graph) {
         return Err(Refusal::new("a rule that wants a row to be there, with loops that delete"));
     }
@@ -72,8 +73,9 @@ pub(crate) fn clauses_at(program: &Program, graph: &Graph, rule: &Rule, cuts: &[
     ctx.functions = false;
     let arbitrary = arbitrary(program, graph, rule, &universal);
     let live = live(graph);
-    let mut cutting =
-        Cutting { program, graph, rule, universal, cuts, arbitrary, live, ctx, clauses: Clauses::default() };
+    let looked_up = looked_up(program, graph, &universal);
+    let clauses = Clauses::default();
+    let mut cutting = Cutting { program, graph, rule, universal, cuts, arbitrary, looked_up, live, ctx, clauses };
     for cut in cuts {
         cutting.predicate(*cut)?;
     }
@@ -109,6 +111,15 @@ pub(crate) fn arbitrary(
     each.collect()
 }
 
+/// The lookups of a procedure whose count matters to a rule that counts.
+fn looked_up(program: &Program, graph: &Graph, universal: &Universal) -> Vec<Observed> {
+    let tables: BTreeSet<TableId> = universal.observed.iter().map(|number| number.table).collect();
+    match tables.is_empty() {
+        true => Vec::new(),
+        false => lookups(graph, &tables, &|table| program.catalog().table(table).name.to_string()),
+    }
+}
+
 /// What a predicate calls a variable: by its name, and its number if others have the same name.
 pub(crate) fn called(graph: &Graph, variable: usize) -> String {
     let name = &graph.variables[variable].name;
@@ -123,6 +134,12 @@ pub(crate) fn called_row(table: &Table, place: usize, count: usize) -> String {
     if count > 1 { format!("{}{}", table.name, place + 1) } else { table.name.to_string() }
 }
 
+/// What a predicate calls it that a loop has still to come to a row, and each column that it read of the row.
+pub(crate) fn called_pending(cursor: usize, row: &str) -> (String, impl Fn(usize) -> String) {
+    let read = format!("that loop {cursor} read of {row}");
+    (format!("loop {cursor} comes to {row}"), move |column| format!("column {} {read}", column + 1))
+}
+
 struct Cutting<'a> {
     program: &'a Program,
     graph: &'a Graph,
@@ -132,10 +149,15 @@ struct Cutting<'a> {
     cuts: &'a [usize],
     /// How many arbitrary rows of each table a predicate is about.
     arbitrary: BTreeMap<TableId, usize>,
+    /// Lookups of the procedure, counted.
+    looked_up: Vec<Observed>,
     live: Vec<BTreeSet<Thing>>,
     ctx: Context,
     clauses: Clauses,
 }
+
+/// The rows of each table that a predicate can be about, the arbitrary ones first.
+type Rows = BTreeMap<TableId, Vec<Slot>>;
 
 impl Cutting<'_> {
     /// The table that a loop runs over.
@@ -194,13 +216,19 @@ impl Cutting<'_> {
                         format!("{row}.{}", column.name),
                     );
                 }
+                let of_rule = self.universal.observed.iter().filter(|_| self.universal.tables.contains(&table.id));
+                for number in of_rule {
+                    put(Sort::Bool, format!("{} is null", number.name));
+                    put(sort_of(number.expr.ty).unwrap_or(Sort::Int), number.name.clone());
+                }
                 for thing in &self.live[head] {
                     let Thing::Cursor(cursor) = thing else { continue };
                     let (of, types) = self.cursor_table(*cursor)?;
                     if of == table.id {
-                        put(Sort::Bool, format!("loop {cursor} comes to {row}"));
+                        let (comes, read) = called_pending(*cursor, &row);
+                        put(Sort::Bool, comes);
                         for (column, ty) in types.into_iter().enumerate() {
-                            let read = format!("column {} that loop {cursor} read of {row}", column + 1);
+                            let read = read(column);
                             put(Sort::Bool, format!("{read} is null"));
                             put(sort_of(ty).ok_or_else(|| Refusal::new("a column that is a row"))?, read);
                         }
@@ -208,9 +236,20 @@ impl Cutting<'_> {
                 }
             }
         }
+        for number in self.counted_at(head) {
+            put(Sort::Int, number.name.clone());
+        }
         let name = format!("inv{head}");
         self.clauses.predicates.push(Predicate { name, sorts, about, node: head });
         Ok(())
+    }
+
+    /// The lookups that are counted at a cut: those by variables that are still read behind it.
+    fn counted_at(&self, cut: usize) -> Vec<&Observed> {
+        let known = |number: &&Observed| {
+            number.variables().into_iter().all(|variable| self.live[cut].contains(&Thing::Variable(variable)))
+        };
+        self.looked_up.iter().filter(known).collect()
     }
 
     /// The clauses for everything between one cut and the next.
@@ -220,7 +259,7 @@ impl Cutting<'_> {
         // The arbitrary rows come on top of those that are looked up; the rule asks for its own.
         let beside = arbitrary.iter().filter(|(table, _)| !self.universal.tables.contains(table));
         let beside = beside.map(|(table, count)| (*table, *count)).collect();
-        let plan = plan_beside(self.program.catalog(), &piece, &self.rule.query, &beside);
+        let plan = plan_beside(self.program.catalog(), &piece, self.universal.planned(&self.rule.query), &beside);
         if let Some(why) = plan.incomplete.iter().next() {
             return Err(Refusal::new(why.clone()));
         }
@@ -236,13 +275,13 @@ impl Cutting<'_> {
         }
         let known: BTreeMap<TableId, Vec<usize>> =
             start.db.tables.iter().map(|(table, slots)| (*table, slots.iter().map(|s| s.id).collect())).collect();
-        let told = self.ctx.script.clone();
+        let told = (self.ctx.script.clone(), self.ctx.groups.clone());
         for (sink, (when, state)) in reached {
-            self.ctx.script = told.clone();
-            let state = self.rechosen(state, &known, &arbitrary)?;
+            (self.ctx.script, self.ctx.groups) = told.clone();
+            let (state, rows) = self.rechosen(state, &known, &arbitrary)?;
             let head = match ends[&sink] {
-                Some(head) => self.atom(head, &state, &arbitrary, &BTreeMap::new())?,
-                None => kept(&mut self.ctx, self.program, &self.universal, &state, &arbitrary)?,
+                Some(head) => self.atom(head, &state, &rows, &BTreeMap::new())?,
+                None => kept(&mut self.ctx, self.program, &self.universal, &state, &rows)?,
             };
             let line = |node: usize| self.program.line(self.graph.nodes[node].span);
             let what = |cut: usize| if self.graph.heads.contains(&cut) { "the loop in line" } else { "line" };
@@ -263,6 +302,7 @@ impl Cutting<'_> {
             body = conditions;
         }
         self.ctx.script = Script::default();
+        self.ctx.groups.clear();
         Ok(())
     }
 
@@ -315,7 +355,8 @@ impl Cutting<'_> {
 
     /// The predicate, for the arbitrary rows and with each other tracked row in their place.
     fn all_rows(&mut self, head: usize, state: &State, arbitrary: &BTreeMap<TableId, usize>) -> Result<Vec<Term>> {
-        let mut atoms = vec![self.atom(head, state, arbitrary, &BTreeMap::new())?];
+        let rows = &state.db.tables;
+        let mut atoms = vec![self.atom(head, state, rows, &BTreeMap::new())?];
         for (table, count) in arbitrary {
             let slots = state.db.slots(*table).len();
             for other in 0..slots {
@@ -325,7 +366,7 @@ impl Cutting<'_> {
                     }
                     // Two places never hold the same row: they change places.
                     let instead = BTreeMap::from([((*table, place), other), ((*table, other), place)]);
-                    atoms.push(self.atom(head, state, arbitrary, &instead)?);
+                    atoms.push(self.atom(head, state, rows, &instead)?);
                 }
             }
         }
@@ -335,10 +376,10 @@ impl Cutting<'_> {
 
     /// The predicate of a loop head, about a state; `instead` says which slot stands where another would.
     fn atom(
-        &self,
+        &mut self,
         head: usize,
         state: &State,
-        arbitrary: &BTreeMap<TableId, usize>,
+        rows: &Rows,
         instead: &BTreeMap<(TableId, usize), usize>,
     ) -> Result<Term> {
         let mut terms = Vec::new();
@@ -348,12 +389,17 @@ impl Cutting<'_> {
                 terms.extend([sym.null.clone(), sym.value.clone()]);
             }
         }
-        for (table, count) in arbitrary {
+        let catalog = self.program.catalog();
+        for (table, count) in &self.arbitrary {
             for place in 0..*count {
                 let at = instead.get(&(*table, place)).copied().unwrap_or(place);
-                let slot = &state.db.slots(*table)[at];
+                let slot = &rows[table][at];
                 terms.push(slot.alive.clone());
                 terms.extend(slot.columns.iter().flat_map(|sym| [sym.null.clone(), sym.value.clone()]));
+                if self.universal.tables.contains(table) {
+                    let numbers = self.universal.numbers(&mut self.ctx, catalog, state, slot)?;
+                    terms.extend(numbers.into_iter().flat_map(|sym| [sym.null, sym.value]));
+                }
                 for thing in &self.live[head] {
                     let Thing::Cursor(cursor) = thing else { continue };
                     let (of, types) = self.cursor_table(*cursor)?;
@@ -363,16 +409,22 @@ impl Cutting<'_> {
                 }
             }
         }
+        let counted: Vec<Observed> = self.counted_at(head).into_iter().cloned().collect();
+        for number in counted {
+            terms.push(number.value(&mut self.ctx, catalog, state, None)?.value);
+        }
         Ok(Term::apply(format!("inv{head}"), terms))
     }
 
-    /// The state with arbitrary rows chosen anew: those that were, or rows that were inserted meanwhile.
+    /// The state with arbitrary rows chosen anew: those that were, or rows that were inserted meanwhile. What is counted is still counted
+    /// among all.
     fn rechosen(
         &mut self,
         mut state: State,
         known: &BTreeMap<TableId, Vec<usize>>,
         arbitrary: &BTreeMap<TableId, usize>,
-    ) -> Result<State> {
+    ) -> Result<(State, Rows)> {
+        let mut rows = Rows::new();
         for (table, count) in arbitrary {
             let slots = state.db.slots(*table).to_vec();
             let new: Vec<Slot> = slots.iter().filter(|s| !known[table].contains(&s.id)).cloned().collect();
@@ -402,9 +454,9 @@ impl Cutting<'_> {
                     }
                 }
             }
-            state.db.tables.insert(*table, chosen);
+            rows.insert(*table, chosen);
         }
-        Ok(state)
+        Ok((state, rows))
     }
 }
 
@@ -414,13 +466,13 @@ pub(crate) fn kept(
     program: &Program,
     universal: &Universal,
     state: &State,
-    arbitrary: &BTreeMap<TableId, usize>,
+    arbitrary: &BTreeMap<TableId, Vec<Slot>>,
 ) -> Result<Term> {
     let mut combinations: Vec<Vec<Slot>> = vec![Vec::new()];
     for table in &universal.tables {
-        let count = arbitrary.get(table).copied().unwrap_or(0);
-        let slots = state.db.slots(*table).iter().take(count);
+        let slots = arbitrary.get(table).map_or(&[][..], Vec::as_slice);
         let longer = slots
+            .iter()
             .flat_map(|slot| combinations.iter().map(|some| [some.as_slice(), std::slice::from_ref(slot)].concat()));
         combinations = longer.collect();
     }

@@ -24,7 +24,7 @@ mod live;
 
 pub use certificate::{Certificate, Rejected};
 pub use clause::{Clause, Clauses, Predicate, clauses};
-pub(crate) use clause::{arbitrary, called, called_row, clauses_at, kept, piece, places};
+pub(crate) use clause::{arbitrary, called, called_pending, called_row, clauses_at, kept, piece, places};
 
 use std::time::Duration;
 

@@ -40,6 +40,8 @@ pub struct Context {
     pub incomplete: BTreeSet<String>,
     /// What is taken for granted because of the types that occur.
     pub assumptions: BTreeSet<&'static str>,
+    /// Groups of rows that are not tracked and were asked about, where there are no functions: key and answer, by question.
+    pub(crate) groups: BTreeMap<String, Vec<(Vec<Term>, Term)>>,
     texts: BTreeMap<Arc<str>, i128>,
     counter: usize,
 }
@@ -145,6 +147,22 @@ impl Context {
             let possible = Term::and([when.clone(), failure.possible]);
             self.failures.push(Failure { certain, possible, ..failure });
         }
+    }
+
+    /// What a function without a name gives for a key: the same as before, if the same was asked before, and anything otherwise.
+    pub(crate) fn group(&mut self, question: &str, key: Vec<Term>, sort: &Sort) -> Term {
+        let known = self.groups.get(question).cloned().unwrap_or_default();
+        if let Some((_, answer)) = known.iter().find(|(other, _)| *other == key) {
+            return answer.clone();
+        }
+        let mut answer = self.fresh(sort, "rest");
+        for (other, earlier) in known.iter().rev() {
+            let same = Term::and(other.iter().zip(&key).map(|(a, b)| a.clone().same_number(b.clone())));
+            answer = same.ite(earlier.clone(), answer);
+        }
+        let answer = self.named(answer, sort, "rest");
+        self.groups.entry(question.to_string()).or_default().push((key, answer.clone()));
+        answer
     }
 
     /// Some function of these: the same for the same arguments.

@@ -101,16 +101,18 @@ fn rows(ctx: &mut Context, number: usize, question: &Question<'_>) -> Term {
     if !ctx.residues {
         return nothing(question.sort);
     }
-    if !ctx.functions {
-        return ctx.fresh(question.sort, "rest");
-    }
     let name = format!("rest{number}:{}", question.signature);
+    // `= NULL` is true of no row.
+    let null = Term::or(question.key.iter().map(|sym| sym.null.clone()));
+    if !ctx.functions {
+        let key = question.key.iter().map(|sym| sym.value.clone()).collect();
+        let value = ctx.group(&name, key, question.sort);
+        return null.ite(nothing(question.sort), value);
+    }
     // A key that is a real number or a truth value is one of its own sort.
     let sorts = question.key.iter().map(|sym| sort(ctx, &sym.value)).collect::<Vec<_>>();
     ctx.script.function(&name, &sorts, question.sort.clone());
     let value = Term::apply(name, question.key.iter().map(|sym| sym.value.clone()));
-    // `= NULL` is true of no row.
-    let null = Term::or(question.key.iter().map(|sym| sym.null.clone()));
     null.ite(nothing(question.sort), value)
 }
 

@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use isolde_smt::{Sort, Term};
 use isolde_sql::SqlState;
+use isolde_sql::ast::Deferral;
 use isolde_sql::catalog::{Table, TableId};
 use isolde_sql::typed::{Delete, Insert, OnConflict, QueryBody, Returning, Select, StatementKind, Update};
 
 use super::Stepper;
+use super::constraint::children;
 use crate::ir::Write;
 use crate::logic::{
     Answered, Level, Refusal, Residue, Result, Sym, Tuple, choice, conjuncts, key_equality, pins_unique_key, plain,
@@ -349,8 +351,20 @@ impl Stepper<'_> {
         let id = self.ctx.number();
         self.slots(table.id).push(Slot { id, alive: alive.clone(), columns });
         let at = self.after.db.slots(table.id).len() - 1;
+        self.no_children(table, at);
         touched.push(Touched { hit: alive, old: None, at, others: Vec::new() });
         Ok(())
+    }
+
+    /// A row with a new key has no children, where a foreign key has seen to that: among rows that are not tracked, there are none.
+    fn no_children(&mut self, table: &Table, at: usize) {
+        for (child, fk) in children(self.catalog, table.id) {
+            if fk.validated && fk.deferral == Deferral::NotDeferrable {
+                let Slot { alive: when, columns, .. } = self.after.db.slots(table.id)[at].clone();
+                let key = fk.parent_columns.iter().map(|column| columns[*column].clone()).collect();
+                self.change_rest(child, |before| Residue::Cleared { before, when, columns: fk.columns, key });
+            }
+        }
     }
 
     /// Whether a row that is there has the key of a new one, in the indexes that arbitrate.

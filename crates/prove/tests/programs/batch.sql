@@ -1,4 +1,4 @@
--- Counts and sums inside of loops, and loops inside of loops: what is wrong is found; what is right is known for a few rounds.
+-- Counts inside of loops, and loops inside of loops.
 CREATE TABLE event (id int PRIMARY KEY, cap int NOT NULL);
 CREATE TABLE booking (id int PRIMARY KEY, event int NOT NULL);
 CREATE TABLE team (id int PRIMARY KEY, bonus int NOT NULL);
@@ -56,7 +56,7 @@ END $$;
 SELECT cap >= (SELECT count(*) FROM booking b WHERE b.event = e.id) FROM event e;
 --@ rule at_most
 SELECT pay <= 9000 FROM member;
---! book_many within_capacity bounded
+--! book_many within_capacity safe
 --! book_many_wrong within_capacity unsafe
 --! pay_bonus at_most safe
 --! pay_bonus_wrong at_most unsafe
