@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::builder::PossibleValuesParser;
 use clap::Args;
+use clap::builder::PossibleValuesParser;
 use isolde_datamodel::check::{self, Options};
 use isolde_datamodel::logic::{Limits, Schema, Semantics};
 use isolde_datamodel::{Framework, picture};

@@ -523,13 +523,13 @@ impl<'a> Machine<'a> {
         match &frame.prepared.statement.kind {
             StatementKind::Call(..) if frame.running.as_ref().is_some_and(|r| r.entered) => {
                 self.session.frames.pop();
-                self.take_snapshot_if_kept();
+                self.take_snapshot_to_bind();
                 self.deliver(outs)
             }
             // The transaction has its snapshot then, even if nothing was read.
             StatementKind::Do(_) => {
                 self.session.frames.pop();
-                self.take_snapshot_if_kept();
+                self.take_snapshot_to_bind();
                 self.deliver(Produced::nothing("DO"))
             }
             _ => {

@@ -10,6 +10,7 @@
 //!   a AND false, a OR true                     false, true
 //!   NOT (a OR b), NOT a < b, NOT a IS NULL     NOT a AND NOT b, a >= b, a IS NOT NULL
 //!   a OR NULL, as a condition                  a
+//!   a IN (b, NULL), where a is an array        a IN (b) OR NULL
 //! ```
 //!
 //! These are the rules of `eval_const_expressions`. All of them keep the value of the expression for every row.
@@ -86,6 +87,9 @@ fn simplify(e: &mut Expr) {
         ExprKind::Cast { expr, .. } if is_null(&expr) && !matches!(e.ty, Type::Domain(_)) => {
             ExprKind::Const(Value::Null)
         }
+        ExprKind::InList(operand, list, not) if list.iter().any(is_null) && is_compared_in_turn(&operand, &list) => {
+            one_is_null(operand, list, not, e.ty)
+        }
         ExprKind::Case(whens, otherwise) => case(whens, otherwise),
         ExprKind::Coalesce(list) => coalesce(list),
         kind => kind,
@@ -94,6 +98,21 @@ fn simplify(e: &mut Expr) {
         && let Ok(value) = eval::local(e, &[], &[])
     {
         e.kind = ExprKind::Const(value);
+    }
+}
+
+/// Whether IN is a comparison with each, rather than one with an array of all: of arrays there are no arrays.
+fn is_compared_in_turn(operand: &Expr, list: &[Expr]) -> bool {
+    list.len() == 1 || matches!(operand.ty, Type::Array(_))
+}
+
+/// `a IN (b, NULL)` as `a IN (b) OR NULL`, and the same for NOT IN.
+fn one_is_null(operand: Box<Expr>, mut list: Vec<Expr>, not: bool, ty: Type) -> ExprKind {
+    list.retain(|e| !is_null(e));
+    let null = Expr { kind: ExprKind::Const(Value::Null), ty };
+    match list.is_empty() {
+        true => null.kind,
+        false => junction(vec![Expr { kind: ExprKind::InList(operand, list, not), ty }, null], not),
     }
 }
 

@@ -327,7 +327,8 @@ impl Run<'_> {
         if ctx.reader.as_mut().is_some_and(|r| r.watches() && r.follows(table, ctx.view)) {
             return match along.descending {
                 true => {
-                    self.along_watched(ctx, step, table, (along, range), Runs::new(rows.rev(), along.columns), sink)
+                    let rows = Runs { backward: true, ..Runs::new(rows.rev(), along.columns) };
+                    self.along_watched(ctx, step, table, (along, range), rows, sink)
                 }
                 false => self.along_watched(ctx, step, table, (along, range), Runs::new(rows, along.columns), sink),
             };
@@ -466,17 +467,18 @@ pub(super) struct Along<'p> {
     high: &'p Option<(Expr, bool)>,
 }
 
-/// Rows in the order of some columns, with those that are equal in all of them brought into heap order.
+/// Rows in the order of some columns, with those that are equal in all of them brought into heap order, or the opposite one.
 pub(super) struct Runs<'t, 'p, I: Iterator<Item = (RowId, &'t Tuple)>> {
     rows: std::iter::Peekable<I>,
     columns: &'p [usize],
+    backward: bool,
     /// The rest of the present run, last row first.
     run: Found<'t>,
 }
 
 impl<'t, 'p, I: Iterator<Item = (RowId, &'t Tuple)>> Runs<'t, 'p, I> {
     fn new(rows: I, columns: &'p [usize]) -> Self {
-        Runs { rows: rows.peekable(), columns, run: Found::new() }
+        Runs { rows: rows.peekable(), columns, backward: false, run: Found::new() }
     }
 }
 
@@ -491,7 +493,10 @@ impl<'t, I: Iterator<Item = (RowId, &'t Tuple)>> Iterator for Runs<'t, '_, I> {
             while let Some(row) = self.rows.next_if(|(_, tuple)| equal(tuple)) {
                 self.run.push(row);
             }
-            self.run.sort_by_key(|(_, tuple)| std::cmp::Reverse(tuple.position));
+            match self.backward {
+                true => self.run.sort_by_key(|(_, tuple)| tuple.position),
+                false => self.run.sort_by_key(|(_, tuple)| std::cmp::Reverse(tuple.position)),
+            }
         }
         self.run.pop()
     }

@@ -91,7 +91,10 @@ fn tests(report: &Report) -> Vec<Test> {
             Outcome::Failure(counterexample.headline.clone(), report.to_text(Style::plain(WIDTH)))
         }
         (PropertyStatus::Violated, None) => Outcome::Failure("violated".into(), report.to_text(Style::plain(WIDTH))),
-        (PropertyStatus::Undecided, _) => Outcome::Error(reason.clone(), String::new()),
+        (PropertyStatus::Undecided, Some(_)) => {
+            Outcome::Skipped("not decided: the search ended with what it found".into(), String::new())
+        }
+        (PropertyStatus::Undecided, None) => Outcome::Error(reason.clone(), String::new()),
         (PropertyStatus::Skipped, _) => Outcome::Skipped("not looked at".into(), report.warnings.join("\n")),
         (PropertyStatus::Holds, _) => Outcome::Passed,
     };
@@ -124,7 +127,8 @@ mod tests {
             PropertyResult { name: "serial outcome".into(), status: PropertyStatus::Violated },
             PropertyResult { name: "no <errors>".into(), status: PropertyStatus::Undecided },
         ];
-        let trace = Trace { threads: vec!["a".into(), "b".into()], steps: vec![step(0, 8), step(1, 9)], tables: vec![] };
+        let trace =
+            Trace { threads: vec!["a".into(), "b".into()], steps: vec![step(0, 8), step(1, 9)], tables: vec![] };
         report.counterexample = Some(Counterexample {
             property: "serial outcome".into(),
             headline: "No serial order ends like this.".into(),
@@ -158,7 +162,7 @@ mod tests {
     #[test]
     fn junit_has_a_test_for_each_property() {
         let xml = Report::to_junit(&[violated()]);
-        assert!(xml.contains("tests=\"2\" failures=\"1\" errors=\"1\" skipped=\"0\""), "{xml}");
+        assert!(xml.contains("tests=\"2\" failures=\"1\" errors=\"0\" skipped=\"1\""), "{xml}");
         assert!(xml.contains("name=\"no &lt;errors&gt;\""), "{xml}");
     }
 }
