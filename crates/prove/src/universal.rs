@@ -102,8 +102,11 @@ impl Universal {
         }
         let mut observed = Vec::new();
         let names = |table: TableId| catalog.table(table).name.to_string();
-        let parts = conditions.iter_mut().chain(&mut wanted);
-        let plain = parts.fold(true, |plain, part| observe(part, true, &names, &mut observed) && plain)
+        // To bool_and, NULL is not false.
+        let parts =
+            conditions.iter_mut().map(|part| (part, true)).chain(wanted.iter_mut().map(|part| (part, !nonempty)));
+        let plain = { parts }
+            .fold(true, |plain, (part, positive)| observe(part, positive, &names, &mut observed) && plain)
             && select.windows.is_empty()
             && select.expansions.is_empty();
         // Numbers are observed of one row.
