@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use isolde_postgres::app::{AppFile, Inquiry};
+use isolde_postgres::app::{AppFile, Inquiry, Written};
 use isolde_report::Report;
 use isolde_scenario::file::FileOptions;
 use isolde_wire::Settings;
@@ -33,6 +33,12 @@ pub(crate) fn check(explore: &Explore, path: &Path) -> Result<Report, Mistake> {
         emit::scenario(to, &inquiry.scenario()?)?;
     }
     Ok(report)
+}
+
+/// The run of a schedule of an application as an isolation spec. The inner error says why it cannot be written.
+pub(crate) fn spec(explore: &Explore, path: &Path, schedule: &str) -> Result<Result<Written, String>, Mistake> {
+    let (name, app) = read(path)?;
+    Ok(inquiry(path, name, &app, explore.on.as_ref())?.spec(schedule)?)
 }
 
 /// Reads an application and follows one schedule.

@@ -362,8 +362,8 @@ pub(crate) struct Explore {
     /// Write the counterexample as an isolation spec
     ///
     /// A test for PostgreSQL's own isolationtester, and for `isolde spec`: it sends the same statements in the same order, and
-    /// then looks at the tables. Variables are written out; inside of routines, advisory locks give the order. There is one only
-    /// for a single scenario.
+    /// then looks at the tables. Variables are written out; inside of routines, advisory locks give the order. Of an application,
+    /// what it sent in that run. There is one only for a single file.
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) emit_spec: Option<PathBuf>,
 

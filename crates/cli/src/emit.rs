@@ -6,28 +6,47 @@ use std::path::Path;
 use isolde_report::Report;
 use isolde_scenario::{file, spec};
 
+use crate::args::Explore;
 use crate::complain::Mistake;
 use crate::{app, input};
 
-/// Writes the counterexample of a report about a scenario. What to say about it.
-pub(crate) fn spec(path: &Path, scenario: &Path, report: &Report) -> Result<String, Mistake> {
+/// Writes the counterexample of a report about a scenario or an application. What to say about it.
+pub(crate) fn spec(explore: &Explore, path: &Path, asked: &Path, report: &Report) -> Result<String, Mistake> {
     let name = path.display();
     let Some(counterexample) = &report.counterexample else {
         return Ok(format!("\nno spec: there is no counterexample to write to {name}"));
     };
-    if app::is_app(scenario) {
-        let hint = "write a scenario with --emit-scenario, and a spec from that";
-        return Ok(format!("\n{name} is not written: an application has no statements of its own; {hint}"));
-    }
-    let file = input::read(scenario)?;
-    let sections = file::read(&file.name, &file.text, &mut input::include)?;
-    match spec::emit(&sections, &counterexample.schedule) {
+    let (written, remark) = match app::is_app(asked) {
+        true => from_app(explore, path, asked, &counterexample.schedule)?,
+        false => {
+            let file = input::read(asked)?;
+            let sections = file::read(&file.name, &file.text, &mut input::include)?;
+            (spec::emit(&sections, &counterexample.schedule), format!("isolde spec {name}"))
+        }
+    };
+    match written {
         Err(why) => Ok(format!("\n{name} is not written: {why}")),
         Ok(text) => match std::fs::write(path, text) {
-            Ok(()) => Ok(format!("\nspec  isolde spec {name}")),
+            Ok(()) => Ok(format!("\nspec  {remark}")),
             Err(error) => Err(Mistake::new(format!("{name} cannot be written: {error}"))),
         },
     }
+}
+
+/// The spec of an application's run, and how to run it.
+fn from_app(
+    explore: &Explore,
+    path: &Path,
+    asked: &Path,
+    schedule: &str,
+) -> Result<(Result<String, String>, String), Mistake> {
+    let written = app::spec(explore, asked, schedule)?;
+    let differs = match &written {
+        Ok(written) if !written.same_end => " (it does not end with the same rows as the application)",
+        _ => "",
+    };
+    let remark = format!("isolde spec {} --on URL{differs}", path.display());
+    Ok((written.map(|written| written.text), remark))
 }
 
 /// Writes a scenario that was made from an application.

@@ -39,7 +39,7 @@ pub(crate) fn run(explore: &Explore, color: Color) -> Result<u8, Mistake> {
                     false => page.answer(&report)?,
                 }
                 if let Some(path) = &explore.emit_spec {
-                    page.remark(&emit::spec(path, file, &report)?)?;
+                    page.remark(&emit::spec(explore, path, file, &report)?)?;
                 }
                 if let Some(path) = &explore.store {
                     page.remark(&store::write(explore, path, file)?)?;

@@ -112,6 +112,42 @@ fn an_interrupted_run_leaves_nothing_behind() {
     }
 }
 
+/// Two scripts that lose an update.
+const COUNTER: &str = r#"
+[database]
+url = "postgres://"
+setup_sql = "CREATE TABLE counter (id int PRIMARY KEY, n int NOT NULL); INSERT INTO counter VALUES (1, 0)"
+[[thread]]
+name = "ann"
+command = """n=$(psql -XAtc 'SELECT n FROM counter WHERE id = 1') && psql -Xqc "UPDATE counter SET n = $n + 1 WHERE id = 1" """
+[[thread]]
+name = "ben"
+command = """n=$(psql -XAtc 'SELECT n FROM counter WHERE id = 1') && psql -Xqc "UPDATE counter SET n = $n + 1 WHERE id = 1" """
+"#;
+
+/// What was found behind the proxy becomes a spec, which shows it again on the server and on the embedded engine.
+#[test]
+fn a_race_of_an_application_becomes_a_spec() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("counter.toml"), COUNTER).unwrap();
+    let run = |args: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_isolde"));
+        let output = with_server(command.current_dir(directory.path()).args(args)).output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        (output.status.code(), text)
+    };
+    let (code, text) = run(&["explore", "counter.toml", "--no-fixes", "--emit-spec", "race.spec"]);
+    assert_eq!(code, Some(1), "{text}");
+    assert!(text.ends_with("\nspec  isolde spec race.spec --on URL\n"), "{text}");
+    let (code, on_server) = run(&["spec", "race.spec", "--on", "postgres://"]);
+    assert_eq!(code, Some(0), "{on_server}");
+    assert!(
+        on_server.contains("step look: SELECT * FROM counter ORDER BY 1;\nid|n\n--+-\n 1|1\n(1 row)\n"),
+        "{on_server}"
+    );
+    assert_eq!(run(&["spec", "race.spec"]), (Some(0), on_server));
+}
+
 fn with_server(command: &mut Command) -> &mut Command {
     command.env("PGHOST", Cluster::shared().socket_directory()).env("PGUSER", "postgres").env_remove("PGPORT")
 }
