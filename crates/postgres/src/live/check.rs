@@ -48,7 +48,7 @@ pub fn check(stage: &mut dyn Stage, question: &Question<'_>, progress: OnProgres
     let system = LiveSystem::new(stage, !question.invariants.is_empty())?;
     let mut checker = Checker::new(question, &system, progress);
     let summary = search(&question.settings)?.run(&system, &mut checker);
-    let Checker { found, warnings, skipped, coarse, .. } = checker.concluded()?;
+    let Checker { found, warnings, skipped, reasons, .. } = checker.concluded()?;
     if found.is_some() {
         // Without its server every thread fails, and that is not what should be said.
         system.borrow(|stage| stage.ask("SELECT 1"))?;
@@ -59,7 +59,7 @@ pub fn check(stage: &mut dyn Stage, question: &Question<'_>, progress: OnProgres
         None => verdict(&summary, &question.settings),
     };
     let summary = Summary { replayed: system.replayed(), ..summary };
-    let stats = Stats { elapsed_ms: took, ..stats(&summary, question, coarse) };
+    let stats = Stats { elapsed_ms: took, ..stats(&summary, question, &reasons) };
     let mut report = Report::new(&question.command, &question.file, verdict, stats);
     let found = found.map(|finding| simplified(&system, question, finding)).transpose()?;
     report.properties = results(question, &report.verdict, found.as_ref().map(|f| &f.violation), &skipped);
@@ -77,7 +77,7 @@ pub fn replay(stage: &mut dyn Stage, question: &Question<'_>, schedule: &str) ->
         Some(_) => Verdict::Violated,
         None => Verdict::Inconclusive("this schedule breaks nothing; there are others".into()),
     };
-    let stats = Stats { search: "replay".into(), complete: false, ..stats(&summary, question, 0) };
+    let stats = Stats { search: "replay".into(), complete: false, ..stats(&summary, question, &BTreeSet::new()) };
     let mut report = Report::new(&question.command, &question.file, verdict, stats);
     report.properties = results(question, &report.verdict, found.as_ref().map(|f| &f.violation), &BTreeSet::new());
     match found {
@@ -111,7 +111,8 @@ fn verdict(summary: &Summary, settings: &FileOptions) -> Verdict {
     }
 }
 
-fn stats(summary: &Summary, question: &Question<'_>, coarse: usize) -> Stats {
+/// `reasons` say why reads were taken to be as wide as their tables.
+fn stats(summary: &Summary, question: &Question<'_>, reasons: &BTreeSet<String>) -> Stats {
     let search = match isolde_scenario::kind(&question.settings) {
         SearchKind::Dpor => SearchKind::Source,
         other => other,
@@ -120,12 +121,22 @@ fn stats(summary: &Summary, question: &Question<'_>, coarse: usize) -> Stats {
     let mut stats = isolde_scenario::stats(summary, &settings, question.clock.is_some());
     if let Some(details) = &mut stats.details {
         let reduced = search == SearchKind::Source;
-        details.dependence = reduced.then(|| match coarse {
-            0 => "rows and conditions".to_string(),
-            n => format!("rows and conditions; {n} kinds of statements by whole tables"),
-        });
+        details.dependence = reduced.then(|| dependence(reasons));
     }
     stats
+}
+
+/// Reasons that are told; of more, how many there are.
+const REASONS_MAX: usize = 5;
+
+fn dependence(reasons: &BTreeSet<String>) -> String {
+    let mut told: Vec<&str> = reasons.iter().take(REASONS_MAX).map(String::as_str).collect();
+    let more = format!("and {} more", reasons.len().saturating_sub(REASONS_MAX));
+    told.extend((reasons.len() > REASONS_MAX).then_some(&*more));
+    match told.is_empty() {
+        true => "rows and conditions".to_string(),
+        false => format!("rows and conditions; by whole tables where {}", told.join("; ")),
+    }
 }
 
 fn results(
@@ -245,7 +256,6 @@ struct Checker<'c, 's, 'p> {
     warnings: BTreeSet<String>,
     skipped: BTreeSet<String>,
     /// Why reads were taken to be as wide as their tables, each reason once.
-    coarse: usize,
     reasons: BTreeSet<String>,
     /// The places on the path.
     path: Vec<Spot>,
@@ -263,7 +273,6 @@ impl<'c, 's, 'p> Checker<'c, 's, 'p> {
             trouble: None,
             warnings: BTreeSet::new(),
             skipped: BTreeSet::new(),
-            coarse: 0,
             reasons: BTreeSet::new(),
             path: Vec::new(),
             events: None,
@@ -272,7 +281,6 @@ impl<'c, 's, 'p> Checker<'c, 's, 'p> {
 
     /// After the search: itself, unless there was trouble.
     fn concluded(mut self) -> Result<Self, Trouble> {
-        self.coarse = self.reasons.len();
         match self.trouble.take().or_else(|| self.system.trouble()) {
             Some(trouble) => Err(trouble),
             None => Ok(self),
