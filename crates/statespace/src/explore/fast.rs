@@ -8,15 +8,15 @@
 //!   rmState' = [rmState EXCEPT ![r1] = "aborted"]   key & !0b11_0000 | 0b11_0000
 //! ```
 //!
-//! What is left is evaluated as a tree. Where the program has no meaning, or a value has no code, the evaluator is asked: it says what is
+//! What is left is evaluated as a tree ([`Node`]). Where the program has no meaning, or a value has no code, the evaluator is asked: it says what is
 //! wrong, or what the form must grow to.
 
 use super::interpret::Interpreter;
+use super::node::{Node, Place, gathered};
 use super::{Recode, Stepper, Trouble, Word};
-use crate::compile::{Compiled, NotCompiled, apply, compile_with};
+use crate::compile::{Compiled, NotCompiled, compile_with};
 use crate::form::Form;
-use crate::graph::BitSet;
-use crate::packed::{Binary, Expr, Key, Layout, SlotKind};
+use crate::packed::{Binary, Expr, Key};
 use crate::space::Way;
 use crate::tla::Spec;
 use crate::tla::eval::{Env, Look, Partial};
@@ -28,7 +28,11 @@ pub struct Fast<'s, W> {
     spec: &'s Spec,
     /// The program.
     pub compiled: Compiled,
+    /// The comparisons of each guard: which bits, and what they must be.
+    guards: Vec<(W, W)>,
     instances: Vec<FastInstance<W>>,
+    /// Where one of these is false the program has no meaning.
+    defined: Vec<Node<W>>,
     invariants: Vec<Node<W>>,
     constraint: Option<Node<W>>,
     interpreter: Interpreter<'s>,
@@ -39,214 +43,34 @@ pub struct Fast<'s, W> {
     pub outgrown: Option<Vec<Form>>,
 }
 
+/// What is left of an instance beside the comparisons of its guard.
 struct FastInstance<W> {
-    mask: W,
-    want: W,
     rest: Vec<Node<W>>,
     keep: W,
     put: W,
     updates: Vec<(Place, Node<W>)>,
-    defined: Option<Node<W>>,
     in_range: Option<Node<W>>,
 }
 
-/// Where a slot is.
-#[derive(Clone, Copy, Debug)]
-struct Place {
-    shift: u32,
-    mask: u64,
-    bias: i64,
-}
-
-/// An expression, ready to be evaluated.
-enum Node<W> {
-    Const(i64),
-    Slot(Place),
-    Dynamic(Place, u32, usize, Box<Node<W>>),
-    Match(W, W),
-    Mismatch(W, W),
-    Not(Box<Node<W>>),
-    Neg(Box<Node<W>>),
-    BitNot(Box<Node<W>>),
-    PopCount(Box<Node<W>>),
-    Binary(Binary, Box<Node<W>>, Box<Node<W>>),
-    And(Vec<Node<W>>),
-    Or(Vec<Node<W>>),
-    If(Box<[Node<W>; 3]>),
-}
-
-impl<W: Word> Node<W> {
-    fn eval(&self, key: W) -> i64 {
-        match self {
-            Node::Const(value) => *value,
-            Node::Slot(place) => place.get(key),
-            Node::Dynamic(place, stride, count, index) => {
-                let index = index.eval(key).clamp(0, *count as i64 - 1) as u32;
-                Place { shift: place.shift + stride * index, ..*place }.get(key)
-            }
-            Node::Match(mask, want) => i64::from(key.and(*mask) == *want),
-            Node::Mismatch(mask, want) => i64::from(key.and(*mask) != *want),
-            Node::Not(a) => i64::from(a.eval(key) == 0),
-            Node::Neg(a) => a.eval(key).saturating_neg(),
-            Node::BitNot(a) => !a.eval(key),
-            Node::PopCount(a) => i64::from(a.eval(key).count_ones()),
-            Node::Binary(operator, a, b) => {
-                let (a, b) = (a.eval(key), b.eval(key));
-                match operator {
-                    Binary::Eq => i64::from(a == b),
-                    Binary::Ne => i64::from(a != b),
-                    Binary::Lt => i64::from(a < b),
-                    Binary::Le => i64::from(a <= b),
-                    Binary::BitAnd => a & b,
-                    Binary::BitOr => a | b,
-                    // What is too large for 64 bits is too large for every slot.
-                    Binary::Add => a.saturating_add(b),
-                    Binary::Sub => a.saturating_sub(b),
-                    Binary::Mul => a.saturating_mul(b),
-                    other => apply(*other, a, b).unwrap_or(0),
-                }
-            }
-            Node::And(parts) => i64::from(parts.iter().all(|part| part.eval(key) != 0)),
-            Node::Or(parts) => i64::from(parts.iter().any(|part| part.eval(key) != 0)),
-            Node::If(parts) => match parts[0].eval(key) {
-                0 => parts[2].eval(key),
-                _ => parts[1].eval(key),
-            },
+impl<W: Word> FastInstance<W> {
+    /// Where the step leads, if the rest of the guard holds.
+    fn step(&self, state: W) -> Result<Option<W>, Trouble> {
+        if self.rest.iter().any(|part| part.eval(state) == 0) {
+            return Ok(None);
         }
-    }
-
-    fn of(expr: &Expr, layout: &Layout) -> Node<W> {
-        if let Some((mask, want, same)) = fixed(expr, layout) {
-            return match same {
-                true => Node::Match(W::of(Key(mask)), W::of(Key(want))),
-                false => Node::Mismatch(W::of(Key(mask)), W::of(Key(want))),
-            };
+        // The length of a sequence has codes that are longer than the sequence can be.
+        if self.in_range.as_ref().is_some_and(|in_range| in_range.eval(state) == 0) {
+            return Err(Trouble::Narrow);
         }
-        let boxed = |expr: &Expr| Box::new(Node::of(expr, layout));
-        match expr {
-            Expr::Const(value) => Node::Const(*value),
-            Expr::Slot(slot) => Node::Slot(Place::of(layout, *slot)),
-            Expr::Dynamic { base, stride, count, index } => {
-                let distance = match layout.slots.get(base + stride) {
-                    Some(next) => next.offset - layout.slots[*base].offset,
-                    None => 0,
-                };
-                Node::Dynamic(Place::of(layout, *base), distance, *count, boxed(index))
+        let mut next = state.and(self.keep).or(self.put);
+        for (place, value) in &self.updates {
+            let code = value.eval(state).wrapping_sub(place.bias) as u64;
+            if code > place.mask {
+                return Err(Trouble::Narrow);
             }
-            Expr::Not(a) => Node::Not(boxed(a)),
-            Expr::Neg(a) => Node::Neg(boxed(a)),
-            Expr::BitNot(a) => Node::BitNot(boxed(a)),
-            Expr::PopCount(a) => Node::PopCount(boxed(a)),
-            Expr::Binary(operator, a, b) => Node::Binary(*operator, boxed(a), boxed(b)),
-            Expr::And(parts) => {
-                let (mask, want, rest, possible) = gathered(parts, layout, true);
-                if !possible {
-                    return Node::Const(0);
-                }
-                let mut nodes: Vec<Node<W>> = rest.into_iter().map(|part| Node::of(part, layout)).collect();
-                if mask != 0 {
-                    nodes.insert(0, Node::Match(W::of(Key(mask)), W::of(Key(want))));
-                }
-                Node::And(nodes)
-            }
-            Expr::Or(parts) => {
-                let (mask, want, rest, possible) = gathered(parts, layout, false);
-                if !possible {
-                    return Node::Const(1);
-                }
-                let mut nodes: Vec<Node<W>> = rest.into_iter().map(|part| Node::of(part, layout)).collect();
-                match (mask != 0, nodes.is_empty()) {
-                    (true, true) => Node::Mismatch(W::of(Key(mask)), W::of(Key(want))),
-                    (true, false) => {
-                        nodes.insert(0, Node::Mismatch(W::of(Key(mask)), W::of(Key(want))));
-                        Node::Or(nodes)
-                    }
-                    (false, _) => Node::Or(nodes),
-                }
-            }
-            Expr::If(a, b, c) => Node::If(Box::new([Node::of(a, layout), Node::of(b, layout), Node::of(c, layout)])),
+            next = next.or(W::at(code, place.shift));
         }
-    }
-}
-
-/// The states in which a packed expression is true.
-pub(crate) fn label<W: Word>(expr: &Expr, layout: &Layout, states: &[W]) -> BitSet {
-    let node = Node::of(expr, layout);
-    BitSet::of(states.len(), |state| node.eval(states[state as usize]) != 0)
-}
-
-impl Place {
-    fn of(layout: &Layout, slot: usize) -> Place {
-        let slot = &layout.slots[slot];
-        Place { shift: slot.offset, mask: slot.mask() as u64, bias: slot.bias }
-    }
-
-    fn get<W: Word>(self, key: W) -> i64 {
-        key.field(self.shift, self.mask) as i64 + self.bias
-    }
-}
-
-/// Comparisons with constants gathered into one: conjuncts that are equal, or disjuncts that are not. The rest besides. Last, whether
-/// they can be met at all: by a conjunction; or missed at all, by a disjunction.
-fn gathered<'e>(parts: &'e [Expr], layout: &Layout, same: bool) -> (u128, u128, Vec<&'e Expr>, bool) {
-    let (mut mask, mut want, mut rest) = (0, 0, Vec::new());
-    for part in parts {
-        match fixed(part, layout) {
-            Some((m, w, is)) if is == same => {
-                if mask & m & (want ^ w) != 0 {
-                    return (0, 0, Vec::new(), false);
-                }
-                (mask, want) = (mask | m, want | w);
-            }
-            _ => rest.push(part),
-        }
-    }
-    (mask, want, rest, true)
-}
-
-/// A comparison of bits with constants: which, with what, and whether it is one for equality.
-fn fixed(expr: &Expr, layout: &Layout) -> Option<(u128, u128, bool)> {
-    let one = |slot: usize, place: i64| {
-        let bit = 1u128 << (layout.slots[slot].offset + u32::try_from(place).ok()?);
-        Some((bit, bit, true))
-    };
-    match expr {
-        Expr::Slot(slot) if layout.slots[*slot].kind == SlotKind::Bool => one(*slot, 0),
-        Expr::Not(inner) => fixed(inner, layout).map(|(mask, want, same)| (mask, want, !same)),
-        Expr::Binary(Binary::BitAnd, a, b) if **b == Expr::Const(1) => match &**a {
-            Expr::Slot(slot) if layout.slots[*slot].bias == 0 => one(*slot, 0),
-            Expr::Binary(Binary::Shr, a, place) => match (&**a, &**place) {
-                (Expr::Slot(slot), Expr::Const(place))
-                    if layout.slots[*slot].bias == 0 && *place < layout.slots[*slot].width.into() =>
-                {
-                    one(*slot, *place)
-                }
-                _ => None,
-            },
-            _ => None,
-        },
-        Expr::Binary(operator @ (Binary::Eq | Binary::Ne), a, b) => {
-            let same = *operator == Binary::Eq;
-            let Expr::Const(value) = &**b else { return None };
-            match &**a {
-                Expr::Slot(slot) => {
-                    let slot = &layout.slots[*slot];
-                    let code = u128::try_from(value.checked_sub(slot.bias)?).ok()?;
-                    (code <= slot.mask()).then(|| (slot.mask() << slot.offset, code << slot.offset, same))
-                }
-                Expr::Binary(Binary::BitAnd, a, bits) => match (&**a, &**bits) {
-                    (Expr::Slot(slot), Expr::Const(bits)) if layout.slots[*slot].bias == 0 => {
-                        let slot = &layout.slots[*slot];
-                        let bits = *bits as u64 as u128 & slot.mask();
-                        let value = u128::try_from(*value).ok()?;
-                        (value & !bits == 0).then(|| (bits << slot.offset, value << slot.offset, same))
-                    }
-                    _ => None,
-                },
-                _ => None,
-            }
-        }
-        _ => None,
+        Ok(Some(next))
     }
 }
 
@@ -257,7 +81,9 @@ impl<'s, W: Word> Fast<'s, W> {
         let mut fast = Fast {
             spec,
             compiled,
+            guards: Vec::new(),
             instances: Vec::new(),
+            defined: Vec::new(),
             invariants: Vec::new(),
             constraint: None,
             interpreter: Interpreter::new(spec)?,
@@ -274,10 +100,10 @@ impl<'s, W: Word> Fast<'s, W> {
         let node = |expr: &Expr| Node::of(expr, layout);
         self.invariants = self.compiled.program.invariants.iter().map(|(_, truth)| node(truth)).collect();
         self.constraint = self.compiled.program.constraint.as_ref().map(node);
-        self.instances = self
-            .compiled
-            .program
-            .instances
+        let instances = &self.compiled.program.instances;
+        let partial = instances.iter().filter(|instance| instance.defined != Expr::Const(1));
+        self.defined = partial.map(|instance| node(&instance.defined)).collect();
+        (self.guards, self.instances) = instances
             .iter()
             .map(|instance| {
                 let parts = match &instance.guard {
@@ -286,13 +112,10 @@ impl<'s, W: Word> Fast<'s, W> {
                 };
                 let (mask, want, rest, possible) = gathered(&parts, layout, true);
                 let mut fast = FastInstance {
-                    mask: W::of(Key(mask)),
-                    want: W::of(Key(want)),
                     rest: if possible { rest.into_iter().map(node).collect() } else { vec![Node::Const(0)] },
                     keep: W::of(Key(u128::MAX)),
                     put: W::default(),
                     updates: Vec::new(),
-                    defined: (instance.defined != Expr::Const(1)).then(|| node(&instance.defined)),
                     in_range: (instance.in_range != Expr::Const(1)).then(|| node(&instance.in_range)),
                 };
                 let (mut keep, mut put) = (u128::MAX, 0);
@@ -319,9 +142,9 @@ impl<'s, W: Word> Fast<'s, W> {
                     }
                 }
                 (fast.keep, fast.put) = (W::of(Key(keep)), W::of(Key(put)));
-                fast
+                ((W::of(Key(mask)), W::of(Key(want))), fast)
             })
-            .collect();
+            .unzip();
     }
 
     fn values(&self, state: W) -> Partial {
@@ -330,7 +153,6 @@ impl<'s, W: Word> Fast<'s, W> {
 
     /// Steps by the evaluator, where the program has no meaning.
     fn steps_by_evaluation(&mut self, state: W, found: &mut Vec<(u32, W)>) -> Result<(), Trouble> {
-        found.clear();
         let Some(next) = &self.spec.next else { return Ok(()) };
         let now = self.values(state);
         let mut reached = Vec::new();
@@ -396,32 +218,27 @@ impl<W: Word> Stepper for Fast<'_, W> {
     }
 
     fn steps(&mut self, state: W, found: &mut Vec<(u32, W)>) -> Result<(), Trouble> {
-        for (number, instance) in self.instances.iter().enumerate() {
-            if let Some(defined) = &instance.defined
-                && defined.eval(state) == 0
-            {
-                return self.steps_by_evaluation(state, found);
+        if self.defined.iter().any(|defined| defined.eval(state) == 0) {
+            return self.steps_by_evaluation(state, found);
+        }
+        for (block, guards) in self.guards.chunks(64).enumerate() {
+            // Which guards hold, a bit each, without a branch that could not be foreseen.
+            let mut open = 0u64;
+            for (place, (mask, want)) in guards.iter().enumerate() {
+                open |= u64::from(state.and(*mask) == *want) << place;
             }
-            if state.and(instance.mask) != instance.want || instance.rest.iter().any(|part| part.eval(state) == 0) {
-                continue;
-            }
-            // The length of a sequence has codes that are longer than the sequence can be.
-            if let Some(in_range) = &instance.in_range
-                && in_range.eval(state) == 0
-            {
-                self.narrow_at = Some(state);
-                return Err(Trouble::Narrow);
-            }
-            let mut next = state.and(instance.keep).or(instance.put);
-            for (place, value) in &instance.updates {
-                let code = value.eval(state).wrapping_sub(place.bias) as u64;
-                if code > place.mask {
-                    self.narrow_at = Some(state);
-                    return Err(Trouble::Narrow);
+            while open != 0 {
+                let number = block * 64 + open.trailing_zeros() as usize;
+                open &= open - 1;
+                match self.instances[number].step(state) {
+                    Ok(Some(next)) => found.push((number as u32, next)),
+                    Ok(None) => {}
+                    Err(trouble) => {
+                        self.narrow_at = Some(state);
+                        return Err(trouble);
+                    }
                 }
-                next = next.or(W::at(code, place.shift));
             }
-            found.push((number as u32, next));
         }
         Ok(())
     }

@@ -7,13 +7,15 @@
 
 mod fast;
 mod interpret;
+mod node;
 mod table;
 
 use std::hash::Hash;
+use std::ops::Range;
 
 pub use fast::Fast;
-pub(crate) use fast::label;
 pub use interpret::Interpreter;
+pub(crate) use node::label;
 
 use crate::graph::{Graph, GraphBuilder, StateId};
 use crate::packed::Key;
@@ -28,6 +30,8 @@ pub trait Word: Copy + Eq + Hash + Default + std::fmt::Debug + 'static {
     fn of(key: Key) -> Self;
     /// How many bits it has.
     const BITS: u32;
+    /// What marks a free cell in a table of states; a state may be that, too.
+    const FREE: Self;
     /// Well mixed bits of it.
     fn mixed(self) -> u64;
     /// The bits that both have.
@@ -42,6 +46,7 @@ pub trait Word: Copy + Eq + Hash + Default + std::fmt::Debug + 'static {
 
 impl Word for u64 {
     const BITS: u32 = u64::BITS;
+    const FREE: u64 = u64::MAX;
     fn and(self, other: u64) -> u64 {
         self & other
     }
@@ -68,6 +73,7 @@ impl Word for u64 {
 
 impl Word for u128 {
     const BITS: u32 = u128::BITS;
+    const FREE: u128 = u128::MAX;
     fn and(self, other: u128) -> u128 {
         self & other
     }
@@ -114,7 +120,7 @@ pub trait Stepper {
     /// The states it starts in; `found` says whether to go on.
     fn initial(&mut self, found: &mut dyn FnMut(Self::Word)) -> Result<(), Trouble>;
 
-    /// Steps from a state: by number, and where they lead.
+    /// Adds the steps from a state: by number, and where they lead.
     fn steps(&mut self, state: Self::Word, found: &mut Vec<(u32, Self::Word)>) -> Result<(), Trouble>;
 
     /// The first invariant that is broken in a state.
@@ -211,6 +217,31 @@ impl Watch for () {
 /// How many states are looked at between two looks at the clock.
 const WATCH_EVERY: usize = 4096;
 
+/// So many states are taken apart before their steps are looked up in the table, all together.
+const BATCH: usize = 32;
+
+/// Steps of some states that follow each other.
+struct Batch<W> {
+    steps: Vec<(u32, W)>,
+    /// Where the steps of each state end.
+    ends: Vec<usize>,
+    /// Which of them lead to a state that is known; not all that do.
+    known: Vec<bool>,
+}
+
+impl<W> Default for Batch<W> {
+    fn default() -> Batch<W> {
+        Batch { steps: Vec::new(), ends: Vec::new(), known: Vec::new() }
+    }
+}
+
+impl<W> Batch<W> {
+    fn clear(&mut self) {
+        self.steps.clear();
+        self.ends.clear();
+    }
+}
+
 /// Explores.
 pub fn explore<S: Stepper>(
     stepper: &mut S,
@@ -228,7 +259,7 @@ pub fn explore<S: Stepper>(
             wrong: None,
             incomplete: None,
         },
-        table: Table::default(),
+        table: Table::new(options.graph),
         builder: options.graph.then(GraphBuilder::default),
         closed: 0,
         stepper,
@@ -252,7 +283,7 @@ pub fn explore<S: Stepper>(
 
 struct Search<'s, S: Stepper> {
     found: Found<S::Word>,
-    table: Table,
+    table: Table<S::Word>,
     builder: Option<GraphBuilder>,
     /// How many states have all their transitions.
     closed: usize,
@@ -285,72 +316,88 @@ impl<S: Stepper> Search<'_, S> {
     }
 
     fn run(&mut self, watch: &mut dyn Watch) -> Result<(), Box<Fault>> {
-        let mut steps = Vec::new();
-        let mut state = 0;
-        while state < self.found.states.len() {
-            if self.options.stop && self.found.wrong.is_some() {
-                return Ok(());
-            }
+        let mut batch = Batch::default();
+        let (mut state, mut watch_at) = (0, 0);
+        while state < self.found.states.len() && !self.is_over() {
             if state == *self.found.level_ends.last().unwrap_or(&0) {
                 self.found.level_ends.push(self.found.states.len());
             }
-            if state % WATCH_EVERY == 0 && !watch.on(self.found.states.len(), state, self.found.level_ends.len()) {
-                self.found.incomplete = Some(Incomplete::Interrupted);
-                return Ok(());
+            if state >= watch_at {
+                watch_at = state + WATCH_EVERY;
+                if !watch.on(self.found.states.len(), state, self.found.level_ends.len()) {
+                    self.found.incomplete = Some(Incomplete::Interrupted);
+                    return Ok(());
+                }
             }
-            if self.found.states.len() > self.options.states_max {
-                self.found.incomplete = Some(Incomplete::States);
-                return Ok(());
-            }
-            self.expand(state as StateId, &mut steps)?;
-            state += 1;
+            let level_end = *self.found.level_ends.last().unwrap_or(&usize::MAX);
+            state = self.expand(state..level_end.min(state + BATCH), &mut batch)?;
         }
         Ok(())
     }
 
-    fn expand(&mut self, from: StateId, steps: &mut Vec<(u32, S::Word)>) -> Result<(), Box<Fault>> {
-        loop {
-            steps.clear();
-            match self.stepper.steps(self.found.states[from as usize], steps) {
-                Ok(()) => break,
-                Err(Trouble::Narrow) => self.widen()?,
-                Err(Trouble::Fault(fault)) => {
-                    let wrong = Wrong { what: What::Fault(fault), state: from, beyond: None };
-                    self.found.wrong.get_or_insert(wrong);
-                    if self.builder.is_some() {
-                        self.close(&mut Vec::new());
-                    }
-                    return Ok(());
-                }
+    /// Whether nothing more is to be looked at.
+    fn is_over(&mut self) -> bool {
+        if self.found.states.len() > self.options.states_max {
+            self.found.incomplete = Some(Incomplete::States);
+        }
+        self.found.incomplete.is_some() || self.options.stop && self.found.wrong.is_some()
+    }
+
+    /// Takes some states apart, then looks up where their steps lead; says which state is next.
+    fn expand(&mut self, states: Range<usize>, batch: &mut Batch<S::Word>) -> Result<usize, Box<Fault>> {
+        batch.clear();
+        let mut trouble = None;
+        for state in states.clone() {
+            if let Err(found) = self.stepper.steps(self.found.states[state], &mut batch.steps) {
+                trouble = Some(found);
+                break;
+            }
+            batch.ends.push(batch.steps.len());
+        }
+        batch.steps.truncate(batch.ends.last().copied().unwrap_or(0));
+        self.table.look(&batch.steps, &mut batch.known);
+        let mut start = 0;
+        for (index, &end) in batch.ends.iter().enumerate() {
+            let from = states.start + index;
+            self.follow(from as StateId, &batch.steps[start..end], &batch.known[start..end])?;
+            start = end;
+            if self.is_over() {
+                return Ok(from + 1);
             }
         }
+        let next = states.start + batch.ends.len();
+        match trouble {
+            None => Ok(next),
+            Some(Trouble::Narrow) => self.widen().map(|()| next),
+            Some(Trouble::Fault(fault)) => {
+                let wrong = Wrong { what: What::Fault(fault), state: next as StateId, beyond: None };
+                self.found.wrong.get_or_insert(wrong);
+                self.close(&mut Vec::new());
+                Ok(next + 1)
+            }
+        }
+    }
+
+    /// All steps from a state, with what is known about where they lead.
+    fn follow(&mut self, from: StateId, steps: &[(u32, S::Word)], known: &[bool]) -> Result<(), Box<Fault>> {
         if steps.is_empty() && self.options.deadlock {
             self.found.wrong.get_or_insert(Wrong { what: What::Deadlock, state: from, beyond: None });
         }
         self.found.generated += steps.len() as u64;
-        let mut edges = Vec::new();
-        let mut index = 0;
-        while index < steps.len() {
-            let (way, state) = steps[index];
+        for (&(way, state), &known) in steps.iter().zip(known) {
             let before = self.found.states.len();
-            let wrong = self.reach(state, Some(from))?;
-            if wrong.is_some() && self.found.wrong.is_none() {
-                self.found.wrong = wrong;
+            if !known && let Some(wrong) = self.reach(state, Some(from))? {
+                self.found.wrong.get_or_insert(wrong);
             }
-            let new = self.found.states.len() > before;
             if way as usize >= self.found.taken.len() {
                 self.found.taken.resize(way as usize + 1, (0, 0));
             }
             let taken = &mut self.found.taken[way as usize];
-            *taken = (taken.0 + 1, taken.1 + u64::from(new));
-            if self.builder.is_some()
-                && let Some(target) = self.number(state)
-            {
-                edges.push((way, target));
-            }
-            index += 1;
+            *taken = (taken.0 + 1, taken.1 + (self.found.states.len() - before) as u64);
         }
         if self.builder.is_some() {
+            let edge = |(way, state): &(u32, S::Word)| Some((*way, self.table.number(*state)?));
+            let mut edges = steps.iter().filter_map(edge).collect();
             self.close(&mut edges);
         }
         Ok(())
@@ -367,18 +414,12 @@ impl<S: Stepper> Search<'_, S> {
         self.closed += 1;
     }
 
-    fn number(&self, state: S::Word) -> Option<StateId> {
-        self.table.find(state.mixed(), |number| self.found.states[number as usize] == state)
-    }
-
     /// A state that was reached; says what is wrong with it, if it is new.
     fn reach(&mut self, state: S::Word, from: Option<StateId>) -> Result<Option<Wrong<S::Word>>, Box<Fault>> {
-        let hash = state.mixed();
-        let states = &self.found.states;
-        if self.table.find(hash, |number| states[number as usize] == state).is_some() {
+        if self.table.has(state) {
             return Ok(None);
         }
-        let number = states.len() as StateId;
+        let number = self.found.states.len() as StateId;
         let wrong = match self.stepper.broken(state) {
             Ok(broken) => broken.map(What::Invariant),
             Err(Trouble::Fault(fault)) => Some(What::Fault(fault)),
@@ -395,8 +436,7 @@ impl<S: Stepper> Search<'_, S> {
         }
         self.found.states.push(state);
         self.found.parents.push(from.unwrap_or(number));
-        let states = &self.found.states;
-        self.table.insert(hash, number, |number| states[number as usize].mixed());
+        self.table.insert(&self.found.states);
         Ok(wrong.map(|what| Wrong { what, state: number, beyond: None }))
     }
 
@@ -406,8 +446,7 @@ impl<S: Stepper> Search<'_, S> {
         for state in &mut self.found.states {
             *state = recode(*state);
         }
-        let states = &self.found.states;
-        self.table.rebuild(states.len(), |number| states[number as usize].mixed());
+        self.table.rebuild(&self.found.states);
         Ok(())
     }
 }
