@@ -41,6 +41,28 @@ fn complaint(body: &str, config: &str, expected: Expect) {
 const INIT_NEXT: &str = "INIT Init NEXT Next";
 
 #[test]
+fn what_is_refused_is_named() {
+    complaint(
+        "Init == x = 0 /\\ y = 0\nUp == x' = x + 1 /\\ UNCHANGED y\nNext == Up \\cdot Up",
+        INIT_NEXT,
+        expect![[r#"
+            M.tla:6: action composition (`\cdot`) is not supported
+              at: Up \cdot Up
+              hint: 
+        "#]],
+    );
+    complaint(
+        "Init == x = 0 /\\ y = 0\nNext == LET I == INSTANCE Naturals IN UNCHANGED <<x, y>>",
+        INIT_NEXT,
+        expect![[r#"
+            M.tla:5: INSTANCE in LET is not supported
+              at: LET I == INSTANCE Naturals IN UNCHANGED <<x, y>>
+              hint: 
+        "#]],
+    );
+}
+
+#[test]
 fn syntax() {
     complaint(
         "Init == x = (1",
@@ -159,6 +181,15 @@ fn values() {
 fn configurations() {
     complaint(
         "Init == x = 0 /\\ y = 0\nNext == UNCHANGED <<x, y>>",
+        "INIT Init NEXT Next ALIAS Other",
+        expect![[r#"
+        M.cfg:1: `ALIAS` is not supported
+          at: ALIAS
+          hint: 
+    "#]],
+    );
+    complaint(
+        "Init == x = 0 /\\ y = 0\nNext == UNCHANGED <<x, y>>",
         "INIT Init",
         expect![[r#"
         M.cfg:1: INIT stands without NEXT
@@ -190,7 +221,7 @@ fn configurations() {
         expect![[r#"
         M.cfg:1: `INVARIANTES` is no keyword of a configuration
           at: INVARIANTES
-          hint: SPECIFICATION, INIT, NEXT, CONSTANT, INVARIANT, PROPERTY, CONSTRAINT, ACTION_CONSTRAINT, SYMMETRY or CHECK_DEADLOCK
+          hint: SPECIFICATION, INIT, NEXT, CONSTANT, INVARIANT, PROPERTY, CONSTRAINT, ACTION_CONSTRAINT, SYMMETRY, VIEW or CHECK_DEADLOCK
     "#]],
     );
     complaint(

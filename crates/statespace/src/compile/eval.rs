@@ -79,7 +79,7 @@ pub(super) struct Partly<'s> {
 }
 
 /// Deeper than this is recursion that cannot be written out.
-const DEPTH_MAX: usize = 300;
+const DEPTH_MAX: usize = 100;
 /// So many expressions are looked at, at most.
 const WORK_MAX: usize = 2_000_000;
 /// No value has more parts.

@@ -83,6 +83,9 @@ pub fn compile(spec: &Spec) -> Result<Compiled, NotCompiled> {
     if !spec.symmetry.is_empty() || !spec.action_constraints.is_empty() {
         return Err(NotCompiled::NoForm("SYMMETRY or ACTION_CONSTRAINT".into()));
     }
+    if spec.view.is_some() {
+        return Err(NotCompiled::NoForm("VIEW".into()));
+    }
     compile_with(spec, first_forms(spec)?)
 }
 

@@ -22,6 +22,7 @@ use crate::tla::value::Value;
 /// Steps by evaluating.
 pub struct Interpreter<'s> {
     spec: &'s Spec,
+    bits: u32,
     /// Evaluates expressions of the specification.
     pub evaluator: Evaluator<'s>,
     init: &'s Expr,
@@ -30,6 +31,8 @@ pub struct Interpreter<'s> {
     ways: FxHashMap<Label, u32>,
     labels: Vec<Label>,
     symmetry: Vec<FxHashMap<Value, Value>>,
+    /// The first state that was seen of each view.
+    views: FxHashMap<Value, Partial>,
 }
 
 /// The values of one variable.
@@ -42,7 +45,10 @@ struct Dict {
     offset: u32,
 }
 
-/// A state has so many bits.
+/// How the number of a variable's value gets to another place: from where, how wide, and the bits that each number becomes.
+pub(crate) type Move = (u32, u32, Vec<u128>);
+
+/// A state has so many bits, if nobody wants fewer.
 const BITS: u32 = 128;
 /// The number of a value has at most so many.
 const NUMBER_BITS: u32 = 32;
@@ -50,16 +56,22 @@ const NUMBER_BITS: u32 = 32;
 impl<'s> Interpreter<'s> {
     /// Steps of a specification.
     pub fn new(spec: &'s Spec) -> Result<Interpreter<'s>, Box<Fault>> {
+        Interpreter::with_bits(spec, BITS)
+    }
+
+    /// Steps of a specification whose states have at most so many bits.
+    pub(crate) fn with_bits(spec: &'s Spec, bits: u32) -> Result<Interpreter<'s>, Box<Fault>> {
         let init =
             spec.init.as_ref().ok_or_else(|| Fault::new(At::default(), "nothing says where behaviours start"))?;
         let count = spec.variables().len() as u32;
-        if count == 0 || count > BITS {
-            return Err(Fault::new(init.at, "there are no variables, or more than 128"));
+        if count == 0 || count > bits {
+            return Err(Fault::new(init.at, format!("there are no variables, or more than {bits}")));
         }
-        let width = (BITS / count).min(16);
+        let width = (bits / count).min(16);
         let dict = |index| Dict { width, offset: index * width, ..Dict::default() };
         Ok(Interpreter {
             spec,
+            bits,
             evaluator: spec.evaluator(),
             init,
             next: spec.next.as_ref(),
@@ -67,6 +79,7 @@ impl<'s> Interpreter<'s> {
             ways: FxHashMap::default(),
             labels: Vec::new(),
             symmetry: permutations(&spec.symmetry),
+            views: FxHashMap::default(),
         })
     }
 
@@ -97,33 +110,48 @@ impl<'s> Interpreter<'s> {
 
     /// How the states lie in keys when everything is known: as small as can be. And how a state gets there.
     pub fn forms(&self) -> (Forms, Recode<u128>) {
-        let mut moves = Vec::new();
-        let mut forms = Vec::new();
-        for (dict, (name, _)) in self.dicts.iter().zip(self.spec.variables()) {
-            let mut sorted = dict.values.clone();
-            sorted.sort();
-            let places = dict.values.iter().map(|value| sorted.binary_search(value).unwrap_or(0) as u128);
-            moves.push((dict.offset, dict.width, places.collect::<Vec<u128>>()));
-            forms.push((name.clone(), Form::Enum(Arc::new(sorted))));
-        }
-        let forms = Forms::new(forms);
-        let offsets: Vec<u32> = forms.layout.slots.iter().map(|slot| slot.offset).collect();
+        let (forms, moves) = self.moves();
         let recode = move |state: u128| {
-            let parts = moves.iter().zip(&offsets).map(|((from, width, places), to)| {
-                let number = (state >> from) as usize & ((1 << width) - 1);
-                places.get(number).copied().unwrap_or(0) << to
-            });
-            parts.fold(0, |a, b| a | b)
+            let part = |(from, width, bits): &Move| {
+                bits.get((state >> from) as usize & ((1 << width) - 1)).copied().unwrap_or(0)
+            };
+            moves.iter().map(part).fold(0, |a, b| a | b)
         };
         (forms, Box::new(recode))
     }
 
-    fn pack(&mut self, values: &Partial) -> Result<u128, Trouble> {
+    /// The same, variable by variable.
+    pub(crate) fn moves(&self) -> (Forms, Vec<Move>) {
+        let sorted = |dict: &Dict| {
+            let mut values = dict.values.clone();
+            values.sort();
+            values
+        };
+        let named = self.dicts.iter().zip(self.spec.variables());
+        let forms = Forms::new(named.map(|(dict, (name, _))| (name.clone(), Form::Enum(Arc::new(sorted(dict))))));
+        let moves = self.dicts.iter().zip(&forms.layout.slots).map(|(dict, slot)| {
+            let values = sorted(dict);
+            let bits = |value: &Value| (values.binary_search(value).unwrap_or(0) as u128) << slot.offset;
+            (dict.offset, dict.width, dict.values.iter().map(bits).collect())
+        });
+        let moves = moves.collect();
+        (forms, moves)
+    }
+
+    /// The bits of some variables.
+    pub(crate) fn mask(&self, variables: impl Iterator<Item = usize>) -> u128 {
+        variables
+            .map(|variable| &self.dicts[variable])
+            .fold(0, |mask, dict| mask | ((1 << dict.width) - 1) << dict.offset)
+    }
+
+    /// A state; of variables without a value there are no bits.
+    pub(crate) fn pack(&mut self, values: &Partial) -> Result<u128, Trouble> {
         let canonical;
-        let values = match self.symmetry.is_empty() {
+        let values = match self.symmetry.is_empty() && self.spec.view.is_none() {
             true => values,
             false => {
-                canonical = self.canonical(values);
+                canonical = self.first_seen(self.canonical(values))?;
                 &canonical
             }
         };
@@ -141,6 +169,13 @@ impl<'s> Interpreter<'s> {
             values.iter().map(|value| value.as_ref().map(|value| rename(value, names))).collect()
         };
         self.symmetry.iter().map(renamed).chain([values.clone()]).min().unwrap_or_default()
+    }
+
+    /// The first of the states that look the same; itself, if nobody says how states look.
+    fn first_seen(&mut self, values: Partial) -> Result<Partial, Box<Fault>> {
+        let Some(view) = &self.spec.view else { return Ok(values) };
+        let looks = self.evaluator.listed(view, Env::default(), Look::state(&values))?;
+        Ok(self.views.entry(looks).or_insert(values).clone())
     }
 
     /// What the step from one state to another is called, and where it is written; nothing, if there is none.
@@ -166,7 +201,8 @@ impl<'s> Interpreter<'s> {
         }))
     }
 
-    fn way(&mut self, label: &Label) -> u32 {
+    /// The number of a way to take an action.
+    pub(crate) fn way(&mut self, label: &Label) -> u32 {
         if let Some(way) = self.ways.get(label) {
             return *way;
         }
@@ -177,7 +213,7 @@ impl<'s> Interpreter<'s> {
     }
 
     /// Whether a step is taken at all.
-    fn permitted(&self, now: &Partial, next: &Partial) -> Result<bool, Box<Fault>> {
+    pub(crate) fn permitted(&self, now: &Partial, next: &Partial) -> Result<bool, Box<Fault>> {
         for constraint in &self.spec.action_constraints {
             if !self.evaluator.truth(constraint, Env::default(), Look::step(now, next))? {
                 return Ok(false);
@@ -251,13 +287,11 @@ impl Stepper for Interpreter<'_> {
             dict.width = bits_for(dict.values.len()) + 1;
         }
         let used: u32 = self.dicts.iter().map(|dict| dict.width).sum();
-        if used > BITS {
-            return Err(Fault::new(
-                self.init.at,
-                "the values of the variables are too many to be numbered in 128 bits",
-            ));
+        if used > self.bits {
+            let message = format!("the values of the variables are too many to be numbered in {} bits", self.bits);
+            return Err(Fault::new(self.init.at, message));
         }
-        let spare = (BITS - used) / self.dicts.len() as u32;
+        let spare = (self.bits - used) / self.dicts.len() as u32;
         let mut offset = 0;
         for dict in &mut self.dicts {
             (dict.width, dict.offset) = ((dict.width + spare).min(NUMBER_BITS), offset);

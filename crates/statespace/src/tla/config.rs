@@ -27,6 +27,8 @@ pub struct Config {
     pub action_constraints: Vec<(String, At)>,
     /// `SYMMETRY`
     pub symmetry: Vec<(String, At)>,
+    /// `VIEW`
+    pub view: Option<(String, At)>,
     /// `CHECK_DEADLOCK`
     pub check_deadlock: Option<bool>,
 }
@@ -47,11 +49,12 @@ pub fn parse(file: u32, text: &str) -> Result<Config> {
             "CONSTRAINT" | "CONSTRAINTS" => config.constraints.extend(reader.names()),
             "ACTION_CONSTRAINT" | "ACTION_CONSTRAINTS" => config.action_constraints.extend(reader.names()),
             "SYMMETRY" => config.symmetry.extend(reader.names()),
+            "VIEW" => config.view = Some(reader.name()?),
             "CHECK_DEADLOCK" => match reader.next() {
                 Some((word, _)) if word == "TRUE" || word == "FALSE" => config.check_deadlock = Some(word == "TRUE"),
                 _ => return Err(Fault::new(at, "CHECK_DEADLOCK is TRUE or FALSE")),
             },
-            "VIEW" | "ALIAS" | "POSTCONDITION" | "_PERIODIC" | "TYPE" | "TYPE_CONSTRAINT" => {
+            "ALIAS" | "POSTCONDITION" | "_PERIODIC" | "TYPE" | "TYPE_CONSTRAINT" => {
                 return Err(Fault::new(at, format!("`{word}` is not supported")));
             }
             _ => return Err(Fault::with_hint(at, format!("`{word}` is no keyword of a configuration"), HINT)),
@@ -60,7 +63,7 @@ pub fn parse(file: u32, text: &str) -> Result<Config> {
     Ok(config)
 }
 
-const HINT: &str = "SPECIFICATION, INIT, NEXT, CONSTANT, INVARIANT, PROPERTY, CONSTRAINT, ACTION_CONSTRAINT, SYMMETRY or CHECK_DEADLOCK";
+const HINT: &str = "SPECIFICATION, INIT, NEXT, CONSTANT, INVARIANT, PROPERTY, CONSTRAINT, ACTION_CONSTRAINT, SYMMETRY, VIEW or CHECK_DEADLOCK";
 
 const KEYWORDS: &[&str] = &[
     "SPECIFICATION",
@@ -81,6 +84,9 @@ const KEYWORDS: &[&str] = &[
     "VIEW",
     "ALIAS",
     "POSTCONDITION",
+    "_PERIODIC",
+    "TYPE",
+    "TYPE_CONSTRAINT",
 ];
 
 struct Reader {

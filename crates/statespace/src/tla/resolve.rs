@@ -293,7 +293,7 @@ impl Scope<'_> {
     fn let_after(&mut self, at: At, units: &[Unit], recursive: &[&String], body: &syntax::Expr) -> Result<Expr> {
         let Some((first, rest)) = units.split_first() else { return self.expr(body) };
         let Unit::Definition(definition) = first else { return self.let_in(at, units, body) };
-        let resolved = self.let_definition(definition, recursive)?;
+        let resolved = self.let_definition(&with_later(definition, rest, recursive), recursive)?;
         let named = vec![(definition.name.clone(), definition.parameters.len())];
         let body = self.framed(named, |scope| scope.let_after(at, rest, recursive, body))?;
         Ok(Expr::new(at, Kind::Let(resolved, body)))
@@ -393,16 +393,22 @@ impl Scope<'_> {
                 let own = (0..own).map(|index| Expr::new(at, Kind::Local(outermost, index, Vec::new())));
                 Ok(Expr::new(at, Kind::Defined(id, own.chain(given).chain(arguments).collect())))
             }
-            Meaning::Substituted(context, expr) => self.outside(context, |scope| match (&*expr.kind, &arguments) {
-                (syntax::Kind::Apply(path, name, inner), Arguments::Made(made)) if inner.is_empty() => {
-                    scope.apply(at, path, name, Arguments::Made(made.clone()))
+            Meaning::Substituted(context, expr) => match &*expr.kind {
+                // An operator for an operator: its arguments are ours.
+                syntax::Kind::Apply(path, theirs, inner) if inner.is_empty() && arguments.len() > 0 => {
+                    let made = match arguments {
+                        Arguments::Made(made) => made,
+                        Arguments::Written(written) => self.exprs(written)?,
+                    };
+                    self.outside(context, |scope| scope.apply(at, path, theirs, Arguments::Made(made)))
                 }
-                _ if arguments.len() == 0 => scope.expr(&expr),
-                _ => Err(Fault::new(
+                _ if arguments.len() == 0 => self.outside(context, |scope| scope.expr(&expr)),
+                _ => Err(Fault::with_hint(
                     at,
-                    format!("`{name}` stands for an operator of another module, which is not supported"),
+                    format!("`{name}` stands for an operator without a name, which is not supported"),
+                    "define an operator and put its name behind <-",
                 )),
-            }),
+            },
             Meaning::Instance(..) => Err(Fault::new(at, format!("`{name}` is a module and not an expression"))),
             Meaning::Same(context, name) => {
                 let meaning = self.modules.look_up(context, &name).ok_or_else(|| unknown(at, &name))?;
@@ -509,6 +515,21 @@ impl Scope<'_> {
     }
 }
 
+/// A definition of a LET that may name others that follow it, as RECURSIVE permits: these stand inside of it, too.
+fn with_later(definition: &syntax::Definition, rest: &[Unit], recursive: &[&String]) -> syntax::Definition {
+    let is_later = |unit: &&Unit| matches!(unit, Unit::Definition(other) if recursive.contains(&&other.name));
+    let later: Vec<Unit> = rest.iter().filter(is_later).cloned().collect();
+    let mut definition = definition.clone();
+    if later.is_empty() || !recursive.contains(&&definition.name) {
+        return definition;
+    }
+    let declared =
+        Unit::Recursive(recursive.iter().filter(|name| **name != &definition.name).map(|n| n.to_string()).collect());
+    let (at, units) = (definition.body.at, [vec![declared], later].concat());
+    definition.body = syntax::Expr { kind: Box::new(syntax::Kind::Let(units, definition.body)), at };
+    definition
+}
+
 fn takes(name: &str, arity: usize, given: usize) -> String {
     let arguments = |count| match count {
         0 => "no arguments".to_string(),
@@ -519,6 +540,9 @@ fn takes(name: &str, arity: usize, given: usize) -> String {
 }
 
 fn unknown(at: At, name: &str) -> Box<Fault> {
+    if name == "\\cdot" {
+        return Fault::new(at, "action composition (`\\cdot`) is not supported");
+    }
     let module = super::builtin::BUILTINS.iter().find(|(module, known, ..)| *known == name && !module.is_empty());
     match module {
         Some((module, ..)) => {

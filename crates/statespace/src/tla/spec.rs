@@ -37,6 +37,8 @@ pub struct Spec {
     pub action_constraints: Vec<Expr>,
     /// Permutations of model values that make no difference.
     pub symmetry: Vec<Value>,
+    /// States for which this is the same are the same, if it is given.
+    pub view: Option<Expr>,
     /// Whether a state without steps is a mistake; nothing, if that is not said.
     pub check_deadlock: Option<bool>,
 }
@@ -94,6 +96,9 @@ impl Spec {
             let symmetry = self.named(name, *at, Level::Constant)?;
             let permutations = self.evaluator().elements(&symmetry, Env::default(), Look::state(&[]))?;
             self.symmetry.extend(permutations.iter().cloned());
+        }
+        if let Some((name, at)) = &config.view {
+            self.view = Some(self.named(name, *at, Level::State)?);
         }
         self.check_deadlock = config.check_deadlock;
         Ok(())

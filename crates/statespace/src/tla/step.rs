@@ -65,8 +65,19 @@ impl Evaluator<'_> {
         now: &[Option<Value>],
         found: &mut dyn FnMut(&Label, &Partial) -> Result<Flow>,
     ) -> Result<()> {
+        self.steps_of(None, next, now, found)
+    }
+
+    /// Goes through all steps from a state by a part of the next-state relation, which stands in this definition.
+    pub(crate) fn steps_of(
+        &self,
+        definition: Option<DefinitionId>,
+        next: &Expr,
+        now: &[Option<Value>],
+        found: &mut dyn FnMut(&Label, &Partial) -> Result<Flow>,
+    ) -> Result<()> {
         let mut partial = vec![None; self.variables.len()];
-        let label = Label { definition: None, binding: Vec::new() };
+        let label = Label { definition, binding: Vec::new() };
         let _ = self.walk(next, Env::default(), label, now, &mut partial, found)?;
         Ok(())
     }
@@ -200,11 +211,11 @@ impl Evaluator<'_> {
             }
             Kind::Quantified(false, bounds, body) => {
                 let sets = self.sets(bounds, env, choosing.look(partial))?;
-                self.exists(bounds, &sets, body, env, choosing, partial, then)
+                self.quantified(false, bounds, &sets, body, env, choosing, partial, then)
             }
             Kind::Quantified(true, bounds, body) if self.chooses(body, choosing) => {
                 let sets = self.sets(bounds, env, choosing.look(partial))?;
-                self.for_all(bounds, &sets, body, env, choosing, partial, then)
+                self.quantified(true, bounds, &sets, body, env, choosing, partial, then)
             }
             Kind::If(a, b, c) => match self.truth(a, env, choosing.look(partial))? {
                 true => self.act(b, env, choosing, partial, then),
@@ -330,9 +341,11 @@ impl Evaluator<'_> {
         }
     }
 
+    /// `\E x \in S : A(x)`: one of them; or `\A` with a step in it: all of them, one after another.
     #[allow(clippy::too_many_arguments)]
-    fn exists(
+    fn quantified(
         &self,
+        all: bool,
         bounds: &[Bound],
         sets: &[std::sync::Arc<Vec<Value>>],
         body: &Expr,
@@ -344,34 +357,19 @@ impl Evaluator<'_> {
         let (Some((bound, bounds)), Some((set, sets))) = (bounds.split_first(), sets.split_first()) else {
             return self.act(body, env, choosing, partial, then);
         };
-        for element in set.iter() {
+        let one = |element: &Value, partial: &mut Partial, then: Then<'_>| {
             let frame = bind(bound.set.at, bound, element, env)?;
-            if self.exists(bounds, sets, body, frame.env(), choosing, partial, then)?.is_break() {
+            self.quantified(all, bounds, sets, body, frame.env(), choosing, partial, then)
+        };
+        if all {
+            return each(set, partial, then, &one);
+        }
+        for element in set.iter() {
+            if one(element, partial, then)?.is_break() {
                 return Ok(Flow::Break(()));
             }
         }
         Ok(Flow::Continue(()))
-    }
-
-    /// `\A x \in S : A(x)` with a step in it: all of them, one after another.
-    #[allow(clippy::too_many_arguments)]
-    fn for_all(
-        &self,
-        bounds: &[Bound],
-        sets: &[std::sync::Arc<Vec<Value>>],
-        body: &Expr,
-        env: Env<'_>,
-        choosing: Choosing<'_>,
-        partial: &mut Partial,
-        then: Then<'_>,
-    ) -> Result<Flow> {
-        let (Some((bound, bounds)), Some((set, sets))) = (bounds.split_first(), sets.split_first()) else {
-            return self.act(body, env, choosing, partial, then);
-        };
-        each(set, partial, then, &|element, partial, then| {
-            let frame = bind(bound.set.at, bound, element, env)?;
-            self.for_all(bounds, sets, body, frame.env(), choosing, partial, then)
-        })
     }
 
     fn assign(&self, at: At, variable: usize, value: Value, partial: &mut Partial, then: Then<'_>) -> Result<Flow> {
