@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use isolde_report::TraceStyle;
 use isolde_statespace::check::{self, Options};
 use isolde_statespace::explore;
-use isolde_statespace::keep::{Engine, Keeper};
+use isolde_statespace::keep::Engine;
 use isolde_statespace::tla::Spec;
 use isolde_statespace::tla::fault::Error;
 use isolde_statespace::tla::spec::Files;
@@ -128,7 +128,7 @@ pub(crate) fn run(args: &Space, color: Color) -> Result<u8, Mistake> {
     let mut looking = Looking(Watch::start(&name, args.time_max, true));
     let mut kept = args.tables.open(&spec.name)?;
     let config = files.config.map(|(_, text)| text);
-    let mut keeper = kept.as_mut().map(|kept| Keeper::new(&mut kept.store, &spec, config, args.tables.engine()));
+    let mut keeper = kept.as_mut().map(|kept| args.tables.keeper(&mut kept.store, &spec, config));
     let mut answer =
         check::check_kept(&mut spec, &options(args, &name), &mut looking, keeper.as_mut()).map_err(mistake)?;
     let recalled = keeper.is_some_and(|keeper| keeper.recalled);

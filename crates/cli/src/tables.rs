@@ -8,8 +8,8 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 use isolde_report::{Asked, Behaviour, Passed, SpaceReport, SpaceSize};
 use isolde_statespace::ctl::Formula;
-use isolde_statespace::keep::{self, Engine};
-use isolde_statespace::sql::{Dialect, Form, compose, script};
+use isolde_statespace::keep::{self, Engine, Keeper};
+use isolde_statespace::sql::{Dialect, Form, SqlChecker, compose, script};
 use isolde_statespace::store::{Store, StoreError, Stored};
 use isolde_statespace::tla::Spec;
 
@@ -34,6 +34,13 @@ pub(crate) struct Tables {
     /// Who explores: we, or the database in one of two ways
     #[arg(long, value_name = "NAME", default_value = "rust", requires = "db")]
     pub(crate) engine: Engines,
+
+    /// Let the database decide the formulas of --ctl
+    ///
+    /// By statements on the table of transitions; what is found is kept as labels, in any case. We decide them in memory otherwise,
+    /// which is faster.
+    #[arg(long, requires = "ctl")]
+    pub(crate) ctl_in_sql: bool,
 
     /// Print a script that explores the specification
     ///
@@ -77,6 +84,13 @@ impl Tables {
         }
     }
 
+    /// Who keeps the space of a specification in a store.
+    pub(crate) fn keeper<'s>(&self, store: &'s mut Store, spec: &Spec, config: Option<&str>) -> Keeper<'s> {
+        let mut keeper = Keeper::new(store, spec, config, self.engine());
+        (keeper.whole, keeper.ctl_in_sql) = (self.keep, self.ctl_in_sql);
+        keeper
+    }
+
     /// The script that is asked for, if one is.
     pub(crate) fn script(&self, spec: &Spec) -> Result<Option<String>, Mistake> {
         let dialect = Dialect::ALL.iter().find(|(name, _)| Some(*name) == self.emit_sql.as_deref());
@@ -93,7 +107,12 @@ impl Tables {
 
     /// The store that is meant, if one is.
     pub(crate) fn open(&self, name: &str) -> Result<Option<Kept>, Mistake> {
-        let Some(place) = &self.db else { return Ok(None) };
+        let Some(place) = &self.db else {
+            return match self.ctl_in_sql {
+                true => Err(Mistake::new("--ctl-in-sql needs --db: which database is to decide")),
+                false => Ok(None),
+            };
+        };
         if place.starts_with("postgres://") || place.starts_with("postgresql://") {
             let server = server::parse(place).map_err(Mistake::new)?;
             let store = Store::postgres(server.settings(), &schema(name)).map_err(mistake)?;
@@ -209,6 +228,9 @@ impl Questions<'_> {
             message: error.message,
             hint: None,
         })?;
+        if self.tables.ctl_in_sql {
+            SqlChecker::new(store).states(&formula).map_err(mistake)?;
+        }
         let found = store.ask_of(stored, &formula).map_err(mistake)?;
         let (verdict, meaning) = if found.holds { ("holds", "") } else { ("fails", "in a state at the start") };
         let behaviour = || {

@@ -84,11 +84,9 @@ impl Questions {
                 message: error.message,
                 hint: None,
             })?;
-            let mut atoms = Vec::new();
-            atoms_of(&formula, &mut atoms);
-            for atom in atoms {
-                let expr = spec.expression("--ctl", &atom, Level::State)?;
-                questions.atoms.entry(atom).or_insert(expr);
+            for atom in formula.atoms() {
+                let expr = spec.expression("--ctl", atom, Level::State)?;
+                questions.atoms.entry(atom.to_string()).or_insert(expr);
             }
             questions.formulas.push((text.clone(), formula));
         }
@@ -127,21 +125,6 @@ impl Questions {
         let mut report = answering.report;
         report.settle();
         Ok(Answer { report, explored })
-    }
-}
-
-fn atoms_of(formula: &Formula, atoms: &mut Vec<String>) {
-    match formula {
-        Formula::Atom(text) => atoms.push(text.clone()),
-        Formula::Not(f) | Formula::Unary(_, _, f) => atoms_of(f, atoms),
-        Formula::And(f, g)
-        | Formula::Or(f, g)
-        | Formula::Implies(f, g)
-        | Formula::Equivalent(f, g)
-        | Formula::Binary(_, _, f, g) => {
-            atoms_of(f, atoms);
-            atoms_of(g, atoms);
-        }
     }
 }
 
@@ -242,7 +225,7 @@ impl Answering<'_> {
         self.explored.graph.as_ref().filter(|_| complete)
     }
 
-    fn branching(&mut self, questions: &Questions, keeper: Option<&mut Keeper<'_>>) -> Result<(), Box<Fault>> {
+    fn branching(&mut self, questions: &Questions, mut keeper: Option<&mut Keeper<'_>>) -> Result<(), Box<Fault>> {
         if self.explored.graph.is_none() || self.graph().is_none() {
             questions.formulas.iter().for_each(|(text, _)| self.open("ctl", text));
             return Ok(());
@@ -253,6 +236,9 @@ impl Answering<'_> {
                 Some(expr) => self.explored.label(self.spec, expr),
                 None => Err(Fault::new(Default::default(), format!("`{text}` is not known"))),
             };
+            if let Some(keeper) = keeper.as_deref_mut() {
+                keeper.decide(questions.formulas.iter().map(|(_, formula)| formula), self.explored, &labels)?;
+            }
             let mut checker = Checker::new(graph, Keeper::labels(keeper, self.explored, labels));
             for (text, formula) in &questions.formulas {
                 let initial = 0..self.explored.initial() as StateId;

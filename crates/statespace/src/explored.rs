@@ -53,6 +53,9 @@ pub struct Explored {
     pub not_compiled: Option<String>,
 }
 
+/// Conditions on more values without structure than this are not written out.
+const WRITTEN_OUT_MAX: usize = 300;
+
 /// Whether the values have outgrown their forms.
 enum Outgrown {
     /// No: this was found.
@@ -227,14 +230,24 @@ impl Explored {
         self.forms.decode(self.key(state))
     }
 
+    /// The states in which an expression is true, if it has a packed form.
+    pub fn packed_label(&self, spec: &Spec, expr: &Expr) -> Option<BitSet> {
+        // Of values without structure there may be many, and writing out what is said about each would take longer than asking.
+        let structured = |form: &Form| !matches!(form, Form::Enum(values) if values.len() > WRITTEN_OUT_MAX);
+        if !self.forms.forms.iter().all(structured) {
+            return None;
+        }
+        let packed = predicate(spec, &self.forms, expr)?;
+        Some(match &self.states {
+            States::Narrow(states) => label(&packed, &self.forms.layout, states),
+            States::Wide(states) => label(&packed, &self.forms.layout, states),
+        })
+    }
+
     /// The states in which an expression is true.
     pub fn label(&self, spec: &Spec, expr: &Expr) -> Result<BitSet, Box<Fault>> {
-        let packed = self.program.as_ref().and_then(|_| predicate(spec, &self.forms, expr));
-        if let Some(packed) = packed {
-            return Ok(match &self.states {
-                States::Narrow(states) => label(&packed, &self.forms.layout, states),
-                States::Wide(states) => label(&packed, &self.forms.layout, states),
-            });
+        if let Some(label) = self.packed_label(spec, expr) {
+            return Ok(label);
         }
         let evaluator = spec.evaluator();
         let mut found = BitSet::none(self.count());

@@ -7,12 +7,12 @@
 //! Invariants and deadlocks are asked of what was read as if it had just been found.
 
 use crate::compile::{NotCompiled, compile};
-use crate::ctl::Labels;
+use crate::ctl::{Formula, Labels};
 use crate::explore::{Incomplete, Options, Watch, What};
 use crate::explored::Explored;
 use crate::form::Forms;
 use crate::graph::{BitSet, StateId};
-use crate::packed::Program;
+use crate::packed::{Key, Program};
 use crate::space::Space;
 use crate::sql;
 use crate::store::{Run, Store, StoreError, StoredLabels, Subject};
@@ -27,6 +27,10 @@ pub struct Keeper<'s> {
     store: &'s mut Store,
     run: Run,
     engine: Engine,
+    /// Everything is looked at, even if something is wrong: one may want to see all of it. Otherwise the first mistake is the end.
+    pub whole: bool,
+    /// The database decides formulas of CTL.
+    pub ctl_in_sql: bool,
     /// Whether the space was there already.
     pub recalled: bool,
     /// Whether the store has the space: only then it can have labels of it.
@@ -52,7 +56,7 @@ impl<'s> Keeper<'s> {
             engine: "rust".into(),
             forms: String::new(),
         };
-        Keeper { store, run, engine, recalled: false, stored: false }
+        Keeper { store, run, engine, whole: true, ctl_in_sql: false, recalled: false, stored: false }
     }
 
     /// The space: what is kept, else what is found, which is kept then.
@@ -64,12 +68,12 @@ impl<'s> Keeper<'s> {
         if let Engine::Sql(form) = self.engine {
             return self.by_sql(spec, options, watch, form);
         }
-        // Everything is looked at, even if something is wrong: one may want to see all of it.
-        let mut explored = Explored::explore(spec, &Options { stop: false, ..*options }, watch)?;
-        if explored.incomplete.is_none() && !matches!(explored.wrong, Some((What::Fault(_), ..))) {
+        let mut explored = Explored::explore(spec, &Options { stop: !self.whole, ..*options }, watch)?;
+        let all = self.whole && !matches!(explored.wrong, Some((What::Fault(_), ..))) || explored.wrong.is_none();
+        if explored.incomplete.is_none() && all {
             let space = explored.to_space();
             self.run.forms = written::write(&explored.forms);
-            self.store.write(&space, &self.run).map_err(fault)?;
+            self.store.write(&space, &self.run)?;
             explored.graph = Some(space.graph);
             self.stored = true;
         }
@@ -84,20 +88,33 @@ impl<'s> Keeper<'s> {
         watch: &mut dyn Watch,
         form: sql::Form,
     ) -> Result<Explored, Box<Fault>> {
-        let (mut program, mut forms) = program(spec)?;
         self.run.engine = "sql".into();
+        let (mut program, mut forms) = match sql_program(spec)? {
+            Some(program) => program,
+            None => return self.by_tables(spec, options, watch),
+        };
         loop {
-            program.invariants.clear();
+            if !program.layout.fits_sql() {
+                return self.by_tables(spec, options, watch);
+            }
+            if self.whole {
+                program.invariants.clear();
+            }
             self.run.forms = written::write(&forms);
             let mut stopped = None;
-            let mut proceed = |level: usize, states: usize| {
-                let interrupted = (!watch.on(states, states, level)).then_some(Incomplete::Interrupted);
-                stopped = interrupted.or((states > options.states_max).then_some(Incomplete::States));
-                stopped.is_none()
-            };
-            let mut how = sql::Options { form, deadlock: false, proceed: &mut proceed };
-            let found = sql::explore(self.store, &program, &self.run, &mut how).map_err(fault)?;
-            if let Some(sql::Stop::Found(finding, _)) = found.stop {
+            let mut proceed = |level: usize, states: usize| enough(options, watch, level, states, &mut stopped);
+            let deadlock = options.deadlock && !self.whole;
+            let mut how = sql::Options { form, deadlock, proceed: &mut proceed };
+            let found = sql::explore(self.store, &program, &self.run, &mut how)?;
+            if let Some(sql::Stop::Found(finding, trace)) = found.stop {
+                let what = match finding {
+                    sql::Finding::Invariant(place) => number_of(spec, &program, place).map(What::Invariant),
+                    sql::Finding::Deadlock => Some(What::Deadlock),
+                    sql::Finding::Trouble(_) => None,
+                };
+                if let Some(what) = what {
+                    return self.ended_at(what, &trace, &program, forms);
+                }
                 // Values have outgrown their slots, or a step means nothing where it is taken: the other engine tells which, and how
                 // much room there must be.
                 let explored = Explored::explore(spec, &Options { stop: false, graph: false, ..*options }, watch)?;
@@ -114,29 +131,97 @@ impl<'s> Keeper<'s> {
                 continue;
             }
             if stopped.is_none() {
-                sql::transitions(self.store, &program).map_err(fault)?;
+                sql::transitions(self.store, &program)?;
             }
-            let space = self.read(&forms)?;
-            if stopped.is_none() {
-                self.store.complete(&space).map_err(fault)?;
-            }
-            let mut explored = Explored::of_space(space, forms);
-            explored.incomplete = stopped;
-            self.stored = stopped.is_none();
-            explored.wrong = wrong(spec, options, &explored)?;
-            return Ok(explored);
+            return self.completed(spec, options, forms, stopped);
         }
+    }
+
+    /// Lets the database explore what has no SQL form.
+    fn by_tables(&mut self, spec: &Spec, options: &Options, watch: &mut dyn Watch) -> Result<Explored, Box<Fault>> {
+        let mut stopped = None;
+        let mut proceed = |level: usize, states: usize| enough(options, watch, level, states, &mut stopped);
+        let mut how = sql::Options { form: sql::Form::Levels, deadlock: false, proceed: &mut proceed };
+        let found = sql::explore_by_tables(self.store, spec, &self.run, &mut how)?;
+        self.run.forms = written::write(&found.forms);
+        self.completed(spec, options, found.forms, stopped)
+    }
+
+    /// What the database has found, with what it cannot find by itself.
+    fn completed(
+        &mut self,
+        spec: &Spec,
+        options: &Options,
+        forms: Forms,
+        stopped: Option<Incomplete>,
+    ) -> Result<Explored, Box<Fault>> {
+        let space = self.read(&forms)?;
+        if stopped.is_none() {
+            self.store.complete(&space)?;
+        }
+        let mut explored = Explored::of_space(space, forms);
+        explored.incomplete = stopped;
+        self.stored = stopped.is_none();
+        explored.wrong = wrong(spec, options, &explored)?;
+        Ok(explored)
+    }
+
+    /// The levels up to where something is wrong, which is at the end of a trace.
+    fn ended_at(
+        &mut self,
+        what: What,
+        trace: &[(Option<usize>, Key)],
+        program: &Program,
+        forms: Forms,
+    ) -> Result<Explored, Box<Fault>> {
+        sql::transitions(self.store, program)?;
+        let mut explored = Explored::of_space(self.read(&forms)?, forms);
+        let number = |explored: &Explored, place: Option<usize>| {
+            let (_, key) = trace.get(place?)?;
+            (0..explored.count() as StateId).find(|state| explored.key(*state) == *key)
+        };
+        let last = trace.len().checked_sub(1);
+        explored.wrong = match number(&explored, last) {
+            Some(state) => Some((what, state, None)),
+            // A constraint leaves the state out; the one before it is there.
+            None => {
+                let before = number(&explored, last.and_then(|last| last.checked_sub(1))).unwrap_or(0);
+                let beyond = trace.last().map(|(_, key)| explored.forms.decode(*key));
+                Some((what, before, beyond))
+            }
+        };
+        Ok(explored)
+    }
+
+    /// Lets the database decide formulas, if it is to do so; what it finds is a label like any other. Atoms are decided by whoever
+    /// knows TLA+.
+    pub fn decide<'f>(
+        &mut self,
+        formulas: impl Iterator<Item = &'f Formula>,
+        explored: &Explored,
+        mut atom: impl FnMut(&str) -> Result<BitSet, Box<Fault>>,
+    ) -> Result<(), Box<Fault>> {
+        if !self.ctl_in_sql || !self.stored {
+            return Ok(());
+        }
+        for formula in formulas {
+            for text in formula.atoms() {
+                Keeper::labels(Some(self), explored, &mut atom).atom(text)?;
+            }
+            sql::SqlChecker::new(self.store).states(formula)?;
+        }
+        Ok(())
     }
 
     /// What is stored.
     fn read(&mut self, forms: &Forms) -> Result<Space, Box<Fault>> {
-        let (actions, ways) = self.store.actions().map_err(fault)?;
+        let (actions, ways) = self.store.actions()?;
         let subject = Subject { layout: &forms.layout, actions: &actions, ways: &ways };
-        self.store.read(&subject).map_err(fault)
+        Ok(self.store.read(&subject)?)
     }
 
     fn recall(&mut self, spec: &Spec, options: &Options) -> Result<Option<Explored>, Box<Fault>> {
-        let held = self.store.held().map_err(fault)?;
+        let held = self.store.held()?;
         let whole = held.filter(|held| held.run.spec == self.run.spec && held.complete && held.transitions.is_some());
         let Some(forms) = whole.and_then(|held| written::read(&held.run.forms)) else { return Ok(None) };
         let mut explored = Explored::of_space(self.read(&forms)?, forms);
@@ -160,17 +245,46 @@ impl<'s> Keeper<'s> {
     }
 }
 
-/// The specification as a program that says all of its behaviour.
+/// Whether to go on, and if not, why.
+fn enough(
+    options: &Options,
+    watch: &mut dyn Watch,
+    level: usize,
+    states: usize,
+    stopped: &mut Option<Incomplete>,
+) -> bool {
+    let interrupted = (!watch.on(states, states, level)).then_some(Incomplete::Interrupted);
+    *stopped = interrupted.or((states > options.states_max).then_some(Incomplete::States));
+    stopped.is_none()
+}
+
+/// Which invariant of the specification one of its program is.
+fn number_of(spec: &Spec, program: &Program, place: usize) -> Option<usize> {
+    let (name, _) = program.invariants.get(place)?;
+    spec.invariants.iter().position(|(other, _)| other == name)
+}
+
+/// The specification as a program that says all of its behaviour, if there is one.
+fn sql_program(spec: &Spec) -> Result<Option<(Program, Forms)>, Box<Fault>> {
+    match compile(spec) {
+        Ok(compiled) if compiled.constrained || spec.constraints.is_empty() => {
+            Ok(Some((compiled.program, compiled.forms)))
+        }
+        Ok(_) | Err(NotCompiled::NoForm(_)) => Ok(None),
+        Err(NotCompiled::Fault(fault)) => Err(fault),
+    }
+}
+
+/// The specification as a program, for a script.
 pub fn program(spec: &Spec) -> Result<(Program, Forms), Box<Fault>> {
     let no_form = |why: &str| {
-        let message = format!("a database cannot explore this specification: it has no packed form for {why}");
-        Fault::with_hint(Default::default(), message, "leave out --engine: what is found is stored all the same")
+        let message = format!("this specification cannot be written as SQL: there is no packed form for {why}");
+        Fault::with_hint(Default::default(), message, "--engine levels explores it in a database all the same")
     };
-    match compile(spec) {
-        Ok(compiled) if compiled.constrained || spec.constraints.is_empty() => Ok((compiled.program, compiled.forms)),
-        Ok(_) => Err(no_form("its constraint")),
-        Err(NotCompiled::NoForm(why)) => Err(no_form(&why)),
-        Err(NotCompiled::Fault(fault)) => Err(fault),
+    match (sql_program(spec)?, compile(spec)) {
+        (Some(program), _) => Ok(program),
+        (None, Err(NotCompiled::NoForm(why))) => Err(no_form(&why)),
+        (None, _) => Err(no_form("its constraint")),
     }
 }
 
@@ -179,10 +293,14 @@ type Wrong = Option<(What, StateId, Option<crate::tla::eval::Partial>)>;
 
 fn wrong(spec: &Spec, options: &Options, explored: &Explored) -> Result<Wrong, Box<Fault>> {
     let evaluator = spec.evaluator();
+    let labels: Vec<_> = spec.invariants.iter().map(|(_, invariant)| explored.packed_label(spec, invariant)).collect();
     for state in 0..explored.count() as StateId {
-        let values = explored.values(state);
-        for (place, (_, invariant)) in spec.invariants.iter().enumerate() {
-            if !evaluator.truth(invariant, Env::default(), Look::state(&values))? {
+        for (place, ((_, invariant), label)) in spec.invariants.iter().zip(&labels).enumerate() {
+            let holds = match label {
+                Some(label) => label.contains(state),
+                None => evaluator.truth(invariant, Env::default(), Look::state(&explored.values(state)))?,
+            };
+            if !holds {
                 return Ok(Some((What::Invariant(place), state, None)));
             }
         }
@@ -198,10 +316,6 @@ type Never = fn(&str) -> Result<BitSet, StoreError>;
 /// Atoms are decided by whoever knows TLA+, not by the store.
 fn never(text: &str) -> Result<BitSet, StoreError> {
     Err(StoreError::new(format!("`{text}` is not known to the store")))
-}
-
-fn fault(error: StoreError) -> Box<Fault> {
-    Box::new(Fault { at: Default::default(), message: error.message, hint: error.hint })
 }
 
 /// Labels that may be kept.
@@ -224,11 +338,11 @@ impl<A: FnMut(&str) -> Result<BitSet, Box<Fault>>> Labels for KeptLabels<'_, A> 
     }
 
     fn known(&mut self, name: &str) -> Result<Option<BitSet>, Box<Fault>> {
-        self.stored.as_mut().map_or(Ok(None), |stored| stored.known(name).map_err(fault))
+        self.stored.as_mut().map_or(Ok(None), |stored| Ok(stored.known(name)?))
     }
 
     fn learned(&mut self, name: &str, label: &BitSet) -> Result<(), Box<Fault>> {
-        self.stored.as_mut().map_or(Ok(()), |stored| stored.learned(name, label).map_err(fault))
+        self.stored.as_mut().map_or(Ok(()), |stored| Ok(stored.learned(name, label)?))
     }
 }
 

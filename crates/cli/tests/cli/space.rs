@@ -31,3 +31,34 @@ fn limits_and_mistakes() {
     assert_eq!(code, Some(0), "{said}");
     assert!(said.contains("\"states\": 720"), "{said}");
 }
+
+/// Whoever explores, and whoever decides, the answer is the same; what is wrong is the end of it, unless everything is to be kept.
+#[test]
+fn databases_give_the_same_answers() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("states.sqlite").display().to_string();
+    let space = |spec: &str, arguments: &[&str]| {
+        let path = format!("crates/statespace/tests/specs/{spec}.tla");
+        let output = isolde(&root()).args(["space", &path, "--db", &file]).args(arguments).output().unwrap();
+        (output.status.code(), String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
+    };
+    for engine in ["rust", "sql", "levels"] {
+        let (code, said) = space("DieHard", &["--engine", engine]);
+        assert_eq!(code, Some(1), "{engine}: {said}");
+        assert!(said.contains("fails    invariant NotFour") && said.contains("7  BigToSmall"), "{engine}: {said}");
+        assert!(!directory.path().join("states.sqlite").exists(), "{engine}");
+    }
+    let all = space("DieHard", &["--engine", "levels", "--keep"]).1;
+    assert!(all.contains("  16 states") && all.contains("fails    invariant NotFour"), "{all}");
+    // Ballots has no packed form.
+    for flags in [&["--engine", "levels"][..], &["--engine", "sql", "--ctl-in-sql", "--ctl", "AG EF TRUE"]] {
+        let (code, said) = space("Ballots", flags);
+        assert_eq!(code, Some(0), "{said}");
+        assert!(said.contains("  20 states"), "{said}");
+    }
+    for flags in [&["--ctl-in-sql"][..], &[]] {
+        let (code, said) = space("Lock", &[&["--ctl", "AG EF (busy = FALSE)", "--ctl", "AG ~busy"], flags].concat());
+        assert_eq!(code, Some(1), "{said}");
+        assert!(said.contains("holds    ctl AG EF") && said.contains("fails    ctl AG ~busy"), "{said}");
+    }
+}

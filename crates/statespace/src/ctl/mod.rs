@@ -101,6 +101,19 @@ impl Formula {
     pub fn parse(text: &str) -> Result<Formula, ParseError> {
         parse::parse(text)
     }
+
+    /// What stands between the operators, from left to right.
+    pub fn atoms(&self) -> Vec<&str> {
+        match self {
+            Formula::Atom(text) => vec![text],
+            Formula::Not(f) | Formula::Unary(_, _, f) => f.atoms(),
+            Formula::And(f, g)
+            | Formula::Or(f, g)
+            | Formula::Implies(f, g)
+            | Formula::Equivalent(f, g)
+            | Formula::Binary(_, _, f, g) => [f.atoms(), g.atoms()].concat(),
+        }
+    }
 }
 
 /// The formula in one canonical spelling.

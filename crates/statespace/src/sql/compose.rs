@@ -14,7 +14,7 @@
 use std::path::Path;
 
 use crate::packed::Layout;
-use crate::store::{self, Database, Run, Store, StoreError, Subject};
+use crate::store::{self, Cell, Database, Run, Store, StoreError, Subject};
 
 /// What two components come to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,12 +29,9 @@ pub struct Composed {
     pub depth: usize,
 }
 
-/// Composes the spaces in two files of SQLite into a store of SQLite, instead of what was there.
+/// Composes the spaces in two files of SQLite into a store, instead of what was there.
 pub fn compose(into: &mut Store, left: &Path, right: &Path) -> Result<Composed, StoreError> {
-    if into.database.dialect() != super::Dialect::Sqlite {
-        return Err(StoreError::new("spaces are composed in SQLite only").with_hint("name a file as the database"));
-    }
-    let (left, right) = (part("left", left)?, part("right", right)?);
+    let (mut left, mut right) = (part("left", left)?, part("right", right)?);
     let shared: Vec<String> = left.columns.iter().filter(|name| right.columns.contains(name)).cloned().collect();
     if shared.is_empty() {
         let hint = format!("one has {}; the other {}", left.columns.join(", "), right.columns.join(", "));
@@ -47,7 +44,7 @@ pub fn compose(into: &mut Store, left: &Path, right: &Path) -> Result<Composed, 
         ..Run::default()
     };
     into.begin(&Subject { layout: &Layout::default(), actions: &[], ways: &[] }, &run)?;
-    for part in [&left, &right] {
+    for part in [&mut left, &mut right] {
         part.copy(&mut *into.database, &shared)?;
     }
     let join = Join { shared, left, right, width: into.database.number("SELECT count(*) FROM right_state")? };
@@ -57,7 +54,7 @@ pub fn compose(into: &mut Store, left: &Path, right: &Path) -> Result<Composed, 
 /// A component.
 struct Part {
     side: &'static str,
-    path: String,
+    store: Store,
     name: String,
     spec: String,
     columns: Vec<String>,
@@ -74,31 +71,69 @@ fn part(side: &'static str, path: &Path) -> Result<Part, StoreError> {
             .with_hint("make it with isolde space SPEC --db FILE --keep"));
     };
     let columns = store.database.columns("state_v")?.split_off(2);
-    Ok(Part { side, path: path.display().to_string(), name: held.run.name, spec: held.run.spec, columns })
+    Ok(Part { side, store, name: held.run.name, spec: held.run.spec, columns })
 }
 
 impl Part {
     /// Copies states with numbers from 0, and moves with whether they change what is shared.
-    fn copy(&self, database: &mut dyn Database, shared: &[String]) -> Result<(), StoreError> {
+    fn copy(&mut self, database: &mut dyn Database, shared: &[String]) -> Result<(), StoreError> {
         let (side, dialect) = (self.side, database.dialect());
-        let quoted: Vec<String> = self.columns.iter().map(|name| dialect.name(name)).collect();
-        let agreed: Vec<String> = shared.iter().map(|name| format!("quote({})", dialect.name(name))).collect();
-        database.execute(&format!("ATTACH {} AS part", dialect.text(&self.path)))?;
-        let copied = database.execute(&format!(
-            "CREATE TABLE {side}_state AS SELECT row_number() OVER (ORDER BY k) - 1 AS id, k AS key, lvl AS start, {} AS shared, {} \
-             FROM part.state_v;\n\
-             CREATE UNIQUE INDEX {side}_id ON {side}_state (id);\n\
+        let key = dialect.key_type();
+        let mut columns = String::new();
+        for name in &self.columns {
+            columns += &format!(", {} {}", dialect.name(name), column_type(&mut *self.store.database, name, key)?);
+        }
+        database.execute(&format!(
+            "CREATE TABLE {side}_state (id {key} NOT NULL, key {key} NOT NULL, start INTEGER, shared TEXT NOT NULL{columns});\n\
+             CREATE TABLE {side}_trans (src {key} NOT NULL, act INTEGER NOT NULL, dst {key} NOT NULL);\n\
+             CREATE TABLE {side}_action (id INTEGER, name TEXT NOT NULL, binding TEXT NOT NULL, file TEXT NOT NULL, line INTEGER NOT NULL)"
+        ))?;
+        self.copy_states(database, shared)?;
+        self.copy_rows(database, "SELECT src, act, dst FROM trans", &format!("{side}_trans"))?;
+        self.copy_rows(
+            database,
+            "SELECT id, name, binding, file, line FROM action ORDER BY id",
+            &format!("{side}_action"),
+        )?;
+        database.execute(&format!(
+            "CREATE UNIQUE INDEX {side}_id ON {side}_state (id);\n\
              CREATE UNIQUE INDEX {side}_key ON {side}_state (key);\n\
-             CREATE TABLE {side}_move AS SELECT a.id AS src, t.act, b.id AS dst, a.shared = b.shared AS alone, b.shared \
-             FROM part.trans t JOIN {side}_state a ON a.key = t.src JOIN {side}_state b ON b.key = t.dst;\n\
-             CREATE INDEX {side}_src ON {side}_move (src, alone);\n\
-             CREATE TABLE {side}_action AS SELECT * FROM part.action",
-            agreed.join(" || ',' || "),
-            quoted.join(", ")
-        ));
-        database.execute("DETACH part")?;
-        copied.map(drop)
+             CREATE TABLE {side}_move AS SELECT a.id AS src, t.act, b.id AS dst, \
+             CASE WHEN a.shared = b.shared THEN 1 ELSE 0 END AS alone, b.shared AS shared \
+             FROM {side}_trans t JOIN {side}_state a ON a.key = t.src JOIN {side}_state b ON b.key = t.dst;\n\
+             DROP TABLE {side}_trans;\n\
+             CREATE INDEX {side}_src ON {side}_move (src, alone)"
+        ))?;
+        Ok(())
     }
+
+    /// What is shared is one text, so that states agree on it if it is the same.
+    fn copy_states(&mut self, database: &mut dyn Database, shared: &[String]) -> Result<(), StoreError> {
+        let places: Vec<usize> = shared.iter().filter_map(|name| self.columns.iter().position(|c| c == name)).collect();
+        let mut rows = Vec::new();
+        self.store.database.each("SELECT * FROM state_v ORDER BY k", &mut |row| {
+            let agreed: Vec<String> = places.iter().map(|place| format!("{:?}", row[place + 2])).collect();
+            let mut copied = vec![Cell::Int(rows.len() as i64), row[0].clone(), row[1].clone()];
+            copied.push(Cell::Text(agreed.join(", ")));
+            copied.extend_from_slice(&row[2..]);
+            rows.push(copied);
+        })?;
+        database.load(&format!("{}_state", self.side), &mut rows.into_iter())
+    }
+
+    fn copy_rows(&mut self, database: &mut dyn Database, from: &str, to: &str) -> Result<(), StoreError> {
+        let rows = self.store.database.rows(from)?;
+        database.load(to, &mut rows.into_iter())
+    }
+}
+
+/// Numbers, if there is nothing else in a column.
+fn column_type(database: &mut dyn Database, name: &str, key: &'static str) -> Result<&'static str, StoreError> {
+    let name = database.dialect().name(name);
+    let sql = format!(
+        "SELECT count(*) FROM (SELECT 1 FROM state_v WHERE typeof({name}) NOT IN ('integer', 'null') LIMIT 1) x"
+    );
+    Ok(if database.number(&sql)? == 0 { key } else { "TEXT" })
 }
 
 struct Join {
@@ -111,9 +146,10 @@ struct Join {
 
 impl Join {
     fn run(&self, database: &mut dyn Database) -> Result<Composed, StoreError> {
-        database.execute(
-            "CREATE TEMPORARY TABLE pair_frontier (k INTEGER PRIMARY KEY); CREATE TEMPORARY TABLE pair_next (k INTEGER PRIMARY KEY)",
-        )?;
+        let key = database.dialect().key_type();
+        database.execute(&format!(
+            "CREATE TEMPORARY TABLE pair_frontier (k {key} PRIMARY KEY); CREATE TEMPORARY TABLE pair_next (k {key} PRIMARY KEY)"
+        ))?;
         let start = format!(
             "INSERT INTO pair_next SELECT a.id * {} + b.id FROM left_state a JOIN right_state b USING (shared) \
              WHERE a.start = 0 AND b.start = 0",
@@ -122,7 +158,7 @@ impl Join {
         let mut found = database.execute(&start)?;
         let mut depth = 0;
         let step = format!(
-            "INSERT OR IGNORE INTO pair_next SELECT dst FROM ({}) WHERE dst NOT IN (SELECT k FROM state)",
+            "INSERT INTO pair_next SELECT DISTINCT dst FROM ({}) x WHERE NOT EXISTS (SELECT 1 FROM state s WHERE s.k = dst)",
             self.moves("pair_frontier")
         );
         while found > 0 {
@@ -134,7 +170,8 @@ impl Join {
             found = database.number("SELECT count(*) FROM pair_next")? as u64;
             depth += 1;
         }
-        database.execute(&format!("INSERT INTO trans SELECT DISTINCT src, act, dst FROM ({})", self.moves("state")))?;
+        database
+            .execute(&format!("INSERT INTO trans SELECT DISTINCT src, act, dst FROM ({}) x", self.moves("state")))?;
         database.execute("DROP TABLE pair_frontier; DROP TABLE pair_next")?;
         self.views(database)?;
         store::index_transitions(database)?;
@@ -150,12 +187,12 @@ impl Join {
         let (left, right) = ("(SELECT count(*) FROM left_action)", "(SELECT count(*) FROM right_action)");
         format!(
             "SELECT f.k AS src, t.act AS act, t.dst * {width} + f.k % {width} AS dst \
-             FROM {from} f JOIN left_move t ON t.src = f.k / {width} AND t.alone\n\
+             FROM {from} f JOIN left_move t ON t.src = f.k / {width} AND t.alone = 1\n\
              UNION ALL SELECT f.k, {left} + t.act, f.k / {width} * {width} + t.dst \
-             FROM {from} f JOIN right_move t ON t.src = f.k % {width} AND t.alone\n\
+             FROM {from} f JOIN right_move t ON t.src = f.k % {width} AND t.alone = 1\n\
              UNION ALL SELECT f.k, {left} + {right} + t.act * {right} + u.act, t.dst * {width} + u.dst \
-             FROM {from} f JOIN left_move t ON t.src = f.k / {width} AND NOT t.alone \
-             JOIN right_move u ON u.src = f.k % {width} AND NOT u.alone AND u.shared = t.shared"
+             FROM {from} f JOIN left_move t ON t.src = f.k / {width} AND t.alone = 0 \
+             JOIN right_move u ON u.src = f.k % {width} AND u.alone = 0 AND u.shared = t.shared"
         )
     }
 
@@ -177,7 +214,7 @@ impl Join {
              INSERT INTO action SELECT id + (SELECT count(*) FROM left_action), name, binding, file, line FROM right_action;\n\
              INSERT INTO action SELECT (SELECT count(*) FROM left_action) + n + a.id * n + b.id, a.name || ' and ' || b.name, \
              trim(a.binding || ', ' || b.binding, ', '), a.file, a.line \
-             FROM left_action a, right_action b, (SELECT count(*) AS n FROM right_action)"
+             FROM left_action a, right_action b, (SELECT count(*) AS n FROM right_action) c"
         ))?;
         // What nothing was ever done by need not be listed: pairs are many.
         let alone =

@@ -80,13 +80,16 @@ pub fn explore(store: &mut Store, program: &Program, run: &Run, options: &mut Op
     explorer.levels(&subject, run, options)
 }
 
-/// Builds the table of transitions, if it is not there; says how many there are.
+/// Builds the table of transitions, if it is not there; says how many there are. Where exploration has ended early, they are those
+/// of the states that were looked at.
 pub fn transitions(store: &mut Store, program: &Program) -> Result<usize, StoreError> {
-    if let Some(count) = store.held()?.and_then(|held| held.transitions) {
+    let held = store.held()?;
+    let complete = held.as_ref().is_some_and(|held| held.complete);
+    if let Some(count) = held.and_then(|held| held.transitions) {
         return Ok(count);
     }
     let explorer = Explorer::new(store, program);
-    let statements = explorer.transition_steps();
+    let statements = explorer.transition_steps(complete);
     store.database.atomically(|database| {
         database.execute("DELETE FROM trans")?;
         for statement in &statements {
@@ -400,8 +403,11 @@ impl<'a> Explorer<'a> {
     }
 
     /// The statements that insert all transitions.
-    fn transition_steps(&self) -> Vec<String> {
-        let left = self.left();
+    fn transition_steps(&self, complete: bool) -> Vec<String> {
+        let left = match complete {
+            true => self.left(),
+            false => format!("({}) AND lvl < (SELECT max(lvl) FROM state)", self.left()),
+        };
         let inside = |key: &str| match self.program.constraint {
             Some(_) => format!(" AND {key} IN (SELECT k FROM state)"),
             None => String::new(),

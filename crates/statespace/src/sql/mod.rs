@@ -9,6 +9,8 @@
 //!   levels    next := successors(frontier) without state; state += next      a transaction each; goes on after an interruption
 //! ```
 //!
+//! What has no SQL form is done by tables that the evaluator fills ([`explore_by_tables`]), level by level.
+//!
 //! A new value that has no code in its slot, and a step that means nothing where it is taken, give a *negative* key ([`Trouble`]): an
 //! error that cannot be overlooked, never a wrong state. Nothing of such a level is kept.
 
@@ -17,6 +19,7 @@ mod ctl;
 mod dialect;
 mod explore;
 mod expr;
+mod local;
 mod script;
 
 pub use compose::{Composed, compose};
@@ -24,4 +27,5 @@ pub use ctl::SqlChecker;
 pub use dialect::Dialect;
 pub use explore::{Explored, Finding, Form, Options, Stop, explore, transitions};
 pub use expr::{Printer, Successor, Trouble};
+pub use local::{ByTables, explore_by_tables};
 pub use script::script;

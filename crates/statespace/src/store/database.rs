@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::sql::Dialect;
+use crate::tla::fault::Fault;
 
 /// A connection to a database.
 pub trait Database {
@@ -142,3 +143,10 @@ impl fmt::Display for StoreError {
 }
 
 impl std::error::Error for StoreError {}
+
+/// What goes wrong with a database is a mistake that stands nowhere.
+impl From<StoreError> for Box<Fault> {
+    fn from(error: StoreError) -> Box<Fault> {
+        Box::new(Fault { at: Default::default(), message: error.message, hint: error.hint })
+    }
+}

@@ -207,16 +207,17 @@ fn two_components_meet_in_what_they_share() {
     };
     Store::sqlite(&path("a.sqlite")).unwrap().write(&clock("a"), &run("a")).unwrap();
     Store::sqlite(&path("b.sqlite")).unwrap().write(&clock("b"), &run("b")).unwrap();
-    let mut both = Store::sqlite(&path("both.sqlite")).unwrap();
-    let composed = compose(&mut both, &path("a.sqlite"), &path("b.sqlite")).unwrap();
-    assert_eq!(composed.shared, ["hr"]);
-    assert_eq!(composed.states, 12 * 60 * 60, "the minutes are free of each other, the hour strikes for both");
-    assert_eq!(composed.transitions, 12 * (59 * 60 * 2 + 1));
-    assert_eq!(
-        rows(&mut both, "SELECT DISTINCT step FROM trans_v ORDER BY step").join(" "),
-        "Hour and Hour Noon and Noon Tick"
-    );
-    let mut ask = |text: &str| both.ask(&Formula::parse(text).unwrap()).unwrap().holds;
-    assert!(ask(r"AG ((a = 59 /\ b = 59) => AX (a = 0 /\ b = 0))"));
-    assert!(!ask("AG a = b"));
+    for mut both in [Store::sqlite(&path("both.sqlite")).unwrap(), postgres()] {
+        let composed = compose(&mut both, &path("a.sqlite"), &path("b.sqlite")).unwrap();
+        assert_eq!(composed.shared, ["hr"]);
+        assert_eq!(composed.states, 12 * 60 * 60, "the minutes are free of each other, the hour strikes for both");
+        assert_eq!(composed.transitions, 12 * (59 * 60 * 2 + 1));
+        assert_eq!(
+            rows(&mut both, "SELECT DISTINCT step FROM trans_v ORDER BY step").join(" "),
+            "Hour and Hour Noon and Noon Tick"
+        );
+        let mut ask = |text: &str| both.ask(&Formula::parse(text).unwrap()).unwrap().holds;
+        assert!(ask(r"AG ((a = 59 /\ b = 59) => AX (a = 0 /\ b = 0))"));
+        assert!(!ask("AG a = b"));
+    }
 }
