@@ -7,6 +7,8 @@ use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use isolde_explore::{Limit, Progress, Search, Summary, System, Visit, Visitor};
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::{TimeVal, TimeValLike};
 use rustc_hash::FxHashSet;
 
 use crate::table::number;
@@ -23,10 +25,26 @@ pub fn time_max(normally: Duration) -> Duration {
 
 /// The memory that this process has in use, where the system says (Linux).
 pub fn resident_bytes() -> Option<u64> {
+    status("VmRSS:")
+}
+
+/// The memory that it has had in use at most.
+pub fn peak_bytes() -> Option<u64> {
+    status("VmHWM:")
+}
+
+fn status(name: &str) -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix(name))?;
     let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kilobytes * 1024)
+}
+
+/// The time that processes we have started and waited for have had the processor, for themselves and in the system.
+pub fn children_time() -> Duration {
+    let Ok(usage) = getrusage(UsageWho::RUSAGE_CHILDREN) else { return Duration::ZERO };
+    let time = |time: TimeVal| Duration::from_micros(u64::try_from(time.num_microseconds()).unwrap_or(0));
+    time(usage.user_time()) + time(usage.system_time())
 }
 
 /// What a search did, and in which time.
@@ -114,33 +132,40 @@ impl<S: System> Visitor<S> for Look {
     }
 }
 
-/// Measures the time that this thread has had the processor.
+/// Measures the time that this thread, or the only one of another process, has had the processor.
 #[derive(Clone, Copy, Debug)]
 pub struct Stopwatch {
     clock: Instant,
+    process: Option<u32>,
     processor: Option<Duration>,
 }
 
 impl Stopwatch {
     /// Starts now.
     pub fn start() -> Stopwatch {
-        Stopwatch { clock: Instant::now(), processor: processor_time() }
+        Stopwatch { clock: Instant::now(), process: None, processor: processor_time(None) }
+    }
+
+    /// Starts now, for another process.
+    pub fn of_process(process: u32) -> Stopwatch {
+        Stopwatch { clock: Instant::now(), process: Some(process), processor: processor_time(Some(process)) }
     }
 
     /// Starts now, and measures what a clock shows.
     pub fn on_the_wall() -> Stopwatch {
-        Stopwatch { clock: Instant::now(), processor: None }
+        Stopwatch { clock: Instant::now(), process: None, processor: None }
     }
 
     /// The time since then.
     pub fn elapsed(&self) -> Duration {
-        let processor = self.processor.and_then(|then| Some(processor_time()?.saturating_sub(then)));
+        let processor = self.processor.and_then(|then| Some(processor_time(self.process)?.saturating_sub(then)));
         processor.unwrap_or_else(|| self.clock.elapsed())
     }
 }
 
-/// The time that this thread has had the processor.
-fn processor_time() -> Option<Duration> {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+/// The time that a process, or this thread, has had the processor.
+fn processor_time(process: Option<u32>) -> Option<Duration> {
+    let place = process.map_or("thread-self".into(), |process| process.to_string());
+    let text = std::fs::read_to_string(format!("/proc/{place}/schedstat")).ok()?;
     text.split_whitespace().next()?.parse().ok().map(Duration::from_nanos)
 }
