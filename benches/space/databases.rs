@@ -10,7 +10,7 @@ use super::Ran;
 use super::models::Model;
 
 /// How many states a database in this process finds.
-pub fn states(engine: &str, model: Model) -> usize {
+pub(crate) fn states(engine: &str, model: Model) -> usize {
     let folder = tempfile::tempdir().expect("there is room for files");
     match engine {
         "sqlite-query" => explore(&mut file(&folder), model, Form::Closure),
@@ -24,7 +24,7 @@ fn file(folder: &tempfile::TempDir) -> Store {
 }
 
 /// On a server: the time of its process, and of ours.
-pub fn postgres(model: Model) -> Option<Ran> {
+pub(crate) fn postgres(model: Model) -> Option<Ran> {
     // Not while many tests run at once.
     let cluster = (!quick()).then(Cluster::shared)?;
     let database = cluster.create_database().ok()?;

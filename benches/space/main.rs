@@ -49,7 +49,7 @@ const ENGINES: &[(&str, usize, Run)] = &[
 type Run = fn(Model) -> Option<Ran>;
 
 /// What a run found, and what it took.
-pub struct Ran {
+pub(crate) struct Ran {
     states: usize,
     generated: Option<u64>,
     depth: Option<usize>,

@@ -6,7 +6,7 @@ use isolde_statespace::tla::spec::Files;
 
 /// A specification with a size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Model {
+pub(crate) enum Model {
     /// So many counters from 0 to 9.
     Grid(usize),
     /// Peterson's lock for so many processes.
@@ -17,7 +17,7 @@ pub enum Model {
 
 impl Model {
     /// A name for tables.
-    pub fn title(self) -> String {
+    pub(crate) fn title(self) -> String {
         match self {
             Model::Grid(n) => format!("grid, {n} counters of 10"),
             Model::Lock(n) => format!("filter lock, {n} processes"),
@@ -26,7 +26,7 @@ impl Model {
     }
 
     /// A name that can be an argument, and comes back by [`Model::named`].
-    pub fn name(self) -> String {
+    pub(crate) fn name(self) -> String {
         match self {
             Model::Grid(n) => format!("grid:{n}"),
             Model::Lock(n) => format!("lock:{n}"),
@@ -35,7 +35,7 @@ impl Model {
     }
 
     /// The model of a name.
-    pub fn named(name: &str) -> Option<Model> {
+    pub(crate) fn named(name: &str) -> Option<Model> {
         let (kind, n) = name.split_once(':')?;
         let n = n.parse().ok()?;
         match kind {
@@ -47,7 +47,7 @@ impl Model {
     }
 
     /// The name of its module.
-    pub fn module(self) -> &'static str {
+    pub(crate) fn module(self) -> &'static str {
         match self {
             Model::Grid(_) => "Grid",
             Model::Lock(_) => "FilterLock",
@@ -56,7 +56,7 @@ impl Model {
     }
 
     /// The specification, as it is written.
-    pub fn text(self) -> &'static str {
+    pub(crate) fn text(self) -> &'static str {
         match self {
             Model::Grid(_) => include_str!("../../crates/statespace/tests/specs/Grid.tla"),
             Model::Lock(_) => include_str!("../../crates/statespace/tests/specs/FilterLock.tla"),
@@ -65,7 +65,7 @@ impl Model {
     }
 
     /// Its configuration.
-    pub fn config(self) -> String {
+    pub(crate) fn config(self) -> String {
         match self {
             Model::Grid(n) => format!("SPECIFICATION Spec\nCONSTANTS N = {n} Top = 9\nINVARIANT TypeOK\n"),
             Model::Lock(n) => format!("SPECIFICATION Spec\nCONSTANT N = {n}\nINVARIANTS TypeOK Exclusion\n"),
@@ -78,7 +78,7 @@ impl Model {
     }
 
     /// The specification, read.
-    pub fn load(self) -> Spec {
+    pub(crate) fn load(self) -> Spec {
         let files = Files { name: "bench.tla", text: self.text(), config: Some(("bench.cfg", &self.config())) };
         Spec::load(&files, &mut |_| None).expect("the specification is right")
     }

@@ -8,20 +8,20 @@ use std::process::Command;
 use super::models::Model;
 
 /// A verifier that was made.
-pub struct Verifier {
+pub(crate) struct Verifier {
     folder: tempfile::TempDir,
 }
 
 /// What the verifier says.
-pub struct Said {
+pub(crate) struct Said {
     /// States that it stored.
-    pub states: usize,
+    pub(crate) states: usize,
     /// Memory that it used.
-    pub bytes: Option<u64>,
+    pub(crate) bytes: Option<u64>,
 }
 
 /// Makes the verifier of a model, if Spin and a C compiler are there.
-pub fn make(model: Model) -> Option<Verifier> {
+pub(crate) fn make(model: Model) -> Option<Verifier> {
     let folder = tempfile::tempdir().ok()?;
     std::fs::write(folder.path().join("model.pml"), promela(model)).ok()?;
     run(folder.path(), "spin", &["-a", "model.pml"])?;
@@ -32,7 +32,7 @@ pub fn make(model: Model) -> Option<Verifier> {
 
 impl Verifier {
     /// Explores. The logarithm of the size of the hash table fits the number of states.
-    pub fn states(&self, hash_bits: u32) -> Option<Said> {
+    pub(crate) fn states(&self, hash_bits: u32) -> Option<Said> {
         let pan = self.folder.path().join("pan");
         let text = run(self.folder.path(), &pan.display().to_string(), &["-E", &format!("-w{hash_bits}")])?;
         let line = |ending: &str| {

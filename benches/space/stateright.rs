@@ -5,7 +5,7 @@ use stateright::{Checker, Model, Property};
 use super::models;
 
 /// How many states it finds, with one thread, breadth first.
-pub fn states(model: models::Model) -> usize {
+pub(crate) fn states(model: models::Model) -> usize {
     match model {
         models::Model::Grid(n) => count(Grid(n)),
         models::Model::Lock(n) => count(Lock(n)),
@@ -102,8 +102,9 @@ impl Model for Lock {
     }
 
     fn properties(&self) -> Vec<Property<Self>> {
-        let critical = |state: &LockState| state.place.iter().filter(|place| **place == Place::Critical).count();
-        vec![Property::always("exclusion", move |_, state| critical(state) <= 1)]
+        let exclusion =
+            |_: &Lock, state: &LockState| state.place.iter().filter(|place| **place == Place::Critical).count() <= 1;
+        vec![Property::always("exclusion", exclusion)]
     }
 }
 
@@ -197,9 +198,9 @@ impl Model for Commit {
     }
 
     fn properties(&self) -> Vec<Property<Self>> {
-        let some = |state: &CommitState, is: Manager| state.managers.contains(&is);
-        let consistent =
-            move |_: &Commit, state: &CommitState| !(some(state, Manager::Aborted) && some(state, Manager::Committed));
+        let consistent = |_: &Commit, state: &CommitState| {
+            !(state.managers.contains(&Manager::Aborted) && state.managers.contains(&Manager::Committed))
+        };
         vec![Property::always("consistent", consistent)]
     }
 }

@@ -5,17 +5,17 @@ use std::process::Command;
 use super::models::Model;
 
 /// What TLC says at the end.
-pub struct Said {
+pub(crate) struct Said {
     /// Distinct states.
-    pub distinct: usize,
+    pub(crate) distinct: usize,
     /// All states that were generated.
-    pub generated: u64,
+    pub(crate) generated: u64,
     /// The depth of the graph.
-    pub depth: Option<usize>,
+    pub(crate) depth: Option<usize>,
 }
 
 /// Runs it.
-pub fn run(jar: &str, model: Model) -> Option<Said> {
+pub(crate) fn run(jar: &str, model: Model) -> Option<Said> {
     let folder = tempfile::tempdir().ok()?;
     let module = format!("{}.tla", model.module());
     std::fs::write(folder.path().join(&module), model.text()).ok()?;
