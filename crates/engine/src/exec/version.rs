@@ -91,6 +91,7 @@ impl Machine<'_> {
             Version::Same => lock.seen,
             Version::Newer(_) if self.keeps_snapshot() => {
                 self.await_old_holders(row, seen, lock)?;
+                self.await_new_holders(row, seen, lock)?;
                 return Ok(version);
             }
             Version::Newer(_) | Version::SameKey => lock.newer,
@@ -140,6 +141,19 @@ impl Machine<'_> {
         // It has asked in any case.
         self.note_conflict(row, lock.seen, held);
         if held { Err(Stop::Wait(Target::row(row, Wants::Lock(lock.seen), Some(seen)))) } else { Ok(()) }
+    }
+
+    /// To PostgreSQL, a version that somebody still has a lock on is one that is being changed, though the change is committed: so
+    /// whoever locks it goes on along the newer ones, and waits there, before it is refused.
+    fn await_new_holders(&mut self, row: RowRef, seen: u64, lock: Lock) -> Result<(), Stop> {
+        if !lock.follows {
+            return Ok(());
+        }
+        let shared = !lock::old_holders(self.others(), self.me, row, seen, LockStrength::Update).is_empty();
+        let held = shared && !lock::holders(self.others(), self.me, row, lock.seen).is_empty();
+        // Whether it waits depends on who has any lock at all.
+        self.note_conflict(row, LockStrength::Update, held);
+        if held { Err(Stop::Wait(Target::row(row, Wants::Upgrade(lock.seen), None))) } else { Ok(()) }
     }
 
     /// How a version that was seen relates to the newest one. Other sessions' uncommitted versions do not count.

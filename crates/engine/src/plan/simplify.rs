@@ -112,7 +112,11 @@ fn one_is_null(operand: Box<Expr>, mut list: Vec<Expr>, not: bool, ty: Type) -> 
     let null = Expr { kind: ExprKind::Const(Value::Null), ty };
     match list.is_empty() {
         true => null.kind,
-        false => junction(vec![Expr { kind: ExprKind::InList(operand, list, not), ty }, null], not),
+        false => {
+            let mut rest = Expr { kind: ExprKind::InList(operand, list, not), ty };
+            simplify(&mut rest);
+            junction(vec![rest, null], not)
+        }
     }
 }
 
