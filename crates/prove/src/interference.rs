@@ -20,11 +20,13 @@ use isolde_sql::catalog::RoutineId;
 use isolde_sql::typed::{Expr, ExprKind};
 use isolde_sql::{Type, Value, builtin, parse};
 
+use crate::Limits;
+use crate::exact::{self, Question};
 use crate::ir::{self, Action, Edge, Graph, Node, Variable};
+use crate::logic::{Refusal, Result as Modelled};
 use crate::plan::plan;
 use crate::program::{Program, Rule};
 use crate::witness::{self, Proposal, emptied, execute, insertions, outcome};
-use crate::{Limits, exact};
 
 /// Two procedures that break a rule together.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,6 +45,17 @@ pub struct Interference {
     pub scenario: String,
 }
 
+/// What came of looking at two procedures.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Together {
+    /// They break the rule.
+    Found(Box<Interference>),
+    /// Nothing was found; which is no proof.
+    Nothing,
+    /// They were not looked at.
+    Open(Refusal),
+}
+
 /// Inputs of the intruder are counted from here.
 pub(crate) const INTRUDER: usize = 1_000;
 
@@ -53,26 +66,48 @@ pub fn interference(
     rule: &Rule,
     solver: &Solver,
     limits: &Limits,
-) -> Result<Option<Interference>, Silence> {
+) -> Result<Together, Silence> {
     let catalog = program.catalog();
-    let (Ok(first), Ok(second)) = (ir::lower(catalog, id), ir::lower(catalog, intruder)) else { return Ok(None) };
-    let Some(both) = interrupted(&first, &second) else { return Ok(None) };
-    let both = ir::unroll(&both, 1);
-    let plan = plan(catalog, &both, &rule.query, 0);
-    let Ok(question) = exact::question(program, &both, rule, &plan, false) else { return Ok(None) };
+    let (both, question) = match asked(program, (id, intruder), rule) {
+        Ok(asked) => asked,
+        Err(refusal) => {
+            let what = format!("not modelled: {}", refusal.what);
+            return Ok(Together::Open(Refusal { what, ..refusal }));
+        }
+    };
     let mut session = solver.start()?;
     session.tell(&question.ctx.script.to_string());
-    match session.check(limits.timeout) {
-        Ok(Answer::Sat) => {}
-        Ok(Answer::Unsat) | Err(Silence::Unknown | Silence::Timeout(_)) => return Ok(None),
-        Err(silence) => return Err(silence),
-    }
-    let proposal = match witness::propose(&mut session, program, &both, &question, limits) {
-        Ok(proposal) => proposal,
-        Err(Silence::Unknown | Silence::Timeout(_)) => None,
-        Err(silence) => return Err(silence),
+    let proposal = match session.check(limits.timeout) {
+        Ok(Answer::Unsat) => return Ok(Together::Nothing),
+        Ok(Answer::Sat) => witness::propose(&mut session, program, &both, &question, limits),
+        Err(silence) => Err(silence),
     };
-    Ok(proposal.and_then(|proposal| confirm(program, id, intruder, rule, &proposal)))
+    match proposal {
+        Ok(None) => Ok(Together::Open(Refusal::new("the solver found an accident that cannot be written down"))),
+        Ok(Some(proposal)) => Ok(match confirm(program, id, intruder, rule, &proposal) {
+            Some(found) => Together::Found(Box::new(found)),
+            None => {
+                let (one, two) = (&catalog.routine(id).name, &catalog.routine(intruder).name);
+                let what = format!("an accident of {one} and {two} that running them does not show");
+                Together::Open(Refusal::new(format!("the solver found {what}")))
+            }
+        }),
+        Err(silence @ (Silence::Unknown | Silence::Timeout(_))) => {
+            Ok(Together::Open(Refusal::new(silence.to_string())))
+        }
+        Err(silence) => Err(silence),
+    }
+}
+
+/// The question about two procedures, and the graph that it is about.
+fn asked(program: &Program, (id, intruder): (RoutineId, RoutineId), rule: &Rule) -> Modelled<(Graph, Question)> {
+    let catalog = program.catalog();
+    let (first, second) = (ir::lower(catalog, id)?, ir::lower(catalog, intruder)?);
+    let both = interrupted(&first, &second).ok_or_else(|| Refusal::new("so many places"))?;
+    let both = ir::unroll(&both, 1);
+    let plan = plan(catalog, &both, &rule.query, 0);
+    let question = exact::question(program, &both, rule, &plan, false)?;
+    Ok((both, question))
 }
 
 /// The graph of a procedure that another one interrupts once, before it writes.
@@ -269,7 +304,7 @@ fn scenario(program: &Program, rule: &Rule, rows: &[String], call: &str, intrude
     let tables: Vec<String> = program.catalog().tables().map(|table| witness::name(table)).collect();
     let rows: String = rows.iter().map(|row| format!("{row};\n")).collect();
     format!(
-        "{setup}TRUNCATE {};\n{rows}\n--@ thread one\n{call};\n\n--@ thread two\n{intruder};\n\n--@ invariant {}\n{};\n",
+        "{setup}TRUNCATE {};\n{rows}\n--@ option serial off\n\n--@ thread one\n{call};\n\n--@ thread two\n{intruder};\n\n--@ invariant {}\n{};\n",
         tables.join(", "),
         rule.name,
         rule.span.of(source)

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use isolde_report::{ProofCell, ProofHelp, ProofInterference, ProofWitness, ProveReport, TableChange};
+use isolde_report::{
+    ProofCell, ProofGap, ProofHelp, ProofInterference, ProofTogether, ProofWitness, ProveReport, TableChange,
+};
 use isolde_smt::{Answer, Silence, Solver};
 use isolde_sql::catalog::RoutineId;
 
@@ -11,7 +13,7 @@ use crate::abstraction::{End, Subject};
 use crate::exact::{self, Question};
 use crate::guard::{Guard, guards};
 use crate::horn::{self, Certificate};
-use crate::interference::interference;
+use crate::interference::{Together, interference};
 use crate::ir::{self, Graph};
 use crate::logic::Refusal;
 use crate::plan::plan;
@@ -99,21 +101,16 @@ pub fn check(
         }
     }
     if options.interference {
-        report.interferences = interferences(program, &report, solver, &options.limits)?;
+        interferences(program, &mut report, solver, &options.limits)?;
     }
     report.settle();
     Ok((report, scripts))
 }
 
 /// Procedures that keep a rule alone and break it together: each pair of those that were proved safe.
-fn interferences(
-    program: &Program,
-    report: &ProveReport,
-    solver: &Solver,
-    limits: &Limits,
-) -> Result<Vec<ProofInterference>, Silence> {
+fn interferences(program: &Program, report: &mut ProveReport, solver: &Solver, limits: &Limits) -> Result<(), Silence> {
     let catalog = program.catalog();
-    let mut found = Vec::new();
+    let (mut pairs, mut found, mut gaps) = (0, Vec::new(), Vec::new());
     for rule in &program.rules {
         let safe = |id: &RoutineId| {
             let name = &*catalog.routine(*id).name;
@@ -122,22 +119,36 @@ fn interferences(
         let procedures: Vec<RoutineId> = program.procedures().into_iter().filter(safe).collect();
         for id in &procedures {
             for intruder in &procedures {
-                let together = interference(program, (*id, *intruder), rule, solver, limits)?;
-                found.extend(together.map(|together| ProofInterference {
-                    procedure: catalog.routine(*id).name.to_string(),
-                    intruder: catalog.routine(*intruder).name.to_string(),
-                    rule: rule.name.to_string(),
-                    rows: together.rows,
-                    call: together.call,
-                    after: together.after,
-                    intruder_call: together.intruder,
-                    outcome: together.outcome,
-                    scenario: together.scenario,
-                }));
+                pairs += 1;
+                let name = |id: &RoutineId| catalog.routine(*id).name.to_string();
+                let (procedure, intruder_name, rule_name) = (name(id), name(intruder), rule.name.to_string());
+                match interference(program, (*id, *intruder), rule, solver, limits)? {
+                    Together::Nothing => {}
+                    Together::Open(refusal) => gaps.push(ProofGap {
+                        procedure,
+                        intruder: intruder_name,
+                        rule: rule_name,
+                        why: refusal.what,
+                        line: refusal.span.map(|span| program.line(span)),
+                    }),
+                    Together::Found(together) => found.push(ProofInterference {
+                        procedure,
+                        intruder: intruder_name,
+                        rule: rule_name,
+                        rows: together.rows,
+                        call: together.call,
+                        after: together.after,
+                        intruder_call: together.intruder,
+                        outcome: together.outcome,
+                        scenario: together.scenario,
+                    }),
+                }
             }
         }
     }
-    Ok(found)
+    report.interferences = found;
+    report.interference = Some(ProofTogether { pairs, gaps });
+    Ok(())
 }
 
 /// One procedure and one rule; for a violation, also what would help.

@@ -96,7 +96,7 @@ impl Rule {
         match &prepared.statement.kind {
             StatementKind::Query(query) if query.columns.len() == 1 && query.columns[0].ty == Type::Bool => Ok(Rule {
                 name: named.name.into(),
-                query: Arc::new(query.clone()),
+                query: Arc::new(written_out(query)),
                 ast: Arc::new(named.statement.clone()),
                 text: bind::one_line(span.of(source)),
                 span,
@@ -141,6 +141,13 @@ impl Assumption {
         let condition = value.filter(Expr::is_local).ok_or_else(wrong)?;
         Ok(Assumption { procedure: named.name.into(), condition, text: strip(&text).ok_or_else(wrong)?.into() })
     }
+}
+
+/// A rule without WITH.
+fn written_out(query: &Query) -> Query {
+    let mut query = query.clone();
+    crate::ir::inlined(&mut query);
+    query
 }
 
 fn strip(text: &str) -> Option<&str> {

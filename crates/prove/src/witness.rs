@@ -313,8 +313,7 @@ fn run(program: &Program, graph: &Graph, rule: &Rule, proposal: &Proposal) -> Op
     let before = database.clone();
     let def = catalog.routine(graph.routine);
     let call = call_of(def, &proposal.arguments);
-    execute(&mut database, session, &call).ok()?;
-    let outcome = outcome(&database, rule)?;
+    let outcome = watched(&mut database, session, &call, graph.commits, rule)?;
     let inputs = def.params.iter().filter(|p| p.mode != ast::ParamMode::Out);
     let arguments = inputs.zip(&proposal.arguments).map(|(p, value)| (p.name.to_string(), value.clone())).collect();
     let changes = changes(catalog, &before, &database);
@@ -467,6 +466,28 @@ pub(crate) fn execute(database: &mut Database, session: SessionId, text: &str) -
         }
     }
     Err(SqlError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "no end"))
+}
+
+/// Runs a call, and says how the rule is broken behind it; or on its way, if it commits there.
+fn watched(database: &mut Database, session: SessionId, call: &str, commits: bool, rule: &Rule) -> Option<String> {
+    if !commits {
+        execute(database, session, call).ok()?;
+        return outcome(database, rule);
+    }
+    let statement = parse::script(call).ok()?.pop()?;
+    let prepared = database.prepare_in(session, &statement, call, &[]).ok()?;
+    let mut reply = database.submit(session, &prepared, &[]);
+    for _ in 0..STEPS_MAX {
+        // An error undoes what was done since the last commit, and no more.
+        if let Some(broken) = outcome(database, rule) {
+            return Some(broken);
+        }
+        if reply.is_some() || matches!(database.activity(session), Activity::Blocked(_)) {
+            return None;
+        }
+        reply = database.step(session).reply;
+    }
+    None
 }
 
 /// How the rule is broken; `None` if it holds.

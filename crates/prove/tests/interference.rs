@@ -5,7 +5,7 @@
 mod support;
 
 use isolde_prove::Limits;
-use isolde_prove::interference::interference;
+use isolde_prove::interference::{Together, interference};
 use isolde_smt::Solver;
 
 const TEXT: &str = "
@@ -30,6 +30,10 @@ CREATE PROCEDURE at_once(acc int, amount int) LANGUAGE plpgsql AS $$
 BEGIN
   UPDATE account SET balance = balance - amount WHERE id = acc AND amount > 0 AND balance >= amount;
 END $$;
+CREATE PROCEDURE dynamic() LANGUAGE plpgsql AS $$
+BEGIN
+  EXECUTE 'UPDATE account SET balance = 0';
+END $$;
 --@ rule not_negative
 SELECT balance >= 0 FROM account;
 ";
@@ -44,10 +48,14 @@ fn two_withdrawals_are_one_too_many() {
     let id = |name: &str| loaded.program.catalog().routines_by_name(name).next().unwrap().0;
     let rule = &loaded.program.rules[0];
     let together = |a, b| interference(&loaded.program, (id(a), id(b)), rule, &solver, &Limits::default()).unwrap();
-    let found = together("withdraw", "withdraw").unwrap();
+    let Together::Found(found) = together("withdraw", "withdraw") else { panic!("two withdrawals") };
     assert_eq!(found.outcome, "false");
     assert!(found.scenario.contains("--@ thread two\nCALL withdraw("), "{}", found.scenario);
-    assert!(together("withdraw", "at_once").is_some());
-    assert!(together("locked", "locked").is_none());
-    assert!(together("at_once", "withdraw").is_none());
+    assert!(matches!(together("withdraw", "at_once"), Together::Found(_)));
+    assert_eq!(together("locked", "locked"), Together::Nothing);
+    assert_eq!(together("at_once", "withdraw"), Together::Nothing);
+    // What is not modelled is said, with its place.
+    let Together::Open(refusal) = together("withdraw", "dynamic") else { panic!("EXECUTE is not modelled") };
+    assert_eq!(refusal.what, "not modelled: dynamic SQL (EXECUTE)");
+    assert_eq!(loaded.program.line(refusal.span.unwrap()), 25);
 }

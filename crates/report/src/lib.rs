@@ -48,7 +48,9 @@ pub use model::{
     ObjectChange,
 };
 pub use paint::Style;
-pub use prove::{ProofCell, ProofHelp, ProofInterference, ProofWitness, ProveReport, TableChange};
+pub use prove::{
+    ProofCell, ProofGap, ProofHelp, ProofInterference, ProofTogether, ProofWitness, ProveReport, TableChange,
+};
 pub use shell::shell_word;
 pub use space::{Asked, Behaviour, Covered, Passed, SpaceReport, SpaceSize, TraceStyle};
 

@@ -25,6 +25,36 @@ pub struct ProveReport {
     pub cells: Vec<ProofCell>,
     /// Procedures that keep a rule alone and break it together, if that was asked.
     pub interferences: Vec<ProofInterference>,
+    /// How much was looked at for these, if that was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interference: Option<ProofTogether>,
+    /// What every "safe" is about.
+    #[serde(default)]
+    pub safe_means: String,
+}
+
+/// How much was looked at, of two procedures at a time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProofTogether {
+    /// So many pairs of procedures that keep a rule alone.
+    pub pairs: usize,
+    /// Those of which nothing is known.
+    pub gaps: Vec<ProofGap>,
+}
+
+/// Two procedures of which nothing is known together.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProofGap {
+    /// The procedure that is interrupted.
+    pub procedure: String,
+    /// The one that comes between.
+    pub intruder: String,
+    /// The rule.
+    pub rule: String,
+    /// What stands in the way.
+    pub why: String,
+    /// The line that it stands in.
+    pub line: Option<usize>,
 }
 
 /// Two procedures that break a rule together.
@@ -132,6 +162,8 @@ impl ProveReport {
             verdict: Verdict::Holds,
             cells: Vec::new(),
             interferences: Vec::new(),
+            interference: None,
+            safe_means: MEANING.into(),
         }
     }
 
@@ -178,6 +210,7 @@ impl ProveReport {
             cell.write(out, style)?;
         }
         self.interferences.iter().try_for_each(|found| found.write(out, style))?;
+        self.interference.iter().try_for_each(|looked| looked.write(out, self.interferences.len(), style))?;
         if self.cells.iter().any(|cell| cell.verdict == "safe") {
             out.push('\n');
             for line in crate::wrap::wrap(MEANING, style.width, 0) {
@@ -256,6 +289,26 @@ impl ProofCell {
                 self.rule,
                 self.assumptions.join("; ")
             )?;
+        }
+        Ok(())
+    }
+}
+
+impl ProofTogether {
+    fn write(&self, out: &mut String, found: usize, style: Style) -> std::fmt::Result {
+        let pairs = if self.pairs == 1 { "pair" } else { "pairs" };
+        let text = format!(
+            "two at a time: {} {pairs} of procedures that are safe alone were looked at, {found} found that break a rule together. \
+             One run of the other, before the first write: that nothing is found is no proof",
+            self.pairs
+        );
+        out.push('\n');
+        crate::wrap::wrap(&text, style.width, 0).into_iter().try_for_each(|line| writeln!(out, "{line}"))?;
+        for ProofGap { procedure, intruder, rule, why, line } in &self.gaps {
+            let line = line.map(|line| format!(" (line {line})")).unwrap_or_default();
+            write!(out, "  {procedure} interrupted by {intruder}, and {rule}: ")?;
+            style.write(out, Paint::Unsure, "not known")?;
+            writeln!(out, ", {why}{line}")?;
         }
         Ok(())
     }

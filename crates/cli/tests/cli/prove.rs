@@ -94,3 +94,28 @@ fn procedures_are_drawn() {
         svg.starts_with("<svg") && svg.contains("withdraw_or_raise") && svg.contains("11  SELECT balance INTO bal")
     );
 }
+
+/// Two procedures that are safe alone: the scenario that is written shows it, and says what was not looked at.
+#[test]
+fn what_interferes_is_found_by_exploring() {
+    let folder = tempfile::tempdir().unwrap();
+    let scenario = folder.path().join("together.sql");
+    let run = |arguments: &[&str]| {
+        let output = isolde(&root()).args(arguments).output().unwrap();
+        let said = [output.stdout, output.stderr].concat();
+        (output.status.code(), String::from_utf8_lossy(&said).into_owned())
+    };
+    let atm = "examples/atm/withdraw.sql";
+    let path = scenario.display().to_string();
+    let (code, said) = run(&["prove", atm, "--procedure", "withdraw", "--emit", "scenario", "--output", &path]);
+    assert_eq!(code, Some(1), "{said}");
+    let (code, said) = run(&["explore", "--no-fixes", &path]);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("minimum_balance"), "{said}");
+    let (_, said) = run(&["prove", atm, "--interference"]);
+    assert!(said.contains("two at a time: "), "{said}");
+    assert!(said.contains("one procedure at a time"), "{said}");
+    let (_, said) = run(&["prove", atm, "--format", "json"]);
+    let json: serde_json::Value = serde_json::from_str(&said).unwrap();
+    assert!(json["safe_means"].as_str().unwrap().contains("one procedure at a time"), "{said}");
+}

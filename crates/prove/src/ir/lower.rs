@@ -18,6 +18,7 @@ use isolde_sql::{Span, SqlState, Type, Value, bind};
 
 use super::expand::each_expr;
 use super::loops::Range;
+use super::with::inlined;
 use super::{Action, Edge, Graph, Node, Read, Variable, Write, records};
 use crate::logic::{Refusal, Result, sort_of};
 
@@ -33,6 +34,7 @@ pub fn lower(catalog: &Catalog, id: RoutineId) -> Result<Graph> {
         entry: 0,
         exit: 0,
         heads: Vec::new(),
+        commits: false,
         cut: false,
     };
     let mut lowering =
@@ -51,6 +53,7 @@ pub fn lower(catalog: &Catalog, id: RoutineId) -> Result<Graph> {
     if let Some(end) = lowering.block(entry, &routine.body)? {
         lowering.edge(end, exit, Action::Skip, def.span);
     }
+    lowering.remember_the_start(def.span);
     Ok(lowering.graph)
 }
 
@@ -230,6 +233,11 @@ impl Lowering<'_> {
     pub(super) fn statement(&mut self, at: usize, statement: &Statement) -> Result<(usize, Arc<Statement>)> {
         let mut statement = statement.clone();
         each_expr(&mut statement, &mut |e| self.rename(e));
+        match &mut statement.kind {
+            StatementKind::Query(query) => inlined(query),
+            StatementKind::Insert(insert) => inlined(&mut insert.source),
+            _ => {}
+        }
         let mut at = at;
         // A single row of values is evaluated once: its calls can come before.
         if let StatementKind::Insert(insert) = &mut statement.kind
@@ -467,9 +475,8 @@ impl Lowering<'_> {
             }
             // Locks and settings of the session change no row.
             StatementKind::LockTable { .. } | StatementKind::Set { .. } => Action::Skip,
-            StatementKind::Transaction(Transaction::Commit { .. } | Transaction::Rollback { .. }) => {
-                return Err(Refusal::new("COMMIT or ROLLBACK inside of a procedure"));
-            }
+            StatementKind::Transaction(Transaction::Commit { .. }) => return Ok(self.committed(at, span)),
+            StatementKind::Transaction(Transaction::Rollback { .. }) => return Ok(self.rolled_back(at, span)),
             StatementKind::Merge(_) => return Err(Refusal::new("MERGE")),
             StatementKind::Define(_) => return Err(Refusal::new("a definition (DDL) inside of a procedure")),
             _ => return Err(Refusal::new("this statement")),

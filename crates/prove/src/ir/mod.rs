@@ -22,7 +22,9 @@ mod loops;
 mod lower;
 mod records;
 mod show;
+mod transaction;
 mod unroll;
+mod with;
 
 use std::sync::Arc;
 
@@ -35,6 +37,7 @@ pub use lower::lower;
 pub use show::to_flow;
 pub(crate) use show::{described, line_of};
 pub use unroll::unroll;
+pub(crate) use with::inlined;
 
 /// A procedure, ready to be reasoned about.
 #[derive(Clone, Debug)]
@@ -55,6 +58,8 @@ pub struct Graph {
     pub exit: usize,
     /// The nodes at which loops begin anew.
     pub heads: Vec<usize>,
+    /// It commits on its way: what was done till then stays done, whatever comes.
+    pub commits: bool,
     /// Edges were left out because a loop was cut: what is found to be impossible is impossible within the bound only.
     pub cut: bool,
 }
