@@ -37,7 +37,7 @@ impl Machine<'_> {
         }
         let reads = !matches!(frame.prepared.plan, Plan::Call(_) | Plan::Do(_) | Plan::Other)
             || matches!(frame.prepared.statement.kind, StatementKind::Truncate(_) | StatementKind::Define(_));
-        if frame.prepared.is_lock_table() && !self.session.is_in_block() {
+        if frame.prepared.lock_table().is_some() && !self.session.is_in_block() {
             // Before anybody asks whether there is such a table.
             return Err(self.fail(SqlError::new(SqlState::NO_ACTIVE_TRANSACTION, LOCK_OUTSIDE)));
         }
@@ -113,13 +113,10 @@ impl Machine<'_> {
 
     /// Takes the table locks of a statement, or waits.
     fn lock_tables_of(&mut self, prepared: &Prepared) -> Result<(), Ran> {
-        let nowait = match prepared.statement.kind {
-            StatementKind::LockTable { nowait, .. } => nowait,
-            _ => {
-                self.take_kept_snapshot();
-                false
-            }
-        };
+        let nowait = prepared.lock_table().unwrap_or_else(|| {
+            self.take_kept_snapshot();
+            false
+        });
         for &(key, mode) in prepared.locks.iter() {
             match self.lock_heavy(key, mode, nowait) {
                 Ok(()) => {}

@@ -236,11 +236,16 @@ impl Prepared {
         self.origin.as_ref().is_some_and(|o| o.statement.kind.is_bound_under_snapshot())
     }
 
-    /// Whether it is LOCK TABLE, bound or not.
-    pub(crate) fn is_lock_table(&self) -> bool {
-        let unbound =
-            || self.origin.as_ref().is_some_and(|o| matches!(o.statement.kind, ast::StatementKind::LockTable(_)));
-        matches!(self.statement.kind, StatementKind::LockTable { .. }) || self.late && unbound()
+    /// If it is LOCK TABLE, bound or not: whether it would rather fail than wait.
+    pub(crate) fn lock_table(&self) -> Option<bool> {
+        match (&self.statement.kind, &self.origin) {
+            (StatementKind::LockTable { nowait, .. }, _) => Some(*nowait),
+            (_, Some(origin)) if self.late => match &origin.statement.kind {
+                ast::StatementKind::LockTable(lock) => Some(lock.nowait),
+                _ => None,
+            },
+            _ => None,
+        }
     }
 
     /// The same statement, bound to other definitions; `None` if it is part of a routine.
