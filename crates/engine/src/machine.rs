@@ -23,7 +23,7 @@ use crate::exec::{Produced, Running, Stop};
 use crate::footprint::{Footprint, LockEvent, LockEventKind, SnapshotTaken, TableSet};
 use crate::host::SessionHost;
 use crate::lock::{self, RowRef, Wants};
-use crate::plan::WithScope;
+use crate::plan::{self, WithScope};
 use crate::prepare::{Plan, Prepared};
 use crate::routine::{Code, RoutineFrame};
 use crate::session::{Frame, Notice, Outcome, Part, Reply, Session, SessionId, StatementFrame, StatementResult};
@@ -235,6 +235,14 @@ impl<'a> Machine<'a> {
         run.rows_max = fetch.or(prepared.rows_max);
         match self.run_statement(prepared, params, &mut run) {
             Ok(mut produced) => {
+                // Rows would have come to the error themselves.
+                let is_empty = fetch.is_none() && produced.count == 0 && produced.rows.is_empty();
+                if is_empty
+                    && !params.is_empty()
+                    && let Some(error) = plan::early::of_parameters(&prepared.statement.kind, params)
+                {
+                    return self.fail(error);
+                }
                 if prepared.visible {
                     self.note_outcome(&produced);
                 }
