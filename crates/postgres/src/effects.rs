@@ -199,25 +199,29 @@ impl Rows {
     }
 }
 
-fn number<'v>(table: TableId, values: impl Iterator<Item = &'v Value>) -> RowId {
+/// What a row with a primary key is known by: the same in every run.
+pub(crate) fn number<'v>(table: TableId, values: impl Iterator<Item = &'v Value>) -> RowId {
     let mut hasher = DefaultHasher::new();
     table.hash(&mut hasher);
     values.for_each(|value| value.hash(&mut hasher));
     RowId(hasher.finish())
 }
 
-/// A row from its texts. What is not understood stays text.
+/// A value from its text. What is not understood stays text.
+pub(crate) fn value(text: String, ty: Type) -> Value {
+    let text = Value::text(text);
+    cast(&text, Type::Text, ty, false).unwrap_or(text)
+}
+
+/// A row from its texts.
 fn values(catalog: &Catalog, table: TableId, texts: Vec<Option<String>>) -> Row {
     let columns = &catalog.table(table).columns;
     let types = columns.iter().map(|column| column.ty).chain(std::iter::repeat(Type::Text));
-    let value = |(text, ty): (Option<String>, Type)| match text {
+    let maybe = |(text, ty): (Option<String>, Type)| match text {
         None => Value::Null,
-        Some(text) => {
-            let text = Value::text(text);
-            cast(&text, Type::Text, ty, false).unwrap_or(text)
-        }
+        Some(text) => value(text, ty),
     };
-    texts.into_iter().zip(types).map(value).collect::<Vec<_>>().into()
+    texts.into_iter().zip(types).map(maybe).collect::<Vec<_>>().into()
 }
 
 #[cfg(test)]

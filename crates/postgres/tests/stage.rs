@@ -490,3 +490,37 @@ INSERT INTO note (text) VALUES ('b') RETURNING at;
     let warnings = stage.warnings();
     assert!(warnings.iter().any(|w| w.starts_with("note.id, note.at")), "{warnings:?}");
 }
+
+/// Which rows a query has found is asked again: a change of another one does not matter to it, unless it changes what was asked
+/// about.
+#[test]
+fn what_was_not_found_does_not_matter() {
+    let runs = |reads: &str, writes: &str| {
+        let text = format!(
+            "CREATE TABLE owner (id int PRIMARY KEY, name text);
+CREATE TABLE account (id int PRIMARY KEY, owner int, balance int);
+INSERT INTO owner VALUES (1, 'ann'), (2, 'bob');
+INSERT INTO account VALUES (1, 1, 10), (2, 1, 20), (3, 2, 30);
+--@ thread reader
+{reads};
+--@ thread writer
+{writes};
+"
+        );
+        let file = read(&text);
+        let report = check(&file, &mut stage(&file)).unwrap();
+        assert_eq!(report.verdict.word(), "holds", "{text}");
+        report.stats.ends
+    };
+    let own = "SELECT sum(balance) FROM account WHERE owner = 1";
+    assert_eq!(runs(own, "UPDATE account SET balance = 0 WHERE id = 3"), 1);
+    assert_eq!(runs(own, "UPDATE account SET balance = 0 WHERE id = 2"), 2);
+    assert_eq!(runs(own, "UPDATE account SET owner = 1 WHERE id = 3"), 2);
+    assert_eq!(runs(own, "INSERT INTO account VALUES (4, 2, 0)"), 2);
+    let joined = "SELECT o.name, a.balance FROM account a JOIN owner o ON o.id = a.owner WHERE a.id = 1 ORDER BY 1";
+    assert_eq!(runs(joined, "UPDATE owner SET name = 'rob' WHERE id = 2"), 1);
+    assert_eq!(runs(joined, "UPDATE owner SET name = 'eve' WHERE id = 1"), 2);
+    let outer = "SELECT a.id, o.name FROM account a LEFT JOIN owner o ON o.id = a.owner AND o.name = 'ann'";
+    assert_eq!(runs(outer, "UPDATE account SET balance = 0 WHERE id = 1"), 1);
+    assert_eq!(runs(outer, "UPDATE owner SET name = 'ann' WHERE id = 2"), 2);
+}

@@ -22,7 +22,7 @@ use isolde_sql::catalog::{Catalog, TableId};
 
 use super::inline::{inline, substitute};
 use super::walk::{add, whole};
-use super::{Analysis, Analyst, Control};
+use super::{Again, Analysis, Analyst, Control};
 use crate::live::Touched;
 
 /// What the server says about the session's transaction behind each answer.
@@ -132,6 +132,14 @@ impl Ledger {
         self.widen(&mut touched, analysis);
         self.mark(&mut touched, analysis);
         touched
+    }
+
+    /// How to find out which rows the statement that was sent finds, if it sees what is committed and nothing else.
+    pub fn again(&self) -> Option<Arc<Again>> {
+        let level = if self.is_open() { self.level } else { self.default };
+        let clean = self.layers.iter().all(|layer| layer.writes.is_empty() && layer.writes_all.is_empty());
+        let again = self.pending.as_ref()?.again.clone();
+        again.filter(|_| level == Isolation::ReadCommitted && clean)
     }
 
     /// The statement was answered: with an error or not, leaving the transaction like this, having written these rows.

@@ -9,12 +9,15 @@
 //!     reads stock where free > 0, item where price < 5
 //! ```
 //!
+//! Which rows were found is [asked again](Again), where the text does not tell.
+//!
 //! Whatever is not understood widens what is said, never narrows it: a condition over two tables is left out, a routine
 //! stands for the tables of its body, a table behind an outer join is read whole, and a text that cannot be bound may touch
 //! [everything](Touched::everything). [`Touched::coarse`] says why.
 //!
 //! Which of this belongs to which transaction, and what its end releases, is kept in a [`Ledger`] per session.
 
+mod again;
 mod inline;
 mod ledger;
 mod walk;
@@ -28,6 +31,7 @@ use isolde_sql::parse::{self, Fragment};
 use isolde_sql::typed::{SessionCommand, Statement, StatementKind, Transaction};
 use isolde_sql::{Diagnostic, bind};
 
+pub use again::Again;
 pub(crate) use inline::substitute;
 pub use inline::{inline, literal, replace_names};
 pub use ledger::{Ledger, Status};
@@ -63,6 +67,8 @@ pub struct Analysis {
     pub looks: bool,
     /// No other session can tell when it happens.
     pub quiet: bool,
+    /// How to find out which rows it has found.
+    pub again: Option<Arc<Again>>,
 }
 
 /// What a statement does about transactions.
@@ -144,7 +150,7 @@ impl Analyst {
 
     fn one(&self, text: &str) -> Analysis {
         match self.bound(text) {
-            Ok((control, Some(statement))) => self.bound_statement(control, &statement),
+            Ok((control, Some(statement))) => self.bound_statement(control, &statement, text),
             Ok((control, None)) => Analysis { quiet: true, control, ..Analysis::default() },
             Err(diagnostic) => Analysis {
                 touched: Touched {
@@ -200,7 +206,7 @@ impl Analyst {
         Ok((control, Some(statement)))
     }
 
-    fn bound_statement(&self, control: Control, statement: &Statement) -> Analysis {
+    fn bound_statement(&self, control: Control, statement: &Statement, text: &str) -> Analysis {
         let mut walk = Walk::new(self);
         walk.statement(statement);
         let Walk { touched, targets, scanned, looks, .. } = walk;
@@ -221,7 +227,8 @@ impl Analyst {
             StatementKind::Query(query) => query.is_local() && touched.is_nothing(),
             _ => false,
         };
-        Analysis { touched, targets, scanned, control, looks, quiet }
+        let again = Again::of(&self.catalog, statement, text, &touched).map(Arc::new);
+        Analysis { touched, targets, scanned, control, looks, quiet, again }
     }
 }
 

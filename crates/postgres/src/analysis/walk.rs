@@ -456,7 +456,7 @@ impl<'a> Walk<'a> {
 }
 
 /// The relations of a select that are tables.
-fn tables_of(select: &Select) -> Vec<(usize, TableId)> {
+pub(super) fn tables_of(select: &Select) -> Vec<(usize, TableId)> {
     let tables = select.rels.iter().enumerate().filter_map(|(rel, source)| match source.source {
         RelSource::Table(table) => Some((rel, table)),
         _ => None,
@@ -541,6 +541,13 @@ fn mentioned_in(select: &Select, this: usize) -> ColumnSet {
     select.exprs(&mut |e| e.walk(0, &mut |e, level| mention(e, level, this, &mut columns)));
     select.queries(&mut |q| q.walk(1, &mut |e, level| mention(e, level, this, &mut columns)));
     columns
+}
+
+/// The columns of a relation that FROM and WHERE ask about.
+pub(super) fn asked_about(select: &Select, this: usize) -> ColumnSet {
+    let mut conjuncts = Vec::new();
+    select.from.iter().for_each(|from| conditions(from, &mut conjuncts));
+    mentioned_by(conjuncts.iter().chain(&select.filter), this)
 }
 
 /// The same of expressions.

@@ -318,7 +318,7 @@ impl Conductor {
     }
 
     /// The connections with a statement under way, of one thread or of all.
-    fn flights(&self, thread: Option<usize>) -> Vec<SessionId> {
+    pub(super) fn flights(&self, thread: Option<usize>) -> Vec<SessionId> {
         let flying = |line: &Line| line.owner.is_some() && line.session.flying().is_some() && line.answered.is_none();
         let of_thread = |line: &Line| thread.is_none() || line.owner == thread;
         self.lines.iter().filter(|(_, line)| flying(line) && of_thread(line)).map(|(id, _)| *id).collect()

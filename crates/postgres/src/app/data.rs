@@ -12,8 +12,10 @@ use isolde_scenario::Generated;
 use isolde_sql::Value;
 use isolde_wire::{Complaint, Connection, Response, Row, Settings};
 
+use crate::analysis::Again;
 use crate::catalog::{self, Known};
 use crate::effects::{self, Rows};
+use crate::live::Touched;
 use crate::restore::Plan;
 use crate::{Home, Restore, Trouble};
 
@@ -126,6 +128,13 @@ impl Data {
     pub(super) fn writes(&mut self, notices: &[Complaint]) -> Vec<Write> {
         let told = notices.iter().filter_map(effects::strip);
         told.filter_map(|effect| self.rows.write(&self.known, effect)).collect()
+    }
+
+    /// Finds out which rows a statement has found.
+    pub(super) fn ask_again(&mut self, again: &Again, touched: &mut Touched) {
+        if let Some(control) = &mut self.control {
+            again.ask(control, &self.known.catalog, touched);
+        }
     }
 
     /// Takes note of the numbers that a thread drew from sequences for the rows it inserted.

@@ -276,14 +276,20 @@ impl AppStage {
 
     /// Tells a thread what it was answered, and takes note of it.
     fn tell(&mut self, thread: usize, id: SessionId, parts: &mut Vec<Part>) {
+        // Whoever is under way may change what is found.
+        let alone = self.conductor.flights(None).is_empty();
         let Conductor { lines, data, .. } = &mut self.conductor;
         let Some(line) = lines.get_mut(&id) else { return };
         let Some(answered) = line.answered.take() else { return };
+        let again = line.ledger.again().filter(|_| alone && answered.unit.spoken.len() == 1);
         let waited = std::mem::take(&mut line.waits);
         let mut touched = Vec::new();
         let writes = data.writes(&answered.notices);
         data.note_draws(thread, &writes);
         line.enter(&answered, writes, &mut |_, what| touched.push(what));
+        if let (Some(again), [touched]) = (again, &mut *touched) {
+            data.ask_again(&again, touched);
+        }
         let before = std::mem::take(&mut line.passed);
         let mut described = described(thread, &answered, touched, waited);
         if let Some(first) = described.first_mut() {

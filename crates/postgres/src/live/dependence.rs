@@ -15,7 +15,8 @@
 //! A thread that took part in an event, be it that it was woken, comes after it.
 //!
 //! A condition is only trusted where it speaks of the primary key: of another column a third event may have changed the value
-//! by the time that the two are neighbours.
+//! by the time that the two are neighbours. Which rows a query has [found](crate::analysis::Again) is trusted as long as nobody changes the columns
+//! that it asks about.
 
 use isolde_engine::footprint::{ColumnSet, Read, Write};
 use isolde_sql::Value;
@@ -49,8 +50,20 @@ fn disturbs(catalog: &Catalog, a: &Touched, b: &Touched) -> bool {
     }
     let looks = || b.reads.iter().chain(&b.locks);
     b.snapshot
-        || a.settled.iter().any(|write| looks().any(|read| sees(catalog, read, write)))
+        || a.settled.iter().any(|write| sees_any(catalog, b, write))
         || a.settled_all.iter().any(|table| looks().any(|read| read.table == *table))
+}
+
+/// Whether one of the reads may find something else once a row is written.
+fn sees_any(catalog: &Catalog, looking: &Touched, write: &Write) -> bool {
+    let unfound = |at: usize, read: &Read| {
+        let found = looking.found.iter().find(|found| found.read == at && read.table == write.table);
+        let is_update = write.before.is_some() && write.after.is_some();
+        found.is_some_and(|found| is_update && !write.changed().meets(found.asked) && !found.rows.contains(&write.row))
+    };
+    let reads = looking.reads.iter().enumerate();
+    reads.into_iter().any(|(at, read)| !unfound(at, read) && sees(catalog, read, write))
+        || looking.locks.iter().any(|read| sees(catalog, read, write))
 }
 
 /// Whether a read may find something else once a row is written. That there is one row more or less is noticed whatever columns are

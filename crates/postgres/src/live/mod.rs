@@ -28,9 +28,11 @@ mod simplify;
 mod system;
 mod trace;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use isolde_engine::footprint::{Read, Write};
+use isolde_engine::RowId;
+use isolde_engine::footprint::{ColumnSet, Read, Write};
 use isolde_report::{Place, StepKind, StepResult};
 use isolde_sql::catalog::{Catalog, TableId};
 use isolde_wire::Response;
@@ -119,6 +121,8 @@ pub struct Part {
 pub struct Touched {
     /// What it looked for in the committed tables.
     pub reads: Vec<Read>,
+    /// Which rows some of these have found.
+    pub found: Vec<Found>,
     /// What it looked for in order to lock or change it, holding these locks until its transaction ends.
     pub locks: Vec<Read>,
     /// Rows it changed; others see them when they are [settled](Touched::settled).
@@ -147,6 +151,17 @@ pub struct Touched {
     pub everything: bool,
     /// Why less is known than could be: a reason for each read that is as wide as its table, for `--stats`.
     pub coarse: Vec<String>,
+}
+
+/// The rows that a read has found.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// The position among the reads.
+    pub read: usize,
+    /// The columns that decide which rows are found.
+    pub asked: ColumnSet,
+    /// Those that were.
+    pub rows: BTreeSet<RowId>,
 }
 
 /// What a run came to.

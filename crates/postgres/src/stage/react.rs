@@ -244,8 +244,12 @@ impl ScenarioStage {
         done: &mut Vec<Part>,
     ) {
         let client = &mut self.clients[thread];
+        let again = client.ledger.again().filter(|_| !failed);
         let mut touched = client.ledger.done(failed, status, heard.writes);
         touched.everything |= heard.truncated;
+        if let Some(again) = again {
+            again.ask(self.sessions.control(), &self.known.catalog, &mut touched);
+        }
         if touched.ended == Some(true) {
             self.net.settle(&touched.settled);
         }

@@ -56,9 +56,22 @@ const BOOLEAN: u32 = 16;
 
 /// Words in threads and routines that say that rows are not all that changes.
 const DEFINING: &[&str] = &["create", "alter", "drop", "refresh", "reindex", "cluster", "grant", "revoke", "comment"];
-/// Words that say that a session keeps something beyond its transactions.
-const KEEPING: &[&str] =
-    &["set", "reset", "prepare", "listen", "temp", "temporary", "declare", "discard", "set_config"];
+/// Words that say, at the beginning of a statement, that a session keeps something beyond its transactions.
+const KEEPING: &[&str] = &["set", "reset", "prepare", "listen", "declare", "discard"];
+/// The same anywhere in a text.
+const KEEPING_ANYWHERE: &[&str] = &[
+    "temp",
+    "temporary",
+    "set_config",
+    "pg_advisory_lock",
+    "pg_advisory_lock_shared",
+    "pg_try_advisory_lock",
+    "pg_try_advisory_lock_shared",
+    "pg_advisory_unlock",
+    "pg_advisory_unlock_shared",
+];
+/// What stands before a statement inside of a routine.
+const BEFORE_STATEMENTS: &[&str] = &[";", "begin", "then", "else", "loop", "execute"];
 
 /// The checks of a file, as the server is asked them: invariants and finals.
 pub fn checks(file: &ScenarioFile) -> (Vec<Check>, Vec<Check>) {
@@ -107,7 +120,7 @@ impl ScenarioStage {
         let opened = Open {
             isolation: file.threads.iter().map(|t| t.isolation.or(file.options.isolation)).collect(),
             autocommit: file.threads.iter().map(|t| t.autocommit).collect(),
-            keeps: mentions(&texts, KEEPING) || texts.iter().any(|text| text.contains("pg_advisory")),
+            keeps: texts.iter().any(|text| keeps(text)),
         };
         let sessions = opened.sessions(&home, restore.undoes())?;
         let ledger = |level: &Option<Isolation>| Ledger::new(analyst.clone(), level.unwrap_or_default());
@@ -394,6 +407,20 @@ fn texts(file: &ScenarioFile) -> Vec<String> {
     threads.chain(routines.map(text).map(|t| t.get(6..).unwrap_or_default().to_string())).collect()
 }
 
+/// Whether a session keeps something beyond its transactions, as far as the text of a statement or a routine tells. The SET of an
+/// UPDATE and the DECLARE of a block are something else.
+fn keeps(text: &str) -> bool {
+    let line = bind::one_line(text).to_lowercase().replace(';', " ; ").replace(['\'', '$'], " ");
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let is_block = matches!(words.first(), Some(&("do" | "procedure" | "function" | "or")));
+    let begins = |at: usize| match at.checked_sub(1) {
+        None => true,
+        Some(before) => BEFORE_STATEMENTS.contains(&words[before]),
+    };
+    let says = |at: usize| KEEPING.contains(&words[at]) && !(is_block && words[at] == "declare");
+    (0..words.len()).any(|at| begins(at) && says(at)) || mentions(&[text.to_string()], KEEPING_ANYWHERE)
+}
+
 /// Whether one of these words stands in a text, outside of comments.
 fn mentions(texts: &[String], words: &[&str]) -> bool {
     texts.iter().any(|text| {
@@ -407,5 +434,32 @@ impl Known {
     /// Tables and definitions that had to be left out.
     pub fn left_out(&self) -> &[String] {
         &self.missing
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_session_keeps_is_told_by_its_statements() {
+        let quiet = [
+            "UPDATE account SET balance = 1",
+            "INSERT INTO t VALUES (1) ON CONFLICT (id) DO UPDATE SET n = 2",
+            "DO $$ DECLARE n int; BEGIN UPDATE t SET n = 1; END $$",
+            "SELECT pg_advisory_xact_lock(1)",
+            " PROCEDURE p() LANGUAGE plpgsql AS $$ DECLARE x int; BEGIN UPDATE t SET n = 1; END $$",
+        ];
+        let loud = [
+            "SET work_mem = '1MB'",
+            "SELECT set_config('a.b', '1', false)",
+            "SELECT pg_advisory_lock(1)",
+            "DECLARE c CURSOR WITH HOLD FOR SELECT 1",
+            "DO $$ BEGIN SET a.b = 1; END $$",
+            " FUNCTION f() RETURNS void LANGUAGE plpgsql AS $$ BEGIN EXECUTE 'SET a.b = 1'; END $$",
+            "PREPARE p AS SELECT 1",
+        ];
+        assert_eq!(quiet.map(keeps), [false; 5]);
+        assert_eq!(loud.map(keeps), [true; 7]);
     }
 }
