@@ -9,12 +9,20 @@ use isolde_testkit::Cluster;
 use super::Ran;
 use super::models::Model;
 
+/// Whether DuckDB is linked.
+pub(crate) const HAS_DUCKDB: bool = cfg!(feature = "duckdb");
+
 /// How many states a database in this process finds.
 pub(crate) fn states(engine: &str, model: Model) -> usize {
     let folder = tempfile::tempdir().expect("there is room for files");
     match engine {
         "sqlite-query" => explore(&mut file(&folder), model, Form::Closure),
         "sqlite-levels" => explore(&mut file(&folder), model, Form::Levels),
+        #[cfg(feature = "duckdb")]
+        "duckdb-query" => {
+            let path = folder.path().join("bench.duckdb");
+            explore(&mut Store::duckdb(&path).expect("the folder is new"), model, Form::Closure)
+        }
         other => panic!("{other} is no engine"),
     }
 }

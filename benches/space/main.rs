@@ -8,7 +8,7 @@
 //! | evaluated | our evaluator, which is what everything without a packed form is left to |
 //! | Stateright, Spin | the same model written by hand for them ([`stateright`], [`spin`]) |
 //! | TLC | the same specification, if the environment names a jar: `TLC_JAR` |
-//! | SQLite, PostgreSQL | the program as SQL ([`databases`]) |
+//! | SQLite, PostgreSQL, DuckDB | the program as SQL ([`databases`]); DuckDB with `--features duckdb` |
 //!
 //! Every run is a process of its own (PostgreSQL: a session), and its time is that of the processor, user and system, of the whole
 //! process. Bytes are those that the process had in use at most. What finds another number of states fails the benchmark.
@@ -44,6 +44,7 @@ const ENGINES: &[(&str, usize, Run)] = &[
     ("SQLite, one query", 3_000_000, |model| in_process("sqlite-query", model)),
     ("SQLite, levels", 3_000_000, |model| in_process("sqlite-levels", model)),
     ("PostgreSQL, one query", 3_000_000, databases::postgres),
+    ("DuckDB, one query", usize::MAX, by_duckdb),
 ];
 
 type Run = fn(Model) -> Option<Ran>;
@@ -159,4 +160,8 @@ fn by_tlc(model: Model) -> Option<Ran> {
     let said = tlc::run(&jar, model)?;
     let (states, generated) = (said.distinct, Some(said.generated));
     Some(Ran { states, generated, depth: said.depth, time: children_time() - before, bytes: None })
+}
+
+fn by_duckdb(model: Model) -> Option<Ran> {
+    databases::HAS_DUCKDB.then(|| in_process("duckdb-query", model))?
 }

@@ -21,6 +21,8 @@ use crate::server;
 pub(crate) struct Tables {
     /// Put the states into a file of SQLite, or postgres://...
     ///
+    /// A file that ends in .duckdb is one of DuckDB, if this program was built with it.
+    ///
     /// The tables `state`, `trans` and `action`, with views that have a column for each variable, can be queried by anybody who knows
     /// SQL. On a server they stand in a schema named after the specification. Formulas that were decided are kept there, too. A space
     /// that is there already is not explored again, unless the specification has changed.
@@ -120,7 +122,7 @@ impl Tables {
         }
         let path = PathBuf::from(place);
         let file = (!self.keep && !path.exists()).then(|| path.clone());
-        Ok(Some(Kept { store: Store::sqlite(&path).map_err(mistake)?, file, keep: self.keep }))
+        Ok(Some(Kept { store: open_file(&path)?, file, keep: self.keep }))
     }
 }
 
@@ -156,10 +158,32 @@ fn schema(name: &str) -> String {
     format!("isolde_{}", name.chars().map(plain).collect::<String>())
 }
 
-/// Whether a file is one of SQLite.
+/// Whether a file is one of SQLite or of DuckDB.
 pub(crate) fn is_store(path: &Path) -> bool {
     let mut start = [0; 16];
-    File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == *b"SQLite format 3\0"
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));
+    read.is_ok() && (start == *b"SQLite format 3\0" || start[8..12] == *b"DUCK")
+}
+
+/// A store in a file: of DuckDB, if it is called so.
+fn open_file(path: &Path) -> Result<Store, Mistake> {
+    match path.extension().is_some_and(|ending| ending == "duckdb") {
+        true => open_duckdb(path),
+        false => Store::sqlite(path).map_err(mistake),
+    }
+}
+
+#[cfg(feature = "duckdb")]
+fn open_duckdb(path: &Path) -> Result<Store, Mistake> {
+    Store::duckdb(path).map_err(mistake)
+}
+
+#[cfg(not(feature = "duckdb"))]
+fn open_duckdb(_: &Path) -> Result<Store, Mistake> {
+    Err(Mistake::Elsewhere {
+        message: "this isolde was built without DuckDB".into(),
+        hint: Some("build it with --features duckdb-bundled, or name a file of SQLite".into()),
+    })
 }
 
 /// What is asked of a store.
@@ -176,7 +200,7 @@ impl Questions<'_> {
     pub(crate) fn answer(&self) -> Result<SpaceReport, Mistake> {
         match &self.tables.compose {
             Some(other) => self.composed(other),
-            None => self.ask(&mut Store::sqlite(self.file).map_err(mistake)?),
+            None => self.ask(&mut open_file(self.file)?),
         }
     }
 

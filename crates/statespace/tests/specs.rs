@@ -137,12 +137,19 @@ fn explore_all() {
         // The evaluator does not tell branches of one action apart.
         let evaluated = Explored::by_evaluation(&spec, &everything(), &mut ()).unwrap();
         let settings = cluster.settings(&database);
-        let stores = || [Store::memory().unwrap(), Store::postgres(&settings, &format!("isolde_{name}")).unwrap()];
+        let stores = || {
+            vec![
+                Store::memory().unwrap(),
+                Store::postgres(&settings, &format!("isolde_{name}")).unwrap(),
+                #[cfg(feature = "duckdb")]
+                Store::duckdb(Path::new(":memory:")).unwrap(),
+            ]
+        };
         let run = |how: &str| Run { name: name.clone(), spec: how.into(), ..Run::default() };
         let program = explored.program.clone().filter(|program| program.layout.fits_sql());
         let program = program.filter(|program| program.constraint.is_some() || spec.constraints.is_empty());
         // One database is enough where tables are not needed.
-        let count = if program.is_some() { 1 } else { 2 };
+        let count = if program.is_some() { 1 } else { 3 };
         for mut store in stores().into_iter().take(count) {
             let mut how = sql::Options { form: Form::Levels, deadlock: false, proceed: &mut |_, _| true };
             let found = sql::explore_by_tables(&mut store, &spec, &run("tables"), &mut how).unwrap();

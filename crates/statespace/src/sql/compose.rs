@@ -146,9 +146,9 @@ struct Join {
 
 impl Join {
     fn run(&self, database: &mut dyn Database) -> Result<Composed, StoreError> {
-        let key = database.dialect().key_type();
+        let key = database.dialect().unique_key();
         database.execute(&format!(
-            "CREATE TEMPORARY TABLE pair_frontier (k {key} PRIMARY KEY); CREATE TEMPORARY TABLE pair_next (k {key} PRIMARY KEY)"
+            "CREATE TEMPORARY TABLE pair_frontier (k {key}); CREATE TEMPORARY TABLE pair_next (k {key})"
         ))?;
         let start = format!(
             "INSERT INTO pair_next SELECT a.id * {} + b.id FROM left_state a JOIN right_state b USING (shared) \

@@ -124,14 +124,13 @@ fn globally(database: &mut dyn Database, label: &str, inside: &str) -> Result<()
 
 /// Empty tables of numbers for the time of a transaction: a name, then columns, the first of them unique.
 fn scratch(database: &mut dyn Database, tables: &[&str]) -> Result<(), StoreError> {
-    let key = database.dialect().key_type();
+    let (key, unique) = (database.dialect().key_type(), database.dialect().unique_key());
     for table in tables {
         let mut words = table.split(' ');
         let (name, first) = (words.next().unwrap_or_default(), words.next().unwrap_or("k"));
         let rest: String = words.map(|column| format!(", {column} {key}")).collect();
-        database.execute(&format!(
-            "DROP TABLE IF EXISTS {name}; CREATE TEMPORARY TABLE {name} ({first} {key} PRIMARY KEY{rest})"
-        ))?;
+        database
+            .execute(&format!("DROP TABLE IF EXISTS {name}; CREATE TEMPORARY TABLE {name} ({first} {unique}{rest})"))?;
     }
     Ok(())
 }

@@ -94,6 +94,16 @@ impl Dialect {
         }
     }
 
+    /// The type of a column of keys, each of which is there once.
+    pub fn unique_key(self) -> &'static str {
+        match self {
+            Dialect::Sqlite => "INTEGER PRIMARY KEY",
+            Dialect::Postgres => "BIGINT PRIMARY KEY",
+            // An index costs more there than it is worth; we insert no key twice.
+            Dialect::Duckdb | Dialect::Spark => "BIGINT NOT NULL",
+        }
+    }
+
     /// Text between quotes.
     pub fn text(self, text: &str) -> String {
         match self {

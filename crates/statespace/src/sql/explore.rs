@@ -141,10 +141,10 @@ impl<'a> Explorer<'a> {
 
     /// A table `isolde_next` of the states it starts in.
     fn start(&mut self) -> Result<(), StoreError> {
-        let key = self.dialect.key_type();
+        let key = self.dialect.unique_key();
         self.database().execute(&format!(
             "DROP TABLE IF EXISTS isolde_frontier; DROP TABLE IF EXISTS isolde_next; \
-             CREATE TEMPORARY TABLE isolde_frontier (k {key} PRIMARY KEY); CREATE TEMPORARY TABLE isolde_next (k {key} PRIMARY KEY)"
+             CREATE TEMPORARY TABLE isolde_frontier (k {key}); CREATE TEMPORARY TABLE isolde_next (k {key})"
         ))?;
         let mut initial: Vec<i64> = self.program.initial.iter().map(|key| key.to_sql()).collect();
         initial.sort_unstable();

@@ -199,14 +199,14 @@ impl Explorer<'_, '_> {
 
     /// Tables that are gone when the connection is.
     fn tables(&mut self) -> Result<(), Trouble> {
-        let key = self.database().dialect().key_type();
+        let (key, unique) = (self.database().dialect().key_type(), self.database().dialect().unique_key());
         let mut tables = vec![
-            format!("isolde_state (k {key} PRIMARY KEY, lvl INTEGER NOT NULL)"),
-            format!("isolde_frontier (k {key} PRIMARY KEY)"),
-            format!("isolde_next (k {key} PRIMARY KEY)"),
+            format!("isolde_state (k {unique}, lvl INTEGER NOT NULL)"),
+            format!("isolde_frontier (k {unique})"),
+            format!("isolde_next (k {unique})"),
         ];
         for part in 0..self.parts.len() {
-            tables.push(format!("isolde_asked_{part} (reads {key} PRIMARY KEY)"));
+            tables.push(format!("isolde_asked_{part} (reads {unique})"));
             tables.push(format!(
                 "isolde_local_{part} (reads {key} NOT NULL, way INTEGER NOT NULL, writes {key} NOT NULL, PRIMARY KEY (reads, way, writes))"
             ));

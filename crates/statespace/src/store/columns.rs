@@ -91,7 +91,7 @@ impl Columns {
                 let compared = compared(dialect, values);
                 self.choice(dialect, layout, place, compared.into_iter())
             }
-            SlotKind::Bool if dialect == Dialect::Postgres => format!("{} <> 0", self.code(dialect, layout, place)),
+            SlotKind::Bool if dialect != Dialect::Sqlite => format!("{} <> 0", self.code(dialect, layout, place)),
             SlotKind::Bool | SlotKind::Int => self.number(dialect, layout, place),
             SlotKind::Mask(_) => self.text(dialect, layout, place),
             SlotKind::Dict(dict) => format!(
@@ -219,7 +219,7 @@ fn compared(dialect: Dialect, values: &[String]) -> Vec<String> {
     };
     let number = |value: &str| value.parse::<i64>().ok().map(|number| dialect.number(number));
     let truth = |value: &str| match (value, dialect) {
-        ("TRUE" | "FALSE", Dialect::Postgres) => Some(value.into()),
+        ("TRUE" | "FALSE", Dialect::Postgres | Dialect::Duckdb) => Some(value.into()),
         ("TRUE", _) => Some("1".into()),
         ("FALSE", _) => Some("0".into()),
         _ => None,

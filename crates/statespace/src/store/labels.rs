@@ -64,11 +64,9 @@ pub(crate) fn relation(formula: &str) -> String {
 /// An empty table for a label.
 pub(crate) fn create(database: &mut dyn Database, relation: &str) -> Result<(), StoreError> {
     let dialect = database.dialect();
-    let (name, key) = (dialect.name(relation), dialect.key_type());
+    let (name, key) = (dialect.name(relation), dialect.unique_key());
     let unlogged = if dialect == crate::sql::Dialect::Postgres { "UNLOGGED " } else { "" };
-    database
-        .execute(&format!("DROP TABLE IF EXISTS {name}; CREATE {unlogged}TABLE {name} (k {key} PRIMARY KEY)"))
-        .map(drop)
+    database.execute(&format!("DROP TABLE IF EXISTS {name}; CREATE {unlogged}TABLE {name} (k {key})")).map(drop)
 }
 
 /// Says whose label the table is: from now on it is one.

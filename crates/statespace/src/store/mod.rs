@@ -29,6 +29,8 @@
 mod ask;
 pub(crate) mod columns;
 mod database;
+#[cfg(feature = "duckdb")]
+mod duckdb;
 pub(crate) mod labels;
 mod postgres;
 mod schema;
@@ -42,11 +44,14 @@ use rustc_hash::FxHashMap;
 use crate::graph::{Graph, StateId, Tarjan};
 use crate::packed::{Action, Layout};
 use crate::space::{Space, Way};
+use crate::sql::Dialect;
 
 pub(crate) use ask::label_atom;
 pub use ask::{Asked, Passed};
 pub use columns::Columns;
 pub use database::{Cell, Database, Relation, StoreError};
+#[cfg(feature = "duckdb")]
+pub use duckdb::Duckdb;
 pub use labels::StoredLabels;
 pub use postgres::Postgres;
 pub use schema::Subject;
@@ -112,6 +117,12 @@ impl Store {
     /// A store in a file of SQLite.
     pub fn sqlite(path: &Path) -> Result<Store, StoreError> {
         Sqlite::open(path).map(Store::new)
+    }
+
+    /// A store in a file of DuckDB.
+    #[cfg(feature = "duckdb")]
+    pub fn duckdb(path: &Path) -> Result<Store, StoreError> {
+        Duckdb::open(path).map(Store::new)
     }
 
     /// A store that is gone afterwards.
@@ -352,7 +363,11 @@ fn write_transitions(database: &mut dyn Database, space: &Space) -> Result<(), S
 
 /// So that one can go both ways.
 pub(crate) fn index_transitions(database: &mut dyn Database) -> Result<(), StoreError> {
-    if database.dialect() == crate::sql::Dialect::Postgres {
+    if database.dialect() == Dialect::Duckdb {
+        // It scans faster than it looks up.
+        return Ok(());
+    }
+    if database.dialect() == Dialect::Postgres {
         database.execute("CREATE INDEX trans_src ON trans (src)")?;
     }
     database.execute("CREATE INDEX trans_dst ON trans (dst)").map(drop)

@@ -25,19 +25,20 @@ pub(super) fn create(database: &mut dyn Database, subject: &Subject, run: &Run) 
     clear(database)?;
     let dialect = database.dialect();
     let (columns, key, unlogged) = (Columns::new(subject.layout), dialect.key_type(), unlogged(dialect));
+    let unique = dialect.unique_key();
     let words: String = (0..columns.words()).map(|word| format!(", w{word} {key} NOT NULL")).collect();
     // Here the table can be its own index.
     let tail = if dialect == Dialect::Sqlite { ", PRIMARY KEY (src, act, dst)) WITHOUT ROWID" } else { ")" };
     database.execute(&format!(
         "CREATE {unlogged}TABLE {RUN} (name TEXT NOT NULL, spec TEXT NOT NULL, layout TEXT NOT NULL, engine TEXT NOT NULL, \
          complete INTEGER NOT NULL, depth INTEGER, states {key}, transitions {key}, forms TEXT NOT NULL);\n\
-         CREATE {unlogged}TABLE state (k {key} PRIMARY KEY, lvl INTEGER{words});\n\
+         CREATE {unlogged}TABLE state (k {unique}, lvl INTEGER{words});\n\
          CREATE {unlogged}TABLE action (id INTEGER PRIMARY KEY, name TEXT NOT NULL, binding TEXT NOT NULL, file TEXT NOT NULL, \
          line INTEGER NOT NULL);\n\
          CREATE {unlogged}TABLE trans (src {key} NOT NULL, act INTEGER NOT NULL, dst {key} NOT NULL{tail};\n\
          CREATE {unlogged}TABLE slot (id INTEGER PRIMARY KEY, variable TEXT NOT NULL, name TEXT NOT NULL, low INTEGER NOT NULL, \
          width INTEGER NOT NULL, bias {key} NOT NULL, kind TEXT NOT NULL, codes TEXT NOT NULL);\n\
-         CREATE {unlogged}TABLE component (k {key} PRIMARY KEY, component INTEGER NOT NULL);\n\
+         CREATE {unlogged}TABLE component (k {unique}, component INTEGER NOT NULL);\n\
          CREATE {unlogged}TABLE label (formula TEXT PRIMARY KEY, relation TEXT NOT NULL, states {key} NOT NULL)"
     ))?;
     fill(database, subject, run)?;
