@@ -33,5 +33,5 @@ mod trouble;
 
 pub use home::{Home, Version};
 pub use restore::Restore;
-pub use sessions::{Blocker, Reply, STATEMENT_TIME_MAX, Sessions};
+pub use sessions::{Blocker, Expected, Reply, STATEMENT_TIME_MAX, Sessions};
 pub use trouble::Trouble;

@@ -45,6 +45,8 @@ const DEFERRED: &str = "SELECT EXISTS (SELECT FROM pg_trigger WHERE tgdeferrable
 
 /// How often the lock table is asked at once, without listening before, about a statement that is expected to wait.
 const ASK_AT_ONCE: usize = 12;
+/// How long to listen to statements that are expected to be answered.
+const LISTEN_LONG: Duration = Duration::from_millis(10);
 /// How long to listen before the lock table is asked: about what a quick statement takes.
 const LISTEN_FIRST: Duration = Duration::from_micros(200);
 /// How long to listen between questions.
@@ -75,8 +77,20 @@ struct Session {
     blockers: Vec<Blocker>,
     /// It was told to look for deadlocks soon.
     alert: bool,
-    /// What it is sent next is expected to wait.
-    expected: bool,
+    /// What is expected of what it is sent next.
+    expected: Expected,
+}
+
+/// What is expected of a statement. Only how soon the lock table is asked depends on it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Expected {
+    /// Nothing is known.
+    #[default]
+    Unknown,
+    /// It will be answered.
+    Answer,
+    /// It will wait.
+    Wait,
 }
 
 /// A statement under way.
@@ -90,8 +104,7 @@ struct Busy {
     gated: bool,
     /// It has been told to look for deadlocks, and has not said yet that it has; and since when.
     looking: Option<Instant>,
-    /// It is expected to wait.
-    expected: bool,
+    expected: Expected,
     doing: String,
 }
 
@@ -128,8 +141,13 @@ impl Sessions {
         let alertable = !answers.iter().any(Response::is_error);
         let deferred = control.execute(DEFERRED)?;
         let commits_at_once = deferred.first().map(Response::rows) == Some(&[vec![Some("f".to_string())]]);
-        let session =
-            |connection| Session { connection, busy: None, blockers: Vec::new(), alert: false, expected: false };
+        let session = |connection| Session {
+            connection,
+            busy: None,
+            blockers: Vec::new(),
+            alert: false,
+            expected: Expected::Unknown,
+        };
         let mut sessions: Vec<Session> = connections.into_iter().map(session).collect();
         if alertable {
             sessions.iter_mut().try_for_each(|session| session.connection.execute(LOOK_LATE).map(drop))?;
@@ -188,9 +206,8 @@ impl Sessions {
         self.sessions[session].connection.pid()
     }
 
-    /// What a session is sent next, or goes on with, is expected to wait: the lock table is asked at once. Nothing else depends
-    /// on that.
-    pub fn expect_wait(&mut self, session: usize, expected: bool) {
+    /// What is expected of what a session is sent next, or goes on with.
+    pub fn expect(&mut self, session: usize, expected: Expected) {
         self.sessions[session].expected = expected;
     }
 
@@ -233,16 +250,20 @@ impl Sessions {
                 break;
             }
             // Those who waited before and are all that is left either wait still or have been let go already.
-            let waited = self.sessions.iter().all(|s| s.busy.is_none() || !s.blockers.is_empty());
-            let expected = self.sessions.iter().any(|s| s.busy.as_ref().is_some_and(|busy| busy.expected));
+            let moving = || self.sessions.iter().filter(|s| s.blockers.is_empty()).filter_map(|s| s.busy.as_ref());
+            let waited = moving().next().is_none();
+            let expected = moving().any(|busy| busy.expected == Expected::Wait);
             let at_once = (waited && asked == 0) || (expected && asked < ASK_AT_ONCE);
+            if asked == 0 && moving().all(|busy| busy.expected == Expected::Answer) {
+                patience = LISTEN_LONG;
+            }
             if self.listen(if at_once { Duration::ZERO } else { patience }, &mut replies)? {
                 asked = 0;
                 continue;
             }
             asked += 1;
             patience = if at_once {
-                patience
+                LISTEN_FIRST
             } else if patience == LISTEN_FIRST {
                 LISTEN_AGAIN
             } else {
@@ -367,7 +388,10 @@ impl Sessions {
         }
         if released {
             // Who waited for it is going on already, unless the lock table says otherwise.
-            self.sessions.iter_mut().for_each(|other| other.blockers.retain(|b| *b != Blocker::Session(index)));
+            for other in self.sessions.iter_mut().filter(|other| other.blockers.contains(&Blocker::Session(index))) {
+                other.blockers.retain(|blocker| *blocker != Blocker::Session(index));
+                other.busy.iter_mut().for_each(|busy| busy.expected = Expected::Answer);
+            }
         }
         Ok(heard)
     }
@@ -462,7 +486,7 @@ impl Busy {
             skip: 0,
             gated: false,
             looking: None,
-            expected: false,
+            expected: Expected::Answer,
             doing: doing.to_string(),
         }
     }

@@ -16,8 +16,8 @@ mod script;
 mod setup;
 pub mod witness;
 
+use std::collections::BTreeMap;
 use std::collections::hash_map::DefaultHasher;
-use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
@@ -27,6 +27,7 @@ use isolde_sql::ast::Isolation;
 use isolde_sql::catalog::Catalog;
 use isolde_wire::Response;
 
+use crate::Expected::{self, Answer, Unknown, Wait};
 use crate::analysis::{Analyst, Ledger};
 use crate::catalog::Known;
 use crate::effects::Rows;
@@ -70,8 +71,8 @@ pub struct ScenarioStage {
     opened: Open,
     warnings: Vec<String>,
     masks: Masks,
-    /// Situations in which a thread had to wait.
-    waited: BTreeSet<u64>,
+    /// Situations that have been, and whether the thread had to wait.
+    waited: BTreeMap<u64, Expected>,
     /// What routines see counts.
     inner: bool,
     /// A step is a whole transaction.
@@ -206,6 +207,14 @@ impl ScenarioStage {
         hasher.finish()
     }
 
+    /// Whether nobody else has anything that a thread could wait for.
+    fn is_alone(&self, thread: usize) -> bool {
+        let others = self.clients.iter().enumerate().filter(|(other, _)| *other != thread);
+        others
+            .into_iter()
+            .all(|(other, client)| self.sessions.is_idle(other) && !client.ledger.is_open() && !client.ledger.keeps())
+    }
+
     /// Whether a thread is in a transaction and could go on.
     fn is_amid(&self, thread: usize) -> bool {
         let client = &self.clients[thread];
@@ -297,7 +306,8 @@ impl Stage for ScenarioStage {
         let mut done = Vec::new();
         let over = self.clients[thread].ledger.over();
         let situation = self.situation(thread);
-        self.sessions.expect_wait(thread, self.waited.contains(&situation));
+        let known = self.waited.get(&situation);
+        self.sessions.expect(thread, known.copied().unwrap_or(if self.is_alone(thread) { Answer } else { Unknown }));
         self.begin(thread, &mut done)?;
         self.react(&mut done)?;
         while self.atomic && self.clients[thread].ledger.over() == over && self.is_amid(thread) {
@@ -307,9 +317,8 @@ impl Stage for ScenarioStage {
         for other in 0..self.clients.len() {
             done.extend(self.wait(other));
         }
-        if matches!(self.standing_of(thread), Standing::Waiting(_)) {
-            self.waited.insert(situation);
-        }
+        let waits = matches!(self.standing_of(thread), Standing::Waiting(_));
+        self.waited.insert(situation, if waits { Wait } else { Answer });
         // Its own part first; which of the others was first to be heard means nothing.
         done.sort_by_key(|part| (part.thread != thread, part.thread));
         self.look();

@@ -150,7 +150,7 @@ impl ScenarioStage {
             opened,
             warnings,
             masks: Masks::default(),
-            waited: BTreeSet::new(),
+            waited: BTreeMap::new(),
             fresh: true,
             home,
         };
