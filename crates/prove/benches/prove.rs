@@ -1,8 +1,8 @@
 //! What proving costs: `cargo bench -p isolde-prove --bench prove`.
 //!
-//! The programs of `tests/programs`, each procedure against each rule: the answer, and the time of all stages together, of predicate
-//! abstraction alone and of handing the same clauses to Spacer alone. Then a chain of K blocks that read a row, decide and update it.
-//! Words choose: `programs`, `chain`. Times are by the clock on the wall, since the solver is another process.
+//! The programs of `tests/programs`, each procedure against each rule: the answer, and the time of all stages together, of the
+//! exact question alone (loops written out once), of predicate abstraction alone and of handing the same clauses to Spacer alone. Then a chain of K blocks that read a row, decide and update it.
+//! The examples of the repository come last, as a matrix. Words choose: `programs`, `chain`, `examples`. Times are by the clock on the wall, since the solver is another process.
 
 #![allow(clippy::unwrap_used)]
 
@@ -13,10 +13,13 @@ use std::fmt::Write;
 use std::time::{Duration, Instant};
 
 use isolde_prove::abstraction::{End, Subject};
+use isolde_prove::exact;
 use isolde_prove::horn::{self, Search};
 use isolde_prove::ir::{self, Graph};
+use isolde_prove::plan::plan;
 use isolde_prove::{Limits, Program, Rule, Verdict, decide};
-use isolde_smt::Solver;
+use isolde_smt::{Answer, Solver};
+use isolde_sql::catalog::RoutineId;
 
 /// Lengths of the chain.
 const CHAINS: [usize; 4] = [4, 8, 16, 32];
@@ -37,6 +40,9 @@ fn main() {
     if is_wanted("chain") {
         chains(&solver, if quick { &CHAINS[..1] } else { &CHAINS });
     }
+    if is_wanted("examples") {
+        examples(&solver, quick);
+    }
 }
 
 fn limits() -> Limits {
@@ -44,8 +50,8 @@ fn limits() -> Limits {
 }
 
 fn head(first: &str) {
-    println!("| {first} | answer | s in all | abstraction alone | s | Spacer alone | s |");
-    println!("|---|---|---:|---|---:|---|---:|");
+    println!("| {first} | answer | s in all | exact alone | s | abstraction alone | s | Spacer alone | s |");
+    println!("|---|---|---:|---|---:|---|---:|---|---:|");
 }
 
 /// Every program, procedure by procedure.
@@ -78,6 +84,39 @@ fn chains(solver: &Solver, lengths: &[usize]) {
     println!();
 }
 
+/// The examples: each procedure against each rule of its file.
+fn examples(solver: &Solver, quick: bool) {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
+    let stories = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir());
+    let files = stories.flat_map(|story| std::fs::read_dir(story).unwrap().map(|entry| entry.unwrap().path()));
+    let mut files: Vec<_> = files.filter(|path| path.extension().is_some_and(|ending| ending == "sql")).collect();
+    files.sort();
+    println!("| example | procedure | rule | answer | s |\n|---|---|---|---|---:|");
+    let mut shown = 0;
+    for file in files {
+        let Ok(loaded) = support::try_load(&std::fs::read_to_string(&file).unwrap()) else { continue };
+        let name = file.strip_prefix(folder).unwrap().display().to_string();
+        for id in loaded.program.procedures() {
+            for rule in loaded.program.rules.iter().take(if quick && shown > 0 { 0 } else { usize::MAX }) {
+                let (answer, seconds) = timed(|| answer(&loaded.program, id, rule, solver));
+                let procedure = &loaded.program.catalog().routine(id).name;
+                println!("| {name} | {procedure} | {} | {answer} | {seconds:.2} |", rule.name);
+                shown += 1;
+            }
+        }
+    }
+    println!();
+}
+
+fn answer(program: &Program, id: RoutineId, rule: &Rule, solver: &Solver) -> String {
+    match decide(program, id, rule, solver, &limits()).unwrap().verdict {
+        Verdict::Safe(_) => "safe".into(),
+        Verdict::Unsafe(_) => "unsafe, shown".into(),
+        Verdict::Bounded(..) => "bounded".into(),
+        Verdict::Unknown(reason) => format!("unknown: {}", reason.what),
+    }
+}
+
 /// K times: read an account, decide, update it.
 fn chain(length: usize, right: bool) -> String {
     let mut body = String::new();
@@ -100,18 +139,28 @@ fn chain(length: usize, right: bool) -> String {
 /// One procedure against one rule, by everybody.
 fn row(what: &str, program: &Program, procedure: &str, rule: &Rule, solver: &Solver) {
     let id = program.catalog().routines_by_name(procedure).next().unwrap().0;
-    let (all, all_s) = timed(|| match decide(program, id, rule, solver, &limits()).unwrap().verdict {
-        Verdict::Safe(_) => "safe",
-        Verdict::Unsafe(_) => "unsafe, shown",
-        Verdict::Bounded(..) => "bounded",
-        Verdict::Unknown(_) => "unknown",
-    });
+    let (all, all_s) = timed(|| answer(program, id, rule, solver));
     let Ok(graph) = ir::lower(program.catalog(), id) else {
-        return println!("| {what} | {all} | {all_s:.2} | not modelled | | not modelled | |");
+        return println!("| {what} | {all} | {all_s:.2} | not modelled | | not modelled | | not modelled | |");
     };
+    let (exact, exact_s) = timed(|| exact(program, &graph, rule, solver));
     let (abstraction, abstraction_s) = timed(|| abstraction(program, &graph, rule, solver));
     let (spacer, spacer_s) = timed(|| spacer(program, &graph, rule, solver));
-    println!("| {what} | {all} | {all_s:.2} | {abstraction} | {abstraction_s:.2} | {spacer} | {spacer_s:.2} |");
+    println!(
+        "| {what} | {all} | {all_s:.2} | {exact} | {exact_s:.2} | {abstraction} | {abstraction_s:.2} | {spacer} | {spacer_s:.2} |"
+    );
+}
+
+fn exact(program: &Program, graph: &Graph, rule: &Rule, solver: &Solver) -> &'static str {
+    let unrolled = ir::unroll(graph, 1);
+    let plan = plan(program.catalog(), &unrolled, &rule.query, 0);
+    let Ok(question) = exact::question(program, &unrolled, rule, &plan, true) else { return "not modelled" };
+    match solver.ask(&question.ctx.script, limits().timeout) {
+        Ok(Answer::Unsat) if unrolled.cut => "none in a round",
+        Ok(Answer::Unsat) => "none",
+        Ok(Answer::Sat) => "found",
+        Err(_) => "open",
+    }
 }
 
 fn abstraction(program: &Program, graph: &Graph, rule: &Rule, solver: &Solver) -> String {

@@ -18,6 +18,7 @@
 
 use std::collections::BTreeSet;
 
+use isolde_smt::{Sort, Term};
 use isolde_sql::builtin::{self, AggregateKind};
 use isolde_sql::catalog::{Catalog, TableId};
 use isolde_sql::typed::{
@@ -26,9 +27,12 @@ use isolde_sql::typed::{
 use isolde_sql::{Type, Value};
 
 use crate::ir::{Action, Graph};
-use crate::logic::{Context, Evaluator, Level, Result, Sym};
+use crate::logic::{Context, Evaluator, Level, Result, Sym, sort_of};
 use crate::plan::{each_expr, is_correlated};
 use crate::state::State;
+
+/// What the names of sums begin with.
+const SUM: &str = "sum";
 
 /// A count or a sum.
 #[derive(Clone, Debug)]
@@ -54,6 +58,23 @@ impl Observed {
         // That a sum is too large for its type is the business of whoever computes it.
         let (value, _) = ctx.caught(|ctx| Evaluator { ctx, catalog, state, levels }.expr(&self.expr))?;
         Ok(value)
+    }
+
+    /// Lets what it comes to go by its name in a context: of rows that are not tracked, it is the name without what is tracked.
+    pub(crate) fn go_by_name(&self, ctx: &mut Context, catalog: &Catalog, state: &State, row: &[Sym]) {
+        let before = ctx.groups.clone();
+        ctx.residues = false;
+        let tracked = self.value(ctx, catalog, state, Some(row));
+        ctx.residues = true;
+        let (Ok(tracked), Ok(_)) = (tracked, self.value(ctx, catalog, state, Some(row))) else { return };
+        let kind = if self.name.starts_with(SUM) { ":sum:" } else { ":count:" };
+        for (question, answers) in &mut ctx.groups {
+            let is_new = answers.len() > before.get(question).map_or(0, Vec::len) && question.contains(kind);
+            if let Some((_, answer)) = answers.last_mut().filter(|_| is_new && sort_of(self.expr.ty) == Some(Sort::Int))
+            {
+                *answer = Term::constant(self.name.as_str()).minus(tracked.value.clone());
+            }
+        }
     }
 
     /// The variables that it depends on.
@@ -127,7 +148,7 @@ fn aggregates(query: &Query) -> Option<(TableId, &'static str)> {
         select.grouping.as_ref().filter(|g| g.keys.is_empty() && g.having.is_none() && g.calls.len() == 1)?;
     let word = match grouping.calls[0].aggregate.kind {
         AggregateKind::CountRows | AggregateKind::Count => "count",
-        AggregateKind::Sum => "sum",
+        AggregateKind::Sum => SUM,
         _ => return None,
     };
     let single =

@@ -220,14 +220,21 @@ enum Exact {
 }
 
 impl Search<'_> {
-    /// The exact question first; what it leaves open goes to predicate abstraction.
+    /// The exact question first; what it leaves open goes to predicate abstraction. The other way round, where so many rows may matter
+    /// that the exact question cannot settle it.
     fn everybody(&mut self, graph: &Graph) -> Result<Verdict, Silence> {
+        let catalog = self.program.catalog();
+        let large = graph.is_loop_free() && !plan(catalog, graph, &self.rule.query, 0).incomplete.is_empty();
+        let early = if large { Some(self.refined(graph)?) } else { None };
+        if let Some(Ok(verdict)) = early {
+            return Ok(verdict);
+        }
         let open = match self.rounds(graph)? {
             Verdict::Bounded(rounds, why) => Verdict::Bounded(rounds, why),
             Verdict::Unknown(reason) if reason.line.is_none() => Verdict::Unknown(reason),
             decided => return Ok(decided),
         };
-        let more = match self.refined(graph)? {
+        let more = match early.map_or_else(|| self.refined(graph), Ok)? {
             Ok(verdict) => return Ok(verdict),
             Err(more) => more,
         };

@@ -72,10 +72,29 @@ fn state(subject: &Subject<'_>, rows: &BTreeMap<TableId, usize>) -> State {
 }
 
 impl Planter<'_, '_> {
-    fn context() -> Context {
+    fn context(&self) -> Context {
+        self.context_in(&self.state)
+    }
+
+    /// Where the numbers that the rule observes of its row go by their names.
+    fn context_in(&self, state: &State) -> Context {
         let mut ctx = Context::new();
         ctx.functions = false;
+        let catalog = self.subject.program.catalog();
+        if let Some(row) = self.universal.tables.first().and_then(|table| state.db.slots(*table).first()) {
+            let observed = self.universal.observed.iter();
+            observed.for_each(|number| number.go_by_name(&mut ctx, catalog, state, &row.columns));
+        }
         ctx
+    }
+
+    /// The state without arbitrary rows of tables that are only counted: their number is what matters.
+    fn bare(&self) -> State {
+        let mut state = self.state.clone();
+        for number in self.universal.observed.iter().filter(|number| !self.universal.tables.contains(&number.table)) {
+            state.db.tables.insert(number.table, Vec::new());
+        }
+        state
     }
 
     fn note(&mut self, ctx: &Context, origin: Origin, term: &Term) {
@@ -84,8 +103,9 @@ impl Planter<'_, '_> {
 
     /// The rule, of the arbitrary row.
     fn rule(&mut self) {
-        let mut ctx = Self::context();
-        if let Ok(holds) = kept(&mut ctx, self.subject.program, &self.universal, &self.state, &self.state.db.tables) {
+        let state = self.bare();
+        let mut ctx = self.context_in(&state);
+        if let Ok(holds) = kept(&mut ctx, self.subject.program, &self.universal, &state, &state.db.tables) {
             self.note(&ctx, Origin::Rule, &holds);
         }
     }
@@ -110,7 +130,7 @@ impl Planter<'_, '_> {
     /// What is branched on, one condition at a time.
     fn branch(&mut self, condition: &Expr) -> Result<()> {
         for part in conjuncts(condition) {
-            let mut ctx = Self::context();
+            let mut ctx = self.context();
             let catalog = self.subject.program.catalog();
             let holds = Evaluator { ctx: &mut ctx, catalog, state: &self.state, levels: Vec::new() }.is_true(part)?;
             self.note(&ctx, Origin::Branch, &holds);
@@ -129,7 +149,7 @@ impl Planter<'_, '_> {
         let scope = State { variables: given.collect(), ..self.state.clone() };
         for assumption in crate::exact::assumptions(program, graph) {
             for part in conjuncts(&assumption.condition) {
-                let mut ctx = Self::context();
+                let mut ctx = self.context();
                 let mut evaluator =
                     Evaluator { ctx: &mut ctx, catalog: program.catalog(), state: &scope, levels: Vec::new() };
                 if let Ok(holds) = evaluator.is_true(part) {
@@ -147,7 +167,7 @@ impl Planter<'_, '_> {
         }
         let mut hits = Vec::new();
         for slot in self.state.db.slots(*table).to_vec() {
-            let mut ctx = Self::context();
+            let mut ctx = self.context();
             let level = Level::of([slot.columns.clone()]);
             let catalog = self.subject.program.catalog();
             let mut evaluator = Evaluator { ctx: &mut ctx, catalog, state: &self.state, levels: vec![level] };
@@ -162,9 +182,12 @@ impl Planter<'_, '_> {
     /// If the row was read, the variables hold its columns, and FOUND says so.
     fn read(&mut self, query: &Query, into: &[(usize, isolde_sql::Type)], found: Option<usize>) -> Result<()> {
         let QueryBody::Select(select) = &query.body else { return Ok(()) };
+        if select.grouping.is_some() {
+            return self.counted(query, into);
+        }
         for (hit, slot) in self.hits(select)? {
             for ((variable, _), column) in into.iter().zip(&select.projection) {
-                let mut ctx = Self::context();
+                let mut ctx = self.context();
                 let level = Level::of([slot.columns.clone()]);
                 let catalog = self.subject.program.catalog();
                 let mut evaluator = Evaluator { ctx: &mut ctx, catalog, state: &self.state, levels: vec![level] };
@@ -175,6 +198,24 @@ impl Planter<'_, '_> {
             if let Some(found) = found {
                 let holds = self.state.variables[found].is_true();
                 self.found.push((Origin::Link, pushed(&hit.implies(holds))));
+            }
+        }
+        Ok(())
+    }
+
+    /// If what was counted is what the rule counts, a variable holds that number.
+    fn counted(&mut self, query: &Query, into: &[(usize, isolde_sql::Type)]) -> Result<()> {
+        let state = self.bare();
+        let mut ctx = self.context_in(&state);
+        let catalog = self.subject.program.catalog();
+        let rows = Evaluator { ctx: &mut ctx, catalog, state: &state, levels: Vec::new() }.rows(query)?;
+        for ((variable, _), value) in rows.iter().flat_map(|row| into.iter().zip(&row.values)) {
+            for number in &self.universal.observed {
+                let name = Term::constant(number.name.as_str());
+                if let Some(when) = choice_of(&written_out(&value.value, &ctx.script), &name) {
+                    let holds = self.state.variables[*variable].same(&Sym::known(name));
+                    self.found.push((Origin::Link, pushed(&when.implies(holds))));
+                }
             }
         }
         Ok(())
@@ -214,7 +255,7 @@ impl Planter<'_, '_> {
         }
         for (when, columns) in rows {
             for part in conjuncts(filter) {
-                let mut ctx = Self::context();
+                let mut ctx = self.context();
                 let catalog = self.subject.program.catalog();
                 let levels = vec![Level::of([columns.clone()])];
                 let holds = Evaluator { ctx: &mut ctx, catalog, state: &self.state, levels }.is_true(part)?;
@@ -226,13 +267,25 @@ impl Planter<'_, '_> {
 
     /// The comparisons in the rule as it is after a statement, except those that say which rows it is about: of these rows.
     fn effect(&mut self, action: &Action, hits: &[(Term, Slot)]) -> Result<()> {
-        let mut ctx = Self::context();
-        let after = step(&mut ctx, self.subject.program.catalog(), self.subject.graph, &self.state, action, false)?;
-        let rows = self.rows.iter().map(|(table, count)| (*table, after.state.db.slots(*table)[..*count].to_vec()));
+        let counts = self.universal.observed.iter().any(|number| writes_rows_of(action, number.table));
+        let state = if counts { self.state.clone() } else { self.bare() };
+        let mut ctx = self.context_in(&state);
+        let after = step(&mut ctx, self.subject.program.catalog(), self.subject.graph, &state, action, false)?;
+        let rows = self.rows.iter().map(|(table, count)| {
+            let slots = after.state.db.slots(*table);
+            (*table, slots[..(*count).min(slots.len())].to_vec())
+        });
         let rows = rows.collect();
         let holds = kept(&mut ctx, self.subject.program, &self.universal, &after.state, &rows)?;
         let holds = pushed(&written_out(&holds, &ctx.script));
         let about: Vec<Term> = self.found.iter().flat_map(|(_, term)| comparisons(term)).collect();
+        if !self.universal.observed.is_empty() {
+            // Rows that this statement is about may break the rule for a while, others do not.
+            let ok = self.found.iter().find(|(origin, _)| *origin == Origin::Rule).map(|(_, ok)| ok.clone());
+            let others =
+                hits.iter().zip(ok).map(|((hit, _), ok)| (Origin::Effect, pushed(&Term::or([hit.clone(), ok]))));
+            self.found.extend(others.collect::<Vec<_>>());
+        }
         let new = comparisons(&holds).into_iter().filter(|part| !about.contains(part) && part.size() < 12);
         for part in new {
             let of_rows = hits.iter().map(|(hit, _)| pushed(&hit.clone().implies(part.clone())));
@@ -240,5 +293,26 @@ impl Planter<'_, '_> {
             self.found.extend(seeds.into_iter().map(|seed| (Origin::Effect, seed)));
         }
         Ok(())
+    }
+}
+
+/// An action changes or removes rows of a table that were there.
+fn writes_rows_of(action: &Action, table: TableId) -> bool {
+    let Action::Write(write) = action else { return false };
+    match &write.statement.kind {
+        StatementKind::Update(update) => update.table == table,
+        StatementKind::Delete(delete) => delete.table == table,
+        _ => false,
+    }
+}
+
+/// When a choice between values comes to this one.
+fn choice_of(term: &Term, value: &Term) -> Option<Term> {
+    match term {
+        Term::Ite(when, then, _) if **then == *value => Some((**when).clone()),
+        Term::Ite(when, _, otherwise) => {
+            choice_of(otherwise, value).map(|then| Term::and([(**when).clone().not(), then]))
+        }
+        _ => None,
     }
 }

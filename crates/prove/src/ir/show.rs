@@ -91,9 +91,9 @@ impl<'g> Drawing<'g> {
         let mut seen = Vec::new();
         self.arrows.retain(|arrow| {
             let this = (arrow.from, arrow.to, arrow.label.clone());
-            let new = !seen.contains(&this) && !(arrow.is_error && arrow.from == arrow.to);
+            let known = seen.contains(&this) || arrow.is_error && arrow.from == arrow.to;
             seen.push(this);
-            new
+            !known
         });
         let used = |node: usize| self.arrows.iter().any(|arrow| arrow.from == node || arrow.to == node);
         let kept: Vec<usize> = (0..self.graph.nodes.len()).filter(|node| used(*node) || *node == self.entry).collect();
