@@ -149,8 +149,9 @@ mod tests {
     fn sarif_has_a_result_with_its_steps() {
         let holds = Report::new("isolde explore b.sql", "b.sql", Verdict::Holds, Stats::default());
         let vague = Report::new("c", "c.sql", Verdict::Inconclusive("time".into()), Stats::default());
-        let document: Value = serde_json::from_str(&Report::to_sarif(&[violated(), holds, vague])).unwrap();
-        let results = document["runs"][0]["results"].as_array().unwrap();
+        let document = Report::to_sarif(&[violated(), holds, vague]);
+        let document: Value = serde_json::from_str(&document).expect("SARIF is JSON");
+        let results = document["runs"][0]["results"].as_array().expect("a run has results");
         assert_eq!(results.len(), 2, "{document:#}");
         assert_eq!(results[0]["ruleId"], "lost-update");
         assert_eq!(results[0]["locations"][0]["physicalLocation"]["region"]["startLine"], 8);
