@@ -41,7 +41,8 @@ fn options_and_mistakes() {
 /// What the embedded engine has shown, a real server shows too.
 #[test]
 fn witnesses_are_confirmed_on_a_server() {
-    let cluster = isolde_testkit::Cluster::shared();
+    // One of its own: other tests have databases on the shared one.
+    let cluster = isolde_testkit::Cluster::start().unwrap();
     let prove = |arguments: &[&str]| {
         let url = cluster.url("postgres");
         let output = isolde(&root()).args(["prove", "--confirm", &url]).args(arguments).output().unwrap();
