@@ -50,6 +50,7 @@ pub(crate) fn run(explore: &Explore, color: Color) -> Result<u8, Mistake> {
             }
             Err(mistake) => {
                 tally.count(EXIT_MISTAKE);
+                page.mistaken(file, &mistake);
                 page::complain(&mistake, color);
             }
         }

@@ -7,7 +7,7 @@ use std::path::Path;
 use anstream::{AutoStream, ColorChoice};
 use isolde_report::{ModelReport, ProveReport, Report, SpaceReport, Style, TraceStyle};
 
-use crate::args::{CheckFormat, Color, Output};
+use crate::args::{self, CheckFormat, Color, Output};
 use crate::complain::{Look, Mistake};
 
 /// Width of a page that is not on a terminal. Fixed, so that the same input gives the same output.
@@ -27,6 +27,8 @@ pub(crate) struct Page {
     style: Style,
     /// Answers that are written together.
     held: Vec<Report>,
+    /// Files about which there is no answer, and why.
+    mistakes: Vec<(String, String)>,
 }
 
 impl Page {
@@ -49,7 +51,7 @@ impl Page {
     fn stdout(color: Color) -> Page {
         let style = Style { width: width(), color: colored(color, &io::stdout()) };
         let (name, format) = ("standard output".into(), CheckFormat::Text);
-        Page { to: Box::new(io::stdout()), name, format, style, held: Vec::new() }
+        Page { to: Box::new(io::stdout()), name, format, style, held: Vec::new(), mistakes: Vec::new() }
     }
 
     /// Writes a whole answer; or holds it, if answers are written [together](Page::finish).
@@ -64,13 +66,19 @@ impl Page {
         }
     }
 
+    /// Notes that there is no answer about a file, for formats in which silence would be taken for success.
+    pub(crate) fn mistaken(&mut self, file: &Path, mistake: &Mistake) {
+        let why = mistake.draw(Look { color: false, lines: false });
+        self.mistakes.push((file.display().to_string(), why.trim_end().into()));
+    }
+
     /// Writes the answers that were held.
     pub(crate) fn finish(mut self) -> Result<(), Mistake> {
-        let held = std::mem::take(&mut self.held);
+        let (held, mistakes) = (std::mem::take(&mut self.held), std::mem::take(&mut self.mistakes));
         match self.format {
             CheckFormat::Text | CheckFormat::Json => Ok(()),
-            CheckFormat::Sarif => self.write(&Report::to_sarif(&held)),
-            CheckFormat::Junit => self.write(&Report::to_junit(&held)),
+            CheckFormat::Sarif => self.write(&Report::to_sarif(&args::command_line(), &held, &mistakes)),
+            CheckFormat::Junit => self.write(&Report::to_junit(&held, &mistakes)),
         }
     }
 

@@ -14,16 +14,22 @@ use serde_json::{Value, json};
 const WIDTH: usize = 100;
 
 impl Report {
-    /// The answers about some files as SARIF 2.1.0: a result for each counterexample, with its steps as code flow.
-    pub fn to_sarif(reports: &[Report]) -> String {
-        let results = reports.iter().filter_map(result).collect();
-        let command = reports.first().map(|report| report.command.as_str()).unwrap_or_default();
-        sarif::document(command, results)
+    /// The answers about some files as SARIF 2.1.0: a result for each counterexample, with its steps as code flow. `mistakes` are
+    /// files about which there is no answer, and why.
+    pub fn to_sarif(command: &str, reports: &[Report], mistakes: &[(String, String)]) -> String {
+        let why: Vec<&str> = mistakes.iter().map(|(_, why)| why.as_str()).collect();
+        sarif::document(command, reports.iter().filter_map(result).collect(), &why)
     }
 
-    /// The answers about some files as JUnit's XML: a test for each property of each file.
-    pub fn to_junit(reports: &[Report]) -> String {
-        let tests = reports.iter().flat_map(tests).collect();
+    /// The answers about some files as JUnit's XML: a test for each property of each file, and one for each mistake.
+    pub fn to_junit(reports: &[Report], mistakes: &[(String, String)]) -> String {
+        let mistaken = mistakes.iter().map(|(file, why)| Test {
+            class: file.clone(),
+            name: "no answer".into(),
+            place: Some((file.clone(), 1)),
+            outcome: Outcome::Error(why.lines().next().unwrap_or_default().into(), why.clone()),
+        });
+        let tests = reports.iter().flat_map(tests).chain(mistaken).collect();
         junit::document(&Suite { name: "isolde explore".into(), tests })
     }
 
@@ -149,7 +155,7 @@ mod tests {
     fn sarif_has_a_result_with_its_steps() {
         let holds = Report::new("isolde explore b.sql", "b.sql", Verdict::Holds, Stats::default());
         let vague = Report::new("c", "c.sql", Verdict::Inconclusive("time".into()), Stats::default());
-        let document = Report::to_sarif(&[violated(), holds, vague]);
+        let document = Report::to_sarif("isolde explore", &[violated(), holds, vague], &[]);
         let document: Value = serde_json::from_str(&document).expect("SARIF is JSON");
         let results = document["runs"][0]["results"].as_array().expect("a run has results");
         assert_eq!(results.len(), 2, "{document:#}");
@@ -162,8 +168,20 @@ mod tests {
 
     #[test]
     fn junit_has_a_test_for_each_property() {
-        let xml = Report::to_junit(&[violated()]);
+        let xml = Report::to_junit(&[violated()], &[]);
         assert!(xml.contains("tests=\"2\" failures=\"1\" errors=\"0\" skipped=\"1\""), "{xml}");
         assert!(xml.contains("name=\"no &lt;errors&gt;\""), "{xml}");
+    }
+
+    #[test]
+    fn what_could_not_be_checked_is_no_success() {
+        let mistakes = [("gone.sql".to_string(), "there is no file gone.sql".to_string())];
+        let document: Value =
+            serde_json::from_str(&Report::to_sarif("isolde explore", &[], &mistakes)).expect("SARIF is JSON");
+        let invocation = &document["runs"][0]["invocations"][0];
+        assert_eq!(invocation["executionSuccessful"], false);
+        assert_eq!(invocation["toolExecutionNotifications"][0]["message"]["text"], "there is no file gone.sql");
+        let xml = Report::to_junit(&[], &mistakes);
+        assert!(xml.contains("tests=\"1\" failures=\"0\" errors=\"1\""), "{xml}");
     }
 }

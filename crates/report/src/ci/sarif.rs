@@ -4,8 +4,13 @@
 
 use serde_json::{Value, json};
 
-/// A document about one run of a command.
-pub(crate) fn document(command: &str, results: Vec<Value>) -> String {
+/// A document about one run of a command; `mistakes` are what it could not do.
+pub(crate) fn document(command: &str, results: Vec<Value>, mistakes: &[&str]) -> String {
+    let mistake = |text: &&str| json!({ "level": "error", "message": { "text": text } });
+    let mut invocation = json!({ "commandLine": command, "executionSuccessful": mistakes.is_empty() });
+    if !mistakes.is_empty() {
+        invocation["toolExecutionNotifications"] = mistakes.iter().map(mistake).collect();
+    }
     let mut rules: Vec<&str> = results.iter().filter_map(|result| result["ruleId"].as_str()).collect();
     rules.sort_unstable();
     rules.dedup();
@@ -15,7 +20,7 @@ pub(crate) fn document(command: &str, results: Vec<Value>) -> String {
         "version": "2.1.0",
         "runs": [{
             "tool": { "driver": { "name": "isolde", "version": env!("CARGO_PKG_VERSION"), "rules": rules } },
-            "invocations": [{ "commandLine": command, "executionSuccessful": true }],
+            "invocations": [invocation],
             "results": results,
         }],
     });

@@ -24,7 +24,7 @@ pub(super) fn write(report: &ModelReport) -> String {
         let result = simple(report, "property", "error", &message, property.place.as_ref(), &id);
         if property.known { suppressed(result, "external", IN_BASELINE) } else { result }
     });
-    sarif::document(&report.command, new.chain(known).chain(ignored).chain(properties).chain(idle).collect())
+    sarif::document(&report.command, new.chain(known).chain(ignored).chain(properties).chain(idle).collect(), &[])
 }
 
 fn result(report: &ModelReport, finding: &Finding) -> Value {
