@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{COUNTER, check, check_on, databases};
+use common::{COUNTER, check_alone, check_on};
 use isolde_report::Verdict;
 use isolde_testkit::Cluster;
 
@@ -12,17 +12,16 @@ fn thread(name: &str, command: &str) -> String {
 }
 
 fn trouble(text: &str) -> String {
-    check(text).expect_err("it cannot be checked").to_string()
+    check_alone(text).expect_err("it cannot be checked").to_string()
 }
 
 #[test]
 fn a_thread_that_crashes_has_failed() {
     let crash = thread("alice", "psql -Xqc 'SELECT n FROM counter' >/dev/null; echo no violin >&2; kill -SEGV $$");
-    let report = check(&format!("{COUNTER}{crash}")).unwrap();
+    let report = check_alone(&format!("{COUNTER}{crash}")).unwrap();
     assert_eq!(report.verdict, Verdict::Violated);
     let headline = report.counterexample.unwrap().headline;
     assert!(headline.starts_with("alice fails: ended by signal 11, no violin"), "{headline}");
-    assert_eq!(databases(), 0);
 }
 
 /// A client that goes away in the middle of a transaction gives it up, and who waited for it goes on.
@@ -34,10 +33,9 @@ fn who_disconnects_gives_up() {
     );
     let waits = thread("bob", "psql -Xqc 'UPDATE counter SET n = n + 1 WHERE id = 1'");
     let text = format!("{COUNTER}{leaves}{waits}[[final]]\nname = \"given_up\"\nsql = \"SELECT n = 1 FROM counter\"\n");
-    let report = check(&text).unwrap();
+    let report = check_alone(&text).unwrap();
     let text = report.to_text(isolde_report::Style::plain(100));
     assert_eq!(report.verdict, Verdict::Holds, "{text}");
-    assert_eq!(databases(), 0);
 }
 
 /// A client that is gone in the middle of a statement: the server goes on with the statement, as servers do, and that is
@@ -47,16 +45,15 @@ fn who_disconnects_in_the_middle_is_waited_for() {
     let hurries =
         thread("alice", "timeout 2 psql -Xqc 'UPDATE counter SET n = 1 FROM (SELECT pg_sleep(4)) AS nap'; true");
     let last = "[[final]]\nname = \"done_anyway\"\nsql = \"SELECT n = 1 FROM counter\"\n";
-    let report = check(&format!("{COUNTER}{hurries}{last}")).unwrap();
+    let report = check_alone(&format!("{COUNTER}{hurries}{last}")).unwrap();
     let text = report.to_text(isolde_report::Style::plain(100));
     assert_eq!(report.verdict, Verdict::Holds, "{text}");
-    assert_eq!(databases(), 0);
 }
 
 #[test]
 fn a_thread_without_statements_just_ends() {
     let text = format!("{COUNTER}{}{}", thread("alice", "true"), thread("bob", "psql -Xqc 'UPDATE counter SET n = 1'"));
-    assert_eq!(check(&text).unwrap().verdict, Verdict::Holds);
+    assert_eq!(check_alone(&text).unwrap().verdict, Verdict::Holds);
 }
 
 /// The server is stopped in the middle: that is said, and is no violation.
@@ -81,7 +78,6 @@ fn what_cannot_be_set_up_is_said() {
     let wrong = format!("setup_sql = \"CREATE TABEL x ()\"\n{}", thread("alice", "true"));
     let said = trouble(&wrong);
     assert!(said.contains("setup_sql") && said.contains("syntax error"), "{said}");
-    assert_eq!(databases(), 0);
 }
 
 #[test]
@@ -92,7 +88,6 @@ fn a_server_that_does_not_come_up_is_said() {
     assert!(said.contains("the server web has ended: exit code 1") && said.contains("the port is taken"), "{said}");
     let sleeps = format!("{COUNTER}[[server]]\ncommand = \"sleep 60\"\ntimeout = 1\n{request}");
     assert!(trouble(&sleeps).contains("the server web is not ready after 1 s"));
-    assert_eq!(databases(), 0);
 }
 
 /// A server with one worker: the second request is never begun.
@@ -120,7 +115,6 @@ http.server.HTTPServer(("127.0.0.1", int(os.environ["PORT"])), Handler).serve_fo
     let said = trouble(&text);
     std::fs::remove_file(&file).unwrap();
     assert!(said.contains("all connections or workers of the server are taken"), "{said}");
-    assert_eq!(databases(), 0);
 }
 
 #[test]
@@ -137,7 +131,7 @@ fn refused_connections_are_said() {
 /// A role that is no superuser: the database is made again from a copy instead of being put back.
 #[test]
 fn an_ordinary_role_will_do() {
-    let cluster = Cluster::shared();
+    let cluster = Cluster::start().unwrap();
     let mut control = cluster.connect("postgres", "").unwrap();
     control.query("CREATE ROLE ordinary LOGIN CREATEDB").unwrap();
     let mut settings = cluster.settings("postgres");
@@ -146,5 +140,5 @@ fn an_ordinary_role_will_do() {
     let text = format!("{COUNTER}{}{}", thread("alice", script), thread("bob", script));
     let report = check_on(&settings, &text).unwrap();
     assert_eq!(report.counterexample.unwrap().anomaly.as_deref(), Some("lost update"));
-    assert_eq!(databases(), 0);
+    assert_eq!(cluster.left_behind().unwrap(), [""; 0]);
 }

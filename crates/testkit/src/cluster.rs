@@ -97,6 +97,14 @@ impl Cluster {
         self.connect("postgres", "")?.execute(&format!("DROP DATABASE {name} WITH (FORCE)")).map(drop)
     }
 
+    /// The databases that a run of Isolde has made and not dropped. On the shared server those of other tests are among
+    /// them, so who asks has a server of their own.
+    pub fn left_behind(&self) -> io::Result<Vec<String>> {
+        let mut control = self.connect("postgres", "")?;
+        let names = control.execute("SELECT datname FROM pg_database WHERE datname LIKE 'isolde\\_%' ORDER BY 1")?;
+        Ok(names[0].rows().iter().filter_map(|row| row[0].clone()).collect())
+    }
+
     /// Opens a session as superuser. `options` are server settings, `-c name=value`, that even `DISCARD ALL` keeps.
     pub fn connect(&self, database: &str, options: &str) -> io::Result<Connection> {
         Connection::open(&self.settings(database).with_options(options))

@@ -16,6 +16,7 @@ const NEEDS: &[(&str, &[&str])] =
 
 #[test]
 fn races_are_found_and_fixes_hold() {
+    let cluster = Cluster::start().unwrap();
     for app in apps() {
         if let Err(reason) = prepare(&app) {
             // Not through println, which tests keep to themselves.
@@ -31,7 +32,7 @@ fn races_are_found_and_fixes_hold() {
             .collect();
         assert!(claims.len() >= 2, "{} has a bug and a fix", app.display());
         for (file, claim) in claims {
-            let (code, answer) = explore(&app, file);
+            let (code, answer) = explore(&cluster, &app, file);
             println!("{}/{file}: {}", app.display(), answer.lines().next().unwrap_or_default());
             let expected = if claim == "holds" { 0 } else { 1 };
             assert_eq!(code, Some(expected), "{claim}\n{answer}");
@@ -40,9 +41,7 @@ fn races_are_found_and_fixes_hold() {
             }
         }
     }
-    let mut control = Cluster::shared().connect("postgres", "").unwrap();
-    let left = control.query("SELECT 1 FROM pg_database WHERE datname LIKE 'isolde\\_%'").unwrap();
-    assert_eq!(left[0].rows().len(), 0, "nothing is left behind");
+    assert_eq!(cluster.left_behind().unwrap(), [""; 0]);
 }
 
 fn apps() -> Vec<PathBuf> {
@@ -66,10 +65,10 @@ fn prepare(app: &Path) -> Result<(), String> {
     output.status.success().then_some(()).ok_or_else(|| format!("its packages cannot be had: {last}"))
 }
 
-fn explore(app: &Path, file: &str) -> (Option<i32>, String) {
+fn explore(cluster: &Cluster, app: &Path, file: &str) -> (Option<i32>, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_isolde"));
     command.current_dir(app).args(["explore", "--no-fixes", file]);
-    let output = with_server(&mut command).output().unwrap();
+    let output = on(cluster, &mut command).output().unwrap();
     let answer = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
     (output.status.code(), answer)
 }
@@ -89,13 +88,14 @@ command = "psql -Xqc 'SELECT n FROM t'; sleep 61.17"
 /// database.
 #[test]
 fn an_interrupted_run_leaves_nothing_behind() {
+    let cluster = Cluster::start().unwrap();
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("sleeper.toml");
     fs::write(&file, SLEEPER).unwrap();
     for (signal, code) in [("INT", Some(3)), ("KILL", None)] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_isolde"));
         command.arg("explore").arg(&file).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let run = with_server(&mut command).spawn().unwrap();
+        let run = on(&cluster, &mut command).spawn().unwrap();
         until(|| sleepers() > 0, "the thread runs");
         Command::new("kill").args([format!("-{signal}"), run.id().to_string()]).status().unwrap();
         let output = run.wait_with_output().unwrap();
@@ -105,10 +105,12 @@ fn an_interrupted_run_leaves_nothing_behind() {
         if signal == "INT" {
             assert!(answer.contains("interrupted"), "{answer}");
         } else {
+            assert_eq!(cluster.left_behind().unwrap().len(), 1);
             fs::write(&file, SLEEPER.replace("; sleep 61.17", "")).unwrap();
             let mut command = Command::new(env!("CARGO_BIN_EXE_isolde"));
-            assert!(with_server(command.arg("explore").arg(&file)).status().unwrap().success());
+            assert!(on(&cluster, command.arg("explore").arg(&file)).status().unwrap().success());
         }
+        assert_eq!(cluster.left_behind().unwrap(), [""; 0]);
     }
 }
 
@@ -128,11 +130,12 @@ command = """n=$(psql -XAtc 'SELECT n FROM counter WHERE id = 1') && psql -Xqc "
 /// What was found behind the proxy becomes a spec, which shows it again on the server and on the embedded engine.
 #[test]
 fn a_race_of_an_application_becomes_a_spec() {
+    let cluster = Cluster::shared();
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("counter.toml"), COUNTER).unwrap();
     let run = |args: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_isolde"));
-        let output = with_server(command.current_dir(directory.path()).args(args)).output().unwrap();
+        let output = on(cluster, command.current_dir(directory.path()).args(args)).output().unwrap();
         let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
         (output.status.code(), text)
     };
@@ -148,8 +151,8 @@ fn a_race_of_an_application_becomes_a_spec() {
     assert_eq!(run(&["spec", "race.spec"]), (Some(0), on_server));
 }
 
-fn with_server(command: &mut Command) -> &mut Command {
-    command.env("PGHOST", Cluster::shared().socket_directory()).env("PGUSER", "postgres").env_remove("PGPORT")
+fn on<'a>(cluster: &Cluster, command: &'a mut Command) -> &'a mut Command {
+    command.env("PGHOST", cluster.socket_directory()).env("PGUSER", "postgres").env_remove("PGPORT")
 }
 
 /// How many processes sleep for us.

@@ -55,9 +55,7 @@ fn witnesses_are_confirmed_on_a_server() {
         serde_json::from_str(&prove(&["examples/atm/withdraw.sql", "--format", "json"])).unwrap();
     let confirmed = json["cells"].as_array().unwrap().iter().map(|cell| &cell["witness"]["confirmation"]["confirmed"]);
     assert_eq!(confirmed.filter(|confirmed| **confirmed == true).count(), 1, "{json}");
-    let mut control = cluster.connect("postgres", "").unwrap();
-    let left = control.execute("SELECT count(*) FROM pg_database WHERE datname LIKE 'isolde%'").unwrap();
-    assert_eq!(left[0].rows()[0][0].as_deref(), Some("0"), "nothing is left behind");
+    assert_eq!(cluster.left_behind().unwrap(), [""; 0]);
 }
 
 /// Several witnesses, each on the database as the set-up leaves it; what differs on the server is said.

@@ -17,6 +17,14 @@ pub fn check(text: &str) -> Result<Report, Trouble> {
     check_on(&Cluster::shared().settings("postgres"), text)
 }
 
+/// Checks an application on a server of its own, of which nothing must be left there.
+pub fn check_alone(text: &str) -> Result<Report, Trouble> {
+    let cluster = Cluster::start().unwrap();
+    let answer = check_on(&cluster.settings("postgres"), text);
+    assert_eq!(cluster.left_behind().unwrap(), [""; 0]);
+    answer
+}
+
 /// Reads the rest of a file.
 fn read(text: &str) -> AppFile {
     let text = format!("time_limit = 5\n[database]\nurl = \"\"\n{text}");
@@ -44,21 +52,6 @@ pub fn check_on(settings: &Settings, text: &str) -> Result<Report, Trouble> {
         clock: None,
     };
     live::check(&mut stage, &question, &mut |_| ControlFlow::Continue(()))
-}
-
-/// Databases of Isolde's that are left. Runs of other tests at the same time have theirs, so they are waited for.
-pub fn databases() -> usize {
-    let mut control = Cluster::shared().connect("postgres", "").unwrap();
-    let mut left = usize::MAX;
-    for _ in 0..300 {
-        let rows = control.query("SELECT datname FROM pg_database WHERE datname LIKE 'isolde\\_%'").unwrap();
-        left = rows[0].rows().len();
-        if left == 0 {
-            break;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(200));
-    }
-    left
 }
 
 /// A table with one counter, at zero.
