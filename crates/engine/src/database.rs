@@ -329,7 +329,7 @@ impl Database {
             Target::Row(target) => {
                 let strength = match target.wants {
                     Wants::Lock(strength) | Wants::Upgrade(strength) => Some(strength),
-                    Wants::Outcome => None,
+                    Wants::Outcome(_) => None,
                 };
                 WaitsFor::Row { row: target.row, strength }
             }

@@ -229,6 +229,8 @@ pub(crate) struct Session {
     pub(crate) statement_began: i64,
     /// What its transaction may read from a snapshot that it keeps, if that is known.
     pub(crate) reach: Option<Arc<Reach>>,
+    /// How many rows it has inserted.
+    pub(crate) made: u64,
     /// How many pseudo-random values it has drawn.
     pub(crate) randoms: u64,
 }

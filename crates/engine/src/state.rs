@@ -10,7 +10,7 @@ use std::hash::{Hash, Hasher};
 use crate::database::{Database, row_digest};
 use crate::define::frame::Definitions;
 use crate::exec::{After, Input, Running};
-use crate::lock::{RowRef, Target, row};
+use crate::lock::{RowRef, Target, Wants, row};
 use crate::routine::RoutineFrame;
 use crate::session::{Frame, Session, StatementFrame};
 use crate::storage::{TableData, Tables};
@@ -221,7 +221,12 @@ impl Database {
                     });
                     // Who keeps no snapshot cannot be refused, however the row has changed.
                     let fate = target.seen.map(|_| (target.follows, target.is_lost(&self.committed)));
-                    (id, self.content(target.row), pending, target.wants, fate).hash(h);
+                    (id, self.content(target.row), pending, fate).hash(h);
+                    match target.wants {
+                        Wants::Lock(strength) => (0u8, strength).hash(h),
+                        Wants::Upgrade(strength) => (1u8, strength).hash(h),
+                        Wants::Outcome(of) => (2u8, row::writer(self, target.row, of)).hash(h),
+                    }
                     for ahead in row::ahead(self.all_sessions(), id, target, wait.ticket) {
                         ahead.hash(h);
                     }

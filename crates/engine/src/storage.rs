@@ -20,8 +20,23 @@ use isolde_sql::{Row, Value};
 use smallvec::SmallVec;
 
 /// A row's identity, for life; unique in its table.
+///
+/// It tells which session made the row and how many that session had made before, and so says the same in every run: two
+/// sessions that each insert a row are not taken to have met because either would have been the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RowId(pub u64);
+
+impl RowId {
+    /// What a session leaves for the rows of another.
+    const OF_ONE_SESSION: u32 = 40;
+
+    /// The row that a session makes at a position after so many others. The first session's rows, with which a database is filled,
+    /// are named by their positions: as long as there are no others a scan need not sort.
+    pub(crate) fn of_session(session: usize, made: u64, position: u64) -> Self {
+        let of_session = |session: u64| RowId((session << Self::OF_ONE_SESSION) + made);
+        if session == 0 { RowId(position) } else { of_session(session as u64) }
+    }
+}
 
 /// One version of a row.
 #[derive(Clone, Debug, PartialEq, Eq)]

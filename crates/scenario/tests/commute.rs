@@ -157,6 +157,28 @@ const STORIES: &[(&str, &str)] = &[
          UPDATE t SET b = 2 WHERE id = 1;",
     ),
     (
+        "who waits for the end of a transaction does not wait again because another writes the row",
+        "CREATE TABLE t (id int PRIMARY KEY, a int);
+         --@ thread a
+         BEGIN; INSERT INTO t VALUES (1, 1); COMMIT;
+         --@ thread b
+         INSERT INTO t VALUES (1, 2);
+         --@ thread c
+         BEGIN; UPDATE t SET a = 3 WHERE id = 1; COMMIT;",
+    ),
+    (
+        "nobody asks which of two that only read was the first to commit",
+        "CREATE TABLE t (id int PRIMARY KEY, a int); CREATE TABLE c (id int PRIMARY KEY, p int REFERENCES t);
+         --@ thread a isolation serializable
+         BEGIN; UPDATE t SET a = 4 WHERE id > 1; COMMIT;
+         --@ thread b isolation serializable
+         BEGIN; SELECT count(*) FROM t; COMMIT;
+         --@ thread c isolation serializable
+         BEGIN READ ONLY; SELECT a FROM t JOIN c ON p = t.id WHERE t.id = 1; COMMIT;
+         --@ thread d isolation serializable
+         UPDATE t SET a = a + 3 WHERE id = 2;",
+    ),
+    (
         "a snapshot shows what the last statement of the transaction asks for, also in a routine",
         "CREATE TABLE t (id int PRIMARY KEY, a int); INSERT INTO t VALUES (1, 10), (2, 20);
          CREATE PROCEDURE shift(x int) LANGUAGE plpgsql AS $$ BEGIN x := x + 1; UPDATE t SET a = 0 WHERE id = x; END $$;
@@ -182,7 +204,12 @@ fn forgotten_serializable_reads_are_noticed() {
 
 #[test]
 fn forgotten_edges_are_noticed() {
-    noticed_in(SERIALIZABLE, |event| forget(event, |watched| watched.edges = Default::default()));
+    noticed_in(SERIALIZABLE, |event| forget(event, |watched| watched.asked = Default::default()));
+}
+
+#[test]
+fn forgotten_new_edges_are_noticed() {
+    noticed_in(SERIALIZABLE, |event| forget(event, |watched| watched.linked.clear()));
 }
 
 #[test]

@@ -4,18 +4,18 @@
 //! invariants are collected: once by a search that leaves out nothing, then under every sound dependence by every search that leaves
 //! something out. They must be the same. Optimal-DPOR must besides begin no run in vain, and come to no class of runs twice.
 //!
-//! A few hundred scenarios by default; `REDUCTION_PROGRAMS=100000 cargo test --release -p isolde-scenario --test reduction`
+//! A few thousand scenarios by default; `REDUCTION_PROGRAMS=100000 cargo test --release -p isolde-scenario --test reduction`
 //! for a long run, and `SEED=n` for a single one.
 #![allow(clippy::unwrap_used)]
 
 mod common;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-use isolde_explore::{Limits, Matching, Reduction, Search, Strategy, System, Visit, Visitor};
+use isolde_explore::{Limits, Matching, Reduction, Schedule, Search, Strategy, System, Visit, Visitor};
 use isolde_scenario::dependence::Dependence;
-use isolde_scenario::{Event, ScenarioSystem, describe_end, describe_invariants};
+use isolde_scenario::{Choice, Event, ScenarioSystem, describe_end, describe_invariants};
 
 use common::{Program, check_all, first_failure, scenario, seeds, serializable_seeds, system};
 
@@ -33,12 +33,12 @@ const SEARCHES: [(&str, Strategy, Matching); 3] = [
 
 #[test]
 fn reductions_keep_all_outcomes() {
-    check_all(seeds("REDUCTION_PROGRAMS", 300), |program| keeps_outcomes(program, &sound()));
+    check_all(seeds("REDUCTION_PROGRAMS", 1500), |program| keeps_outcomes(program, &sound()));
 }
 
 #[test]
 fn reductions_keep_all_outcomes_of_serializable_programs() {
-    check_all(serializable_seeds("REDUCTION_PROGRAMS", 300), |program| keeps_outcomes(program, &sound()));
+    check_all(serializable_seeds("REDUCTION_PROGRAMS", 1500), |program| keeps_outcomes(program, &sound()));
 }
 
 /// What the papers' relations overlook is noticed by the same test.
@@ -84,8 +84,8 @@ struct Found {
     ends: BTreeSet<String>,
     answers: BTreeSet<String>,
     /// The classes of runs, where they are to be different.
-    classes: Option<BTreeSet<Vec<(Place, Place)>>>,
-    twice: bool,
+    classes: Option<BTreeMap<Vec<(Place, Place)>, Schedule<Choice>>>,
+    twice: Option<[Schedule<Choice>; 2]>,
 }
 
 /// Which event of which thread.
@@ -96,7 +96,7 @@ fn explore(system: &ScenarioSystem<'_>, strategy: Strategy, matching: Matching) 
     let states_max = Some(if naive { STATES_MAX } else { STEPS_MAX });
     let search = Search { strategy, matching, limits: Limits { states_max, ..Limits::default() }, ..Search::default() };
     let optimal = strategy == Strategy::Dpor(Reduction::Optimal);
-    let mut found = Found { classes: optimal.then(BTreeSet::new), ..Found::default() };
+    let mut found = Found { classes: optimal.then(BTreeMap::new), ..Found::default() };
     found.answers.extend(describe_invariants(system, &system.initial()));
     let summary = search.run(system, &mut found);
     if !summary.is_complete() {
@@ -105,8 +105,8 @@ fn explore(system: &ScenarioSystem<'_>, strategy: Strategy, matching: Matching) 
     if optimal && summary.sleep_blocked > 0 {
         return Err(format!("{} of {} runs are begun in vain", summary.sleep_blocked, summary.leaves));
     }
-    if found.twice {
-        return Err("a class of runs is explored twice".into());
+    if let Some(runs) = found.twice {
+        return Err(format!("{}: two runs are of one class: {runs:?}", system.dependence.name()));
     }
     Ok(Some(found))
 }
@@ -117,7 +117,9 @@ impl<'a> Visitor<ScenarioSystem<'a>> for Found {
         if let Some(classes) = &mut self.classes {
             let mut run = Run::default();
             isolde_explore::replay(at.system, &at.schedule(), &mut run).expect("what was run can be run again");
-            self.twice |= !classes.insert(run.class.expect("a run has an end"));
+            if let Some(other) = classes.insert(run.class.expect("a run has an end"), at.schedule()) {
+                self.twice = Some([other, at.schedule()]);
+            }
         }
         ControlFlow::Continue(())
     }

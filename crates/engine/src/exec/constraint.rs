@@ -104,7 +104,7 @@ impl Machine<'_> {
                         self.check_entry(row, next, key.first())?;
                         return Err(duplicate_key(schema.catalog.table(row.0), index, &key).into());
                     }
-                    Found::Pending(other) => return Err(Stop::Wait(Target::row((row.0, other), Wants::Outcome, None))),
+                    Found::Pending(other) => return Err(self.await_outcome((row.0, other))),
                 }
             }
             if self.transaction().serial.is_some()
@@ -144,7 +144,7 @@ impl Machine<'_> {
                 self.check_duplicate(row, index, key.first())?;
                 Err(duplicate_key(table, &table.indexes[index], &key).into())
             }
-            Found::Pending(other) => Err(Stop::Wait(Target::row((row.0, other), Wants::Outcome, None))),
+            Found::Pending(other) => Err(self.await_outcome((row.0, other))),
         }
     }
 
@@ -172,7 +172,7 @@ impl Machine<'_> {
                     self.footprint.looked.push((table, row));
                     return Ok(Some(row));
                 }
-                Found::Pending(row) => return Err(Stop::Wait(Target::row((table, row), Wants::Outcome, None))),
+                Found::Pending(row) => return Err(self.await_outcome((table, row))),
             }
         }
         Ok(None)
@@ -246,6 +246,17 @@ impl Machine<'_> {
             }
         }
         ControlFlow::Continue(())
+    }
+
+    /// What is left to do about a key that depends on somebody's uncommitted change of a row.
+    fn await_outcome(&self, row: RowRef) -> Stop {
+        Stop::Wait(Target::row(row, self.outcome_of(row), None))
+    }
+
+    /// The wish to know what becomes of somebody's uncommitted change of a row.
+    pub(super) fn outcome_of(&self, row: RowRef) -> Wants {
+        let writer = self.others().find(|(_, session)| session.has_written(row));
+        Wants::Outcome(writer.and_then(|(_, session)| session.transaction.as_ref()?.xid).unwrap_or_default())
     }
 
     /// Another session with an uncommitted change of a row.

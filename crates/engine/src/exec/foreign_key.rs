@@ -448,7 +448,7 @@ impl Machine<'_> {
         Ok(self.newest(row).filter(|t| columns.iter().all(|&c| t.values[c] == found.old.values[c])))
     }
 
-    /// The rows, committed or our own, with these values in these columns.
+    /// The rows, committed or our own, with these values in these columns, in heap order.
     fn current_rows(&self, table: &Table, columns: &[usize], key: &[Value]) -> Vec<(RowId, Tuple)> {
         let mine = self.transaction();
         let matches = |t: &Tuple| columns.iter().zip(key).all(|(&c, k)| t.values[c] == *k);
@@ -462,6 +462,7 @@ impl Machine<'_> {
         let own = |row: RowId| mine.writes.contains_key(&(table.id, row));
         let mut rows: Vec<_> = find(self.latest(table.id)).into_iter().filter(|(r, _)| !own(*r)).collect();
         rows.extend(find(mine.view().table(table.id)).into_iter().filter(|(r, _)| own(*r)));
+        rows.sort_by_key(|(_, tuple)| tuple.position);
         rows
     }
 

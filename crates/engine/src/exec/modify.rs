@@ -399,7 +399,9 @@ impl Machine<'_> {
 
     /// Writes a row that is new, and queues what its foreign keys ask for.
     pub(crate) fn insert_version(&mut self, table: TableId, values: Row, run: &mut Running) -> Result<(), SqlError> {
-        let row = (table, RowId(self.db.next_position));
+        let id = RowId::of_session(self.me.0, self.session.made, self.db.next_position);
+        self.session.made += 1;
+        let row = (table, id);
         self.write_row(row, None, Some(values.clone()), ColumnSet::ALL)?;
         self.queue_child_checks(run, row, &values);
         run.enters = true;

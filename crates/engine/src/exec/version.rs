@@ -102,7 +102,7 @@ impl Machine<'_> {
             // On its way to the newest version it waits for whoever makes one more, whether or not their locks conflict.
             true => {
                 self.note_conflict(row, strength, waits);
-                Err(Wants::Outcome)
+                Err(self.outcome_of(row))
             }
             false => self.acquire(row, position, strength, waits),
         };

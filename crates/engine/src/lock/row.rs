@@ -59,14 +59,15 @@ impl RowWait {
 }
 
 /// What a waiter wants of a row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wants {
     /// A lock, behind those who asked before.
     Lock(LockStrength),
     /// A stronger lock than it has: it does not queue, or two upgrades would wait for each other's place.
     Upgrade(LockStrength),
-    /// To know whether somebody's uncommitted change of the row lives: a unique key depends on it.
-    Outcome,
+    /// To know whether the change of the row by the transaction of this number lives: a unique key depends on it. What others do
+    /// to the row afterwards is met when it goes on.
+    Outcome(u64),
 }
 
 /// Whether two sessions cannot hold these on one row.
@@ -118,9 +119,7 @@ pub(super) fn blockers(db: &Database, me: SessionId, wait: &RowWait, ticket: u64
         if db.waits_in_turn { first_of(db, wait.row, &holders) } else { holders }
     };
     match wait.wants {
-        Wants::Outcome => {
-            db.all_sessions().filter(|(id, s)| *id != me && s.has_written(wait.row)).map(|(id, _)| id).collect()
-        }
+        Wants::Outcome(of) => writer(db, wait.row, of).into_iter().collect(),
         Wants::Upgrade(strength) => holders(strength),
         Wants::Lock(strength) => {
             let ahead = ahead(db.all_sessions(), me, wait, ticket);
@@ -140,6 +139,12 @@ pub(super) fn blockers(db: &Database, me: SessionId, wait: &RowWait, ticket: u64
     }
 }
 
+/// Where the transaction of a number is that has written a row, if it is still under way.
+pub(crate) fn writer(db: &Database, row: RowRef, number: u64) -> Option<SessionId> {
+    let is_it = |session: &Session| session.transaction.as_ref().is_some_and(|t| t.xid == Some(number));
+    db.all_sessions().find(|(_, session)| is_it(session) && session.has_written(row)).map(|(id, _)| id)
+}
+
 /// Of several holders of a row, the one with the lowest number.
 fn first_of(db: &Database, row: RowRef, holders: &[SessionId]) -> SessionSet {
     let number = |id: &SessionId| db.sessions[id.0].lock_on(row).map_or(u64::MAX, |held| held.by);
@@ -155,7 +160,7 @@ pub(crate) fn ahead<'a>(
 ) -> impl Iterator<Item = SessionId> {
     let wanted = match wait.wants {
         Wants::Lock(strength) => Some(strength),
-        Wants::Upgrade(_) | Wants::Outcome => None,
+        Wants::Upgrade(_) | Wants::Outcome(_) => None,
     };
     sessions
         .filter(move |(id, session)| {

@@ -111,7 +111,7 @@ impl Machine<'_> {
                 let (table, row) = *row;
                 self.footprint.locks.push(LockEvent { table, row, strength: *strength, kind });
             }
-            Target::Row(RowWait { wants: Wants::Outcome, .. }) | Target::Time(_) | Target::SafeSnapshot(_) => {}
+            Target::Row(RowWait { wants: Wants::Outcome(_), .. }) | Target::Time(_) | Target::SafeSnapshot(_) => {}
         }
         Some(target)
     }

@@ -76,14 +76,16 @@ impl Database {
 }
 
 /// What came first, as far as anybody may ask: the end of the one, or the snapshot or the end of the other; what the one did
-/// not see, or the snapshot of the other.
+/// not see, or the snapshot of the other. Of two ends nobody asks which came first unless the one has written: it is the last of
+/// three that must have committed first, and edges lead to writers.
 fn order(x: &Xact, y: &Xact) -> Option<[Option<bool>; 5]> {
     let before = |a: Option<u64>, b: Option<u64>| a.zip(b).map(|(a, b)| a <= b);
     let (prepared, snapshot) = (x.prepared_at(), Some(y.snapshot_seq));
+    let ended = prepared.filter(|_| x.wrote);
     x.conflicts.is_near(&y.conflicts).then(|| {
         [
-            before(prepared, y.prepared_at()),
-            before(prepared, y.committed_at()),
+            before(ended, y.prepared_at()),
+            before(ended, y.committed_at()),
             before(prepared, snapshot),
             before(x.committed_at(), snapshot),
             before(x.earliest_out, snapshot).filter(|_| x.conflicts.meets(&y.conflicts)),

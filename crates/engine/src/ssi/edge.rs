@@ -28,7 +28,7 @@ impl Ssi {
             && w.is_committed()
             && w.earliest_out.is_none_or(|earliest| reader.snapshot_seq < earliest);
         let harmless = w.doomed || !w.known || appears_first;
-        self.trace_edges([me, writer]);
+        self.trace_asked([me, writer]);
         if harmless { Ok(()) } else { self.link(me, writer, me) }
     }
 
@@ -45,7 +45,7 @@ impl Ssi {
             return Ok(());
         }
         let doomed = r.doomed;
-        self.trace_edges([reader, me]);
+        self.trace_asked([reader, me]);
         if doomed { Ok(()) } else { self.link(reader, me, me) }
     }
 
@@ -63,7 +63,7 @@ impl Ssi {
         let asked = self.get(reader).into_iter().flat_map(|r| &r.into);
         let asked = asked.chain(self.get(writer).into_iter().flat_map(|w| &w.out));
         let asked: Edges = asked.copied().chain([reader, writer]).collect();
-        self.trace_edges(asked);
+        self.trace_asked(asked);
         if self.is_dangerous(reader, writer) {
             if me == writer {
                 return Err(failure("identification as a pivot, during write"));
@@ -73,6 +73,7 @@ impl Ssi {
             }
             self.doom(writer);
         }
+        self.trace_linked(reader, writer);
         if let Some(r) = self.get_mut(reader) {
             r.out.push(writer);
         }
@@ -136,7 +137,7 @@ impl Ssi {
         }
         let near = mine.into.clone();
         let far: Edges = near.iter().filter_map(|id| self.get(*id)).flat_map(|x| &x.into).copied().collect();
-        self.trace_edges(near.iter().copied().chain(far).chain([me]));
+        self.trace_asked(near.iter().copied().chain(far).chain([me]));
         for near in near {
             let Some(pivot) = self.get(near).filter(|x| !x.is_committed() && !x.doomed) else { continue };
             let open = |x: &Xact| !x.is_committed() && !x.read_only && !x.doomed;

@@ -260,6 +260,8 @@ impl Ssi {
         mine.session = None;
         mine.read_only |= !mine.wrote;
         mine.unsettled.clear();
+        // Nobody asks any more.
+        mine.safe = None;
         let (read_only, outs, ins) = (mine.read_only, mine.out.clone(), mine.into.clone());
         self.trace_end(me);
         for writer in outs {
@@ -311,7 +313,7 @@ impl Ssi {
         let Some(mine) = self.xacts.iter().find(|x| x.id == me).cloned() else { return };
         let wrote = self.tables_of(mine.owner);
         self.trace().end(&mine, wrote);
-        self.trace_edges(mine.out.iter().chain(&mine.into).copied());
+        self.trace_unlinked(mine.out.iter().chain(&mine.into).copied());
     }
 
     /// Whether nothing is left to watch.

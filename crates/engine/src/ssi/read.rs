@@ -230,7 +230,7 @@ impl Reader<'_> {
         // It may look at the newest state, and so not miss what it would have missed before that was committed.
         let writers: Vec<XactId> = self.unseen(view, table).iter().map(|version| version.writer).collect();
         if !writers.is_empty() {
-            self.ssi.trace_edges(writers.into_iter().chain([self.me]));
+            self.ssi.trace_asked(writers.into_iter().chain([self.me]));
         }
         let Some(index) = index.filter(|_| self.searches(table, view)) else { return self.scan(view, table) };
         let first = self.catalog.table(table).indexes[index].columns.first();

@@ -39,8 +39,12 @@ pub struct Watched {
     pub checked: Vec<Mark>,
     /// Tables in which it has changed versions that somebody else does not see, and comes to all the same.
     pub rewrote: TableSet,
-    /// Whose edges it has asked about or changed.
-    pub edges: SessionBits,
+    /// Whose edges it has asked about.
+    pub asked: SessionBits,
+    /// The edges that it has added, from whom to whom.
+    pub linked: Vec<(usize, usize)>,
+    /// Whose edges it has removed.
+    pub unlinked: SessionBits,
     /// Whose transactions it has doomed.
     pub dooms: SessionBits,
     /// Begins: the tables that the transaction may come to read.
@@ -121,7 +125,9 @@ impl Watched {
         self.held.extend_from_slice(&other.held);
         self.checked.extend_from_slice(&other.checked);
         self.rewrote = self.rewrote.union(other.rewrote);
-        self.edges = self.edges.union(other.edges);
+        self.asked = self.asked.union(other.asked);
+        self.linked.extend_from_slice(&other.linked);
+        self.unlinked = self.unlinked.union(other.unlinked);
         self.dooms = self.dooms.union(other.dooms);
         self.tables = self.tables.union(other.tables);
         self.wrote = self.wrote.union(other.wrote);
@@ -133,7 +139,13 @@ impl Watched {
     pub(super) fn end(&mut self, x: &Xact, wrote: TableSet) {
         (self.ends, self.wrote) = (true, wrote);
         self.belong(x.owner, x.conflicts);
-        self.edges.insert(x.owner.0);
+        self.unlinked.insert(x.owner.0);
+    }
+
+    /// Whose edges it has changed.
+    pub fn changed(&self) -> SessionBits {
+        let linked: SessionBits = self.linked.iter().flat_map(|&(reader, writer)| [reader, writer]).collect();
+        self.unlinked.union(linked)
     }
 
     /// Whose it is.
@@ -172,11 +184,30 @@ impl Ssi {
         self.trace.get_or_insert_default()
     }
 
-    /// Notes that the edges of these were asked about or are changed.
-    pub(super) fn trace_edges(&mut self, xacts: impl IntoIterator<Item = XactId>) {
-        let owners: SessionBits = xacts.into_iter().filter_map(|id| Some(self.get(id)?.owner.0)).collect();
+    /// Notes that the edges of these were asked about.
+    pub(super) fn trace_asked(&mut self, xacts: impl IntoIterator<Item = XactId>) {
+        let owners = self.owners(xacts);
         let trace = self.trace();
-        trace.edges = trace.edges.union(owners);
+        trace.asked = trace.asked.union(owners);
+    }
+
+    /// Notes that edges of these are removed.
+    pub(super) fn trace_unlinked(&mut self, xacts: impl IntoIterator<Item = XactId>) {
+        let owners = self.owners(xacts);
+        let trace = self.trace();
+        trace.unlinked = trace.unlinked.union(owners);
+    }
+
+    /// Notes a new edge.
+    pub(super) fn trace_linked(&mut self, reader: XactId, writer: XactId) {
+        if let (Some(reader), Some(writer)) = (self.get(reader), self.get(writer)) {
+            let edge = (reader.owner.0, writer.owner.0);
+            self.trace().linked.push(edge);
+        }
+    }
+
+    fn owners(&self, xacts: impl IntoIterator<Item = XactId>) -> SessionBits {
+        xacts.into_iter().filter_map(|id| Some(self.get(id)?.owner.0)).collect()
     }
 
     /// Notes that a row is about to be written, or enters an index.

@@ -8,7 +8,7 @@
 //! |---|---|---|
 //! | is remembered to have read something | writes it | it is the same row, page or relation |
 //! | is remembered to have read something | does, too | a third may write it, and then ask which of the two came first |
-//! | asks for the edges of a transaction, or changes them | does, too | it is the same transaction |
+//! | adds or removes an edge | asks for edges, adds or removes one | it is of the same transaction, and not the same edge added by both |
 //! | dooms a transaction | is a step of it, or asks about it | always |
 //! | takes writes back | reads | same table |
 //! | changes a version that somebody does not see | reads from an earlier snapshot | same table |
@@ -38,12 +38,19 @@ fn is_noticed_by_others(watched: &Watched) -> bool {
 }
 
 fn meet(a: &Watched, b: &Watched) -> bool {
-    a.wholly || b.wholly || a.edges.meets(b.edges) || (a.conflicts.are_ordered(&b.conflicts) && share(&a.held, &b.held))
+    a.wholly || b.wholly || same_edges(a, b) || (a.conflicts.are_ordered(&b.conflicts) && share(&a.held, &b.held))
+}
+
+/// Whether one changes edges that matter to the other. Which of two finds an edge first that both find does not.
+fn same_edges(a: &Watched, b: &Watched) -> bool {
+    let both_find = a.linked == b.linked && a.unlinked.is_empty() && b.unlinked.is_empty();
+    let changes = |a: &Watched, b: &Watched| a.changed().meets(b.asked.union(b.changed()));
+    !both_find && (changes(a, b) || changes(b, a))
 }
 
 fn one_way(a: &Watched, b: &Watched) -> bool {
     a.dooms.contains(b.session)
-        || a.dooms.meets(b.edges)
+        || a.dooms.meets(b.asked.union(b.changed()))
         || (a.ends && (b.begins || b.ends) && a.conflicts.is_near(&b.conflicts))
         || a.wrote.meets(b.tables)
         || share(&a.held, &b.checked)

@@ -27,12 +27,18 @@ pub fn system(scenario: &Scenario) -> ScenarioSystem<'_> {
     ScenarioSystem { dependence: Dependence::Effect, ..system }
 }
 
-/// The seeds to try: from 0 up to a number that an environment variable may raise; `SEED` tries one alone.
+/// The seeds to try: from 0 up to a number that an environment variable may raise (`4000`) or move (`4000..8000`); `SEED`
+/// tries one alone.
 pub fn seeds(variable: &str, usual: u64) -> Range<u64> {
-    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
-    match number("SEED") {
-        Some(seed) => seed..seed + 1,
-        None => 0..number(variable).unwrap_or(usual),
+    let value = |name: &str| std::env::var(name).ok();
+    let number = |text: &str| text.parse().unwrap_or_else(|_| panic!("{text:?} is no number of programs"));
+    if let Some(seed) = value("SEED") {
+        let seed = number(&seed);
+        return seed..seed + 1;
+    }
+    match value(variable) {
+        None => 0..usual,
+        Some(text) => text.split_once("..").map_or_else(|| 0..number(&text), |(from, to)| number(from)..number(to)),
     }
 }
 
