@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
-use isolde_explore::{Limit, Progress};
+use isolde_explore::{Limit, Outlook, Progress, Prospect};
 
 use crate::memory;
 
@@ -49,6 +49,11 @@ pub(crate) struct Watch {
     line: Option<ProgressBar>,
     /// When the line may change next.
     next_change: Duration,
+    /// What may be said about the rest of the search.
+    outlook: Outlook,
+    /// When it began, and how many steps it had taken when it was last looked at: a file may take several searches.
+    search_began: Duration,
+    transitions: u64,
 }
 
 /// A search that is over sooner shows no line at all.
@@ -63,7 +68,18 @@ impl Watch {
     pub(crate) fn start(file: &str, time_max: Option<Duration>, progress: bool) -> Watch {
         let shown = (progress && std::io::stderr().is_terminal()).then(|| file.to_string());
         let started = Instant::now();
-        Watch { started, time_max, memory_max: None, looks: 0, shown, line: None, next_change: QUIET_FOR }
+        Watch {
+            started,
+            time_max,
+            memory_max: None,
+            looks: 0,
+            shown,
+            line: None,
+            next_change: QUIET_FOR,
+            outlook: Outlook::default(),
+            search_began: Duration::ZERO,
+            transitions: 0,
+        }
     }
 
     /// Ends a search when the process uses this many bytes.
@@ -86,7 +102,15 @@ impl Watch {
 
     /// Takes in how far the search has come, and says whether it must stop.
     pub(crate) fn look(&mut self, progress: &Progress) -> ControlFlow<Limit> {
-        self.tell(|elapsed| words(progress, elapsed))
+        if self.shown.is_none() {
+            return self.tell(|_| String::new());
+        }
+        if progress.transitions < self.transitions {
+            self.search_began = self.elapsed();
+        }
+        self.transitions = progress.transitions;
+        let (prospect, began) = (self.outlook.look(progress), self.search_began);
+        self.tell(|elapsed| words(progress, prospect, elapsed.saturating_sub(began)))
     }
 
     /// The same for anything that can be put in words.
@@ -127,17 +151,56 @@ fn progress_line(file: &str) -> ProgressBar {
     line
 }
 
-/// `120,000 states, 4 ends, 45,000 steps/s, depth 14, 3,200 waiting`
-fn words(progress: &Progress, elapsed: Duration) -> String {
+/// `120,000 states, 4 ends, 45,000 steps/s, depth 14, 20-40 % done, 2-5 min left`
+fn words(progress: &Progress, prospect: Option<Prospect>, elapsed: Duration) -> String {
     let rate = (progress.transitions as f64 / elapsed.as_secs_f64().max(0.001)) as u64;
-    format!(
-        "{} states, {} ends, {} steps/s, depth {}, {} waiting",
+    let mut words = format!(
+        "{} states, {} ends, {} steps/s, depth {}",
         HumanCount(progress.states_seen),
         HumanCount(progress.leaves),
         HumanCount(rate),
         progress.depth,
-        HumanCount(progress.pending as u64),
-    )
+    );
+    // What waits on the path of a search that can tell more is of no interest.
+    if progress.explored_ppm.is_none() {
+        words += &format!(", {} waiting", HumanCount(progress.pending as u64));
+    }
+    words + &prospect.map_or_else(String::new, |prospect| outlook_words(prospect, elapsed))
+}
+
+/// `, 20-40 % done, 2-5 min left`
+fn outlook_words(prospect: Prospect, elapsed: Duration) -> String {
+    let percent = |ppm: u32| ppm / 10_000;
+    let left = |ppm: u32| elapsed.as_secs_f64() * (1e6 / f64::from(ppm.max(1)) - 1.0);
+    match prospect {
+        Prospect::AtMost(most) => {
+            format!(", at most {} % done, at least {} left", percent(most).max(1), span(left(most), left(most)))
+        }
+        Prospect::Between(least, most) => {
+            let done = match (percent(least), percent(most)) {
+                (_, 0) => "less than 1".to_string(),
+                (least, most) if least == most => format!("{most}"),
+                (least, most) => format!("{least}-{most}"),
+            };
+            format!(", {done} % done, {} left", span(left(most), left(least)))
+        }
+        Prospect::Growing => ", growing".into(),
+        Prospect::Shrinking => ", shrinking".into(),
+    }
+}
+
+/// Between so many seconds and so many: `40 s`, `2-5 min`, `50 s to 3 min`.
+fn span(least: f64, most: f64) -> String {
+    const UNITS: [(f64, &str); 4] = [(1.0, "s"), (60.0, "min"), (3600.0, "h"), (86_400.0, "days")];
+    let unit = |seconds: f64| UNITS.iter().rev().find(|(size, _)| seconds >= 2.0 * size).unwrap_or(&UNITS[0]);
+    let in_unit = |seconds: f64, size: f64| HumanCount((seconds / size).round() as u64).to_string();
+    let ((small, small_name), (large, large_name)) = (*unit(least), *unit(most));
+    let (from, to) = (in_unit(least, small), in_unit(most, large));
+    match small_name == large_name {
+        true if from == to => format!("{to} {large_name}"),
+        true => format!("{from}-{to} {large_name}"),
+        false => format!("{from} {small_name} to {to} {large_name}"),
+    }
 }
 
 #[cfg(test)]
@@ -146,9 +209,24 @@ mod tests {
 
     #[test]
     fn progress_in_words() {
-        let progress = Progress { states_seen: 120_000, transitions: 90_000, leaves: 4, depth: 14, pending: 3_200 };
-        let words = words(&progress, Duration::from_secs(2));
-        assert_eq!(words, "120,000 states, 4 ends, 45,000 steps/s, depth 14, 3,200 waiting");
+        let counted =
+            Progress { states_seen: 120_000, transitions: 90_000, leaves: 4, depth: 14, ..Progress::default() };
+        let after = Duration::from_secs(2);
+        let told = words(&Progress { pending: 3_200, ..counted }, Some(Prospect::Growing), after);
+        assert_eq!(told, "120,000 states, 4 ends, 45,000 steps/s, depth 14, 3,200 waiting, growing");
+        let told = words(&Progress { explored_ppm: Some(1), ..counted }, None, after);
+        assert_eq!(told, "120,000 states, 4 ends, 45,000 steps/s, depth 14");
+    }
+
+    #[test]
+    fn estimates_in_words() {
+        let told = |prospect, seconds| outlook_words(prospect, Duration::from_secs(seconds));
+        assert_eq!(told(Prospect::Between(200_000, 400_000), 100), ", 20-40 % done, 3-7 min left");
+        assert_eq!(told(Prospect::Between(250_000, 500_000), 90), ", 25-50 % done, 90 s to 5 min left");
+        assert_eq!(told(Prospect::Between(501_000, 504_000), 90), ", 50 % done, 89-90 s left");
+        assert_eq!(told(Prospect::Between(10, 30), 60), ", less than 1 % done, 23-69 days left");
+        assert_eq!(told(Prospect::AtMost(100_000), 60), ", at most 10 % done, at least 9 min left");
+        assert_eq!(told(Prospect::Between(0, 1), 600), ", less than 1 % done, 6,944 days left");
     }
 
     #[test]

@@ -79,8 +79,10 @@
 //! that wants a time limit or a progress bar answers [`Visitor::progress`].
 
 mod dpor;
+mod estimate;
 mod frontier;
 mod graph;
+mod outlook;
 mod schedule;
 mod search;
 mod system;
@@ -90,6 +92,7 @@ pub use dpor::Reduction;
 pub use dpor::checkpoint::{Checkpoint, Mismatch};
 pub use frontier::Restore;
 pub use isolde_digest::{Digester, digest_of};
+pub use outlook::{Outlook, Prospect};
 pub use schedule::{NotEnabled, ParseError, ParseProblem, Schedule, replay};
 pub use search::{Completeness, Done, Limit, Limits, Matching, Search, Strategy, Summary, Times};
 pub use system::{System, Undo};

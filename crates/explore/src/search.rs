@@ -305,6 +305,7 @@ impl Search {
                 let mut frontier = Dpor::in_crew(system, &crew, 0);
                 let mut visitor = visitor();
                 let mut run = Loop::new(&stateless, system, &mut frontier, &mut visitor, &counts);
+                run.estimates &= from.is_none();
                 let summary = run.work_with(&crew);
                 (summary, visitor, frontier.leave_off())
             };
@@ -367,6 +368,12 @@ struct Loop<'a, S: System, F, V> {
     times: Times,
     /// Whether some state was not explored further because of its depth.
     cut_off: bool,
+    /// Whether the frontier can tell what is left: not if states are matched, which makes later branches ever smaller, nor
+    /// if it was not there from the start.
+    estimates: bool,
+    /// What it said last, and after how many steps it is asked again.
+    explored_ppm: Option<u32>,
+    estimate_next: u64,
     /// The steps enabled in the state looked at: one buffer for the whole search.
     steps: Vec<S::Step>,
 }
@@ -387,6 +394,9 @@ impl<'a, S: System, F: Frontier<S>, V: Visitor<S>> Loop<'a, S, F, V> {
             depth_seen: 0,
             times: Times::default(),
             cut_off: false,
+            estimates: search.matching == Matching::Off,
+            explored_ppm: None,
+            estimate_next: 0,
             steps: Vec::new(),
         }
     }
@@ -402,6 +412,7 @@ impl<'a, S: System, F: Frontier<S>, V: Visitor<S>> Loop<'a, S, F, V> {
         let Counted { states_seen, transitions, leaves, depth_seen, cut_off, .. } = *counted;
         self.count = Progress { states_seen, transitions, leaves, ..Progress::default() };
         (self.depth_seen, self.cut_off) = (depth_seen, cut_off);
+        self.estimates = false;
         self.work()
     }
 
@@ -489,13 +500,24 @@ impl<'a, S: System, F: Frontier<S>, V: Visitor<S>> Loop<'a, S, F, V> {
 
     fn report_progress(&mut self) -> ControlFlow<Limit> {
         self.tell();
+        let explored_ppm = self.estimate();
         self.visitor.progress(&Progress {
             states_seen: self.counts.states_seen.load(Relaxed),
             transitions: self.counts.transitions.load(Relaxed),
             leaves: self.counts.leaves.load(Relaxed),
             depth: self.frontier.path().depth(),
             pending: self.frontier.pending(),
+            explored_ppm,
         })
+    }
+
+    /// How much was explored, looked at anew whenever a little has been added: the longer the search, the less often.
+    fn estimate(&mut self) -> Option<u32> {
+        if self.estimates && self.count.transitions >= self.estimate_next {
+            self.estimate_next = self.count.transitions + self.count.transitions / 256;
+            self.explored_ppm = self.frontier.explored().map(|share| (share * 1e6) as u32);
+        }
+        self.explored_ppm
     }
 
     /// Adds what was counted here to what all have counted.

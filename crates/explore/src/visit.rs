@@ -90,6 +90,9 @@ pub struct Progress {
     pub depth: usize,
     /// States that wait to be explored further.
     pub pending: usize,
+    /// How much of everything was explored, in millionths, where there is an estimate. It may fall as well as rise; at the
+    /// end it is a million.
+    pub explored_ppm: Option<u32>,
 }
 
 /// A visitor that looks at leaves only.

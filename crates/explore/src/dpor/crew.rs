@@ -19,6 +19,7 @@ use super::node::Node;
 use super::order::{Move, Threads};
 use super::wakeup::Branch;
 use crate::System;
+use crate::estimate::{self, Place};
 
 /// What the workers of a search share.
 pub(crate) struct Crew<S: System> {
@@ -29,6 +30,8 @@ pub(crate) struct Crew<S: System> {
     /// How many wait for work.
     idle: AtomicUsize,
     stopped: AtomicBool,
+    /// Where each worker was when it last said so.
+    paths: Mutex<Vec<Vec<Place>>>,
 }
 
 struct Desk<S: System> {
@@ -54,7 +57,24 @@ impl<S: System> Crew<S> {
             bell: Condvar::new(),
             idle: AtomicUsize::new(0),
             stopped: AtomicBool::new(false),
+            paths: Mutex::default(),
         }
+    }
+
+    /// A new worker's number.
+    pub(super) fn enlist(&self) -> usize {
+        let mut paths = self.paths.lock().unwrap_or_else(PoisonError::into_inner);
+        paths.push(Vec::new());
+        paths.len() - 1
+    }
+
+    /// Takes note of where a worker is now. The share of the whole search that is done, as far as is known.
+    pub(super) fn place(&self, worker: usize, path: Vec<Place>) -> f64 {
+        let mut paths = self.paths.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = paths.get_mut(worker) {
+            *known = path;
+        }
+        estimate::share_done(&paths.iter().map(Vec::as_slice).collect::<Vec<_>>())
     }
 
     fn desk(&self) -> MutexGuard<'_, Desk<S>> {

@@ -43,6 +43,7 @@ use order::{Move, Threads};
 use wakeup::{Branch, Tree};
 
 use crate::System;
+use crate::estimate::{self, Place};
 use crate::frontier::{Frontier, Path, Tally};
 
 /// How runs that were explored already are avoided.
@@ -70,8 +71,12 @@ pub(crate) struct Dpor<'a, S: System> {
     tally: Tally,
     /// Paths of an earlier search that are still to be taken up.
     waiting: Vec<Way<S>>,
-    /// Others who work on the same search.
+    /// Others who work on the same search, and the number that we have among them.
     crew: Option<&'a Crew<S>>,
+    worker: usize,
+    /// Moves made so far, and how many of them before each place on the path was come to.
+    made: u64,
+    made_before: Vec<u64>,
     /// Moves to make before others are asked to join.
     alone: u64,
 }
@@ -103,13 +108,17 @@ impl<'a, S: System> Dpor<'a, S> {
             tally: Tally::default(),
             waiting: Vec::new(),
             crew: None,
+            worker: 0,
+            made: 0,
+            made_before: Vec::new(),
             alone: 0,
         }
     }
 
     /// A worker of a crew, which pauses after `alone` moves for the others to join. Up to then it uses wakeup trees.
     pub(crate) fn in_crew(system: &'a S, crew: &'a Crew<S>, alone: u64) -> Self {
-        Dpor { crew: Some(crew), alone, threads: crew.threads.clone(), ..Dpor::new(system, Reduction::Optimal) }
+        let (worker, threads) = (crew.enlist(), crew.threads.clone());
+        Dpor { crew: Some(crew), worker, alone, threads, ..Dpor::new(system, Reduction::Optimal) }
     }
 
     /// Whether there is more to do.
@@ -125,6 +134,7 @@ impl<'a, S: System> Dpor<'a, S> {
                 drop(open);
                 return Some(self.follow(branch, before));
             }
+            open.work += self.made - self.made_before.pop().unwrap_or(self.made);
             drop(open);
             self.nodes.pop();
             if self.nodes.is_empty()
@@ -167,6 +177,7 @@ impl<'a, S: System> Dpor<'a, S> {
         let Offer { nodes, moves, branch } = offer;
         self.steps = moves.iter().map(|m| m.step.clone()).collect();
         (self.nodes, self.moves) = (nodes, moves);
+        self.made_before = vec![self.made; self.nodes.len()];
         match branch {
             Some((branch, before)) => Some(self.follow(branch, before)),
             None => self.take(),
@@ -204,6 +215,7 @@ impl<S: System> Frontier<S> for Dpor<'_, S> {
         }
         let mut next = self.take();
         while next.is_none() {
+            crew.place(self.worker, Vec::new());
             next = self.accept(crew.wait()?);
         }
         if crew.wants_work() {
@@ -221,6 +233,7 @@ impl<S: System> Frontier<S> for Dpor<'_, S> {
             node.open().taken.push(Asleep { step: step.clone(), thread, event: event.clone() });
         }
         let (clock, races) = self.order(&step, thread, &event);
+        self.made += 1;
         self.moves.push(Arc::new(Move { step: step.clone(), thread, event, clock, races, disabled: Vec::new() }));
         self.steps.push(step);
     }
@@ -250,10 +263,26 @@ impl<S: System> Frontier<S> for Dpor<'_, S> {
             }
         }
         self.nodes.push(Arc::new(Node::new(state, std::mem::take(steps), sleep, todo)));
+        self.made_before.push(self.made);
     }
 
     fn pending(&self) -> usize {
         self.nodes.len()
+    }
+
+    fn explored(&mut self) -> Option<f64> {
+        let places = self.nodes.iter().enumerate().map(|(depth, node)| {
+            let before = |depth: usize| self.made_before.get(depth).copied().unwrap_or(self.made);
+            let open = node.open();
+            let (taken, left) = (open.taken.len(), open.todo.branches().len());
+            let work = before(depth + 1).saturating_sub(before(depth));
+            Place { id: Arc::as_ptr(node).addr(), work, work_before: open.work, taken, left }
+        });
+        let places: Vec<Place> = places.collect();
+        Some(match self.crew {
+            None => estimate::share_done(&[&places]),
+            Some(crew) => crew.place(self.worker, places),
+        })
     }
 
     fn tally(&self) -> Tally {

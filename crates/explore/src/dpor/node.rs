@@ -25,6 +25,8 @@ pub(super) struct Open<S: System> {
     pub(super) todo: Tree<S>,
     /// Digests of the sequences that were to be planted here, whether or not there was a need.
     pub(super) considered: FxHashSet<u128>,
+    /// Steps taken below by workers who have left.
+    pub(super) work: u64,
 }
 
 /// A step that was explored, and what it did. That stays true until something happens that depends on it.
@@ -59,7 +61,7 @@ impl<S: System> Node<S> {
             state,
             enabled,
             sleep,
-            open: Mutex::new(Open { taken: Vec::new(), todo, considered: FxHashSet::default() }),
+            open: Mutex::new(Open { taken: Vec::new(), todo, considered: FxHashSet::default(), work: 0 }),
         }
     }
 

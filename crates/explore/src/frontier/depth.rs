@@ -11,6 +11,7 @@
 
 use super::{Frontier, Live, Path, Tally, Trail};
 use crate::System;
+use crate::estimate::{self, Place};
 use isolde_digest::digest_of;
 
 /// Frames with steps left, deepest last.
@@ -21,6 +22,8 @@ pub(crate) struct Depth<'a, S: System> {
     /// The one state there is, if none are kept.
     live: Option<Live<'a, S>>,
     bound: Option<Bound<'a, S>>,
+    /// Steps taken so far.
+    taken: u64,
 }
 
 struct Frame<T> {
@@ -30,6 +33,10 @@ struct Frame<T> {
     depth: usize,
     /// Where its steps begin in the common stack; those of the next frame begin where they end.
     steps_start: usize,
+    /// How many they were.
+    steps_count: usize,
+    /// Steps of the whole search that were taken before it was reached.
+    taken_before: u64,
 }
 
 /// A bound on preemptions.
@@ -47,7 +54,7 @@ struct Bound<'a, S> {
 impl<'a, S: System> Depth<'a, S> {
     /// Keeps states unless there is a `live` one.
     pub(crate) fn new(live: Option<Live<'a, S>>) -> Self {
-        Depth { frames: Vec::new(), steps: Vec::new(), trail: Trail::default(), live, bound: None }
+        Depth { frames: Vec::new(), steps: Vec::new(), trail: Trail::default(), live, bound: None, taken: 0 }
     }
 
     /// Follows no path with more preemptions than this.
@@ -104,6 +111,7 @@ impl<S: System> Frontier<S> for Depth<'_, S> {
     fn next(&mut self) -> Option<(S::State, S::Step)> {
         let frame = self.frames.last()?;
         let step = self.steps.pop().expect("a frame is dropped with its last step");
+        self.taken += 1;
         self.trail.truncate(frame.depth);
         if let Some(bound) = &mut self.bound {
             bound.threads.truncate(self.frames.len());
@@ -138,7 +146,13 @@ impl<S: System> Frontier<S> for Depth<'_, S> {
             bound.threads.truncate(self.frames.len());
             bound.restrict(&self.trail, steps);
         }
-        self.frames.push(Frame { state, depth: self.trail.steps.len(), steps_start: self.steps.len() });
+        self.frames.push(Frame {
+            state,
+            depth: self.trail.steps.len(),
+            steps_start: self.steps.len(),
+            steps_count: steps.len(),
+            taken_before: self.taken,
+        });
         self.steps.extend(steps.drain(..).rev());
     }
 
@@ -155,6 +169,19 @@ impl<S: System> Frontier<S> for Depth<'_, S> {
 
     fn pending(&self) -> usize {
         self.frames.len()
+    }
+
+    /// Frames that are gone had no step left; there is only work to remember of them.
+    fn explored(&mut self) -> Option<f64> {
+        let places = self.frames.iter().enumerate().map(|(id, frame)| {
+            let next = self.frames.get(id + 1);
+            let left = next.map_or(self.steps.len(), |next| next.steps_start) - frame.steps_start;
+            let work = next.map_or(self.taken, |next| next.taken_before) - frame.taken_before;
+            Place { id, work, work_before: 0, taken: frame.steps_count - left, left }
+        });
+        let before = self.frames.first().map_or(self.taken, |first| first.taken_before);
+        let gone = Place { id: usize::MAX, work: before, work_before: 0, taken: 1, left: 0 };
+        Some(estimate::share_done(&[&std::iter::once(gone).chain(places).collect::<Vec<_>>()]))
     }
 
     fn tally(&self) -> Tally {

@@ -62,6 +62,11 @@ pub(crate) trait Frontier<S: System> {
     /// How many states wait to be explored further.
     fn pending(&self) -> usize;
 
+    /// About how much of everything was explored, from 0 to 1, if there is a way to tell.
+    fn explored(&mut self) -> Option<f64> {
+        None
+    }
+
     /// What it has to tell besides.
     fn tally(&self) -> Tally {
         Tally::default()

@@ -6,7 +6,7 @@
 //! with probability at least 1 / (n k^(d-1)) by a run of n threads and k steps with d - 1 such points, whatever else
 //! happens (Burckhardt, Kothari, Musuvathi, Nagarakatte: ASPLOS 2010).
 
-use super::random::Chance;
+use super::random::{Chance, share_of_runs};
 use super::{Frontier, Path, Trail};
 use crate::System;
 use std::collections::BTreeMap;
@@ -121,5 +121,9 @@ impl<S: System> Frontier<S> for Pct<'_, S> {
 
     fn pending(&self) -> usize {
         (self.runs_max - self.runs_started) as usize + usize::from(self.chosen.is_some())
+    }
+
+    fn explored(&mut self) -> Option<f64> {
+        Some(share_of_runs(self.runs_started, self.runs_max, self.chosen.is_some()))
     }
 }

@@ -74,6 +74,15 @@ impl<S: System> Frontier<S> for Random<S> {
     fn pending(&self) -> usize {
         (self.runs_max - self.runs_started) as usize + usize::from(self.chosen.is_some())
     }
+
+    fn explored(&mut self) -> Option<f64> {
+        Some(share_of_runs(self.runs_started, self.runs_max, self.chosen.is_some()))
+    }
+}
+
+/// The share of runs that are over.
+pub(super) fn share_of_runs(started: u64, max: u64, under_way: bool) -> f64 {
+    started.saturating_sub(u64::from(under_way)) as f64 / max.max(1) as f64
 }
 
 /// Random numbers: splitmix64, a counter whose values are mixed.
