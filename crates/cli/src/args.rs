@@ -11,6 +11,7 @@ use clap::builder::styling::{AnsiColor, Styles};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use isolde_postgres::reads::Module;
 use isolde_report::shell_word;
 use isolde_scenario::Restore;
 use isolde_scenario::dependence::Dependence;
@@ -241,6 +242,13 @@ pub(crate) struct Explore {
     /// PGUSER, PGPASSWORD and PGDATABASE, as psql does.
     #[arg(long, value_name = "URL", value_parser = server::parse, help_heading = "Server")]
     pub(crate) on: Option<Server>,
+
+    /// How to learn what statements read on a server: text, or a file with the module isolde_reads
+    ///
+    /// With `text`, from what statements say, and by asking queries again. With the name of a file, from that module, which is loaded from there
+    /// by a superuser. Left out, from the module if it is installed, else from the text. crates/postgres/module/README.md says how to build it.
+    #[arg(long, value_name = "FROM", value_parser = server::module, requires = "on", help_heading = "Server")]
+    pub(crate) reads: Option<Module>,
 
     /// Replay the counterexample on this server
     ///

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use isolde_postgres::Trouble;
 use isolde_postgres::live::{self, Question};
+use isolde_postgres::reads::Module;
 use isolde_postgres::stage::{self, ScenarioStage, StageError, checks};
 use isolde_report::{Confirmation, FixVerdict, Report, StepKind, Trace, Verdict};
 use isolde_scenario::file::{self, FileOptions, Include, Included, ScenarioFile};
@@ -22,7 +23,8 @@ pub(crate) fn check(explore: &Explore, path: &Path, server: &Server) -> Result<R
     let file = file::read_texts(&given.name, &given.text, &mut input::include)?;
     let mut watch = Watch::start(file.sources.name(), explore.time_max, !explore.no_progress);
     let settings = stage::settings(&file, explore::settings(explore));
-    let mut stage = put_on(&file, server, &settings)?;
+    let module = explore.reads.clone().unwrap_or_default();
+    let mut stage = put_on(&file, server, &settings, &module)?;
     let replay =
         |schedule: &str| args::replay_command(&path.display().to_string(), schedule, settings.atomic == Some(true));
     let clock = explore.stats.then_some(watch::nanoseconds as fn() -> u64);
@@ -39,14 +41,14 @@ pub(crate) fn check(explore: &Explore, path: &Path, server: &Server) -> Result<R
     drop(stage);
     if fixes::wanted(explore) {
         let options = Options { settings: explore::settings(explore), command: args::command_line(), clock: None };
-        let mut judge = |files: &[Included]| with_fix(files, server, explore::settings(explore));
+        let mut judge = |files: &[Included]| with_fix(files, server, explore::settings(explore), &module);
         fixes::add_on(explore, &given, &mut report, &options, &mut |progress| watch.look(progress), &mut judge)?;
     }
     Ok(report)
 }
 
 /// What comes of changed files on a server.
-fn with_fix(files: &[Included], server: &Server, given: FileOptions) -> Result<FixVerdict, Mistake> {
+fn with_fix(files: &[Included], server: &Server, given: FileOptions, module: &Module) -> Result<FixVerdict, Mistake> {
     let Some((first, included)) = files.split_first() else {
         return Ok(FixVerdict::Undecided("nothing to run".into()));
     };
@@ -57,7 +59,7 @@ fn with_fix(files: &[Included], server: &Server, given: FileOptions) -> Result<F
     };
     let file = file::read_texts(&first.name, &first.text, &mut loader)?;
     let settings = stage::settings(&file, given);
-    let mut stage = put_on(&file, server, &settings)?;
+    let mut stage = put_on(&file, server, &settings, module)?;
     let question = question(&file, settings, &|schedule| schedule.to_string());
     let mut look = |_: &Progress| match watch::interrupted() {
         true => std::ops::ControlFlow::Break(Limit::Interrupt),
@@ -77,7 +79,7 @@ pub(crate) fn replay(replay: &Replay, server: &Server) -> Result<Report, Mistake
     let file = read(&replay.file)?;
     let given = FileOptions { atomic: replay.atomic.then_some(true), ..FileOptions::default() };
     let settings = stage::settings(&file, given);
-    let mut stage = put_on(&file, server, &settings)?;
+    let mut stage = put_on(&file, server, &settings, &Module::default())?;
     let again = |schedule: &str| {
         args::replay_command(&replay.file.display().to_string(), schedule, settings.atomic == Some(true))
     };
@@ -97,7 +99,7 @@ pub(crate) fn confirm(
     let Some(counterexample) = &mut report.counterexample else { return Ok(()) };
     let file = read(path)?;
     let settings = stage::settings(&file, settings.clone());
-    let mut stage = put_on(&file, server, &settings)?;
+    let mut stage = put_on(&file, server, &settings, &Module::default())?;
     let question = question(&file, settings, &|schedule| schedule.to_string());
     let there = live::replay(&mut stage, &question, &schedule(&counterexample.trace));
     let difference = match there {
@@ -126,10 +128,15 @@ fn read(path: &Path) -> Result<ScenarioFile, Mistake> {
     Ok(file::read_texts(&file.name, &file.text, &mut input::include)?)
 }
 
-fn put_on(file: &ScenarioFile, server: &Server, settings: &FileOptions) -> Result<ScenarioStage, Mistake> {
+fn put_on(
+    file: &ScenarioFile,
+    server: &Server,
+    settings: &FileOptions,
+    module: &Module,
+) -> Result<ScenarioStage, Mistake> {
     let mut file = file.clone();
     file.options = settings.clone();
-    ScenarioStage::new(&file, server.settings()).map_err(|error| match error {
+    ScenarioStage::reading(&file, server.settings(), module.clone()).map_err(|error| match error {
         StageError::File(error) => error.into(),
         StageError::Trouble(trouble) => trouble.into(),
     })

@@ -1,5 +1,6 @@
 //! Servers: which one a flag means, and what of it may be shown.
 
+use isolde_postgres::reads::Module;
 use isolde_postgres::{Home, Trouble};
 use isolde_wire::Settings;
 
@@ -12,6 +13,18 @@ pub(crate) struct Server(Settings);
 /// Reads the value of a flag.
 pub(crate) fn parse(url: &str) -> Result<Server, String> {
     Settings::parse(url, |name| std::env::var(name).ok()).map(Server)
+}
+
+/// Reads what `--reads` says.
+pub(crate) fn module(from: &str) -> Result<Module, String> {
+    match from {
+        "text" => Ok(Module::Unused),
+        "" => Err("it is neither `text` nor a file".into()),
+        // The server looks for it, in a directory of its own.
+        file => std::path::absolute(file)
+            .map(|path| Module::At(path.display().to_string()))
+            .map_err(|error| error.to_string()),
+    }
 }
 
 impl Server {

@@ -200,7 +200,7 @@ impl Rows {
 }
 
 /// What a row with a primary key is known by: the same in every run.
-pub(crate) fn number<'v>(table: TableId, values: impl Iterator<Item = &'v Value>) -> RowId {
+pub fn number<'v>(table: TableId, values: impl Iterator<Item = &'v Value>) -> RowId {
     let mut hasher = DefaultHasher::new();
     table.hash(&mut hasher);
     values.for_each(|value| value.hash(&mut hasher));

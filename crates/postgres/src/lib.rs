@@ -25,6 +25,7 @@ mod gate;
 mod home;
 pub mod live;
 pub mod proxy;
+pub mod reads;
 mod restore;
 mod sessions;
 pub mod spec;

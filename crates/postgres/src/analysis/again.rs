@@ -14,6 +14,8 @@
 //! (Whoever changes what is asked about matters by itself, so what was found is the same wherever the query comes after
 //! the same of those.) Rows that come and go matter as before.
 
+use std::sync::Arc;
+
 use isolde_engine::RowId;
 use isolde_engine::footprint::ColumnSet;
 use isolde_sql::Value;
@@ -93,7 +95,9 @@ impl Again {
             let columns = first..first + part.key.len();
             first = columns.end;
             let ids = rows.iter().filter_map(|row| part.id(catalog, row.get(columns.clone())?));
-            touched.found.push(Found { read: part.read, asked: part.asked, rows: ids.collect() });
+            if let Some(look) = touched.reads.get_mut(part.read) {
+                look.found = Some(Arc::new(Found { asked: part.asked, rows: ids.collect() }));
+            }
             let whole = format!("{} is read whole", catalog.table(part.table).name);
             touched.coarse.retain(|reason| !reason.starts_with(&whole));
         }

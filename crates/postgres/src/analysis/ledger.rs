@@ -23,7 +23,8 @@ use isolde_sql::catalog::{Catalog, TableId};
 use super::inline::{inline, substitute};
 use super::walk::{add, whole};
 use super::{Again, Analysis, Analyst, Control};
-use crate::live::Touched;
+use crate::live::{Look, Touched};
+use crate::reads::Reads;
 
 /// What the server says about the session's transaction behind each answer.
 pub use isolde_wire::TransactionStatus as Status;
@@ -43,6 +44,8 @@ pub struct Ledger {
     failed: bool,
     /// What was sent and is not answered.
     pending: Option<Arc<Analysis>>,
+    /// What it has told of its reads.
+    reads: Reads,
     /// Keys that the session keeps beyond its transaction.
     kept: Vec<String>,
     prepared: BTreeMap<Arc<str>, Arc<str>>,
@@ -55,7 +58,7 @@ pub struct Ledger {
 struct Layer {
     name: Option<Arc<str>>,
     writes: Vec<Write>,
-    locks: Vec<Read>,
+    locks: Vec<Look>,
     writes_all: Vec<TableId>,
     keys: Vec<String>,
 }
@@ -72,6 +75,7 @@ impl Ledger {
             has_snapshot: false,
             failed: false,
             pending: None,
+            reads: Reads::default(),
             kept: Vec::new(),
             prepared: BTreeMap::new(),
             over: 0,
@@ -142,10 +146,20 @@ impl Ledger {
         again.filter(|_| level == Isolation::ReadCommitted && clean)
     }
 
+    /// What the statement that was sent has told of its reads, before its answer.
+    pub fn told(&mut self, reads: Reads) {
+        self.reads = reads;
+    }
+
     /// The statement was answered: with an error or not, leaving the transaction like this, having written these rows.
     pub fn done(&mut self, failed: bool, status: Status, writes: Vec<Write>) -> Touched {
+        let reads = std::mem::take(&mut self.reads);
         let Some(analysis) = self.pending.take() else { return Touched::default() };
-        let mut touched = analysis.touched.clone();
+        let told = self.analyst.told(&reads, &analysis).filter(|_| !failed);
+        let mut touched = told.unwrap_or_else(|| analysis.touched.clone());
+        if !failed {
+            reads.refine(self.analyst.catalog(), &mut touched);
+        }
         if failed {
             self.widen(&mut touched, &analysis);
             touched.everything |= analysis.control == Control::Commit;
@@ -192,6 +206,7 @@ impl Ledger {
         let level = if self.is_open() { self.level } else { self.default };
         touched.serializable = level == Isolation::Serializable && !matches!(analysis.control, Control::Begin(_));
         touched.snapshot = level != Isolation::ReadCommitted && analysis.looks && !self.has_snapshot;
+        touched.kept = level != Isolation::ReadCommitted && self.has_snapshot;
     }
 
     /// A statement that waits or fails has met rows that it does not tell: any of the tables that it writes, and of those that
@@ -207,7 +222,7 @@ impl Ledger {
             tables.extend(inserts.then_some(table));
             for table in tables {
                 if !met(touched, table) {
-                    touched.locks.push(whole(table, true));
+                    touched.locks.push(whole(table, true).into());
                 }
             }
         }
@@ -341,8 +356,8 @@ fn implied(catalog: &Catalog, writes: &[Write], touched: &mut Touched) {
                 continue;
             }
             match part(&write.after, &index.columns).filter(|_| index.is_plain()) {
-                Some(key) => more.locks.push(keyed(table.id, &index.columns, key)),
-                None => more.locks.push(whole(table.id, true)),
+                Some(key) => more.locks.push(keyed(table.id, &index.columns, key).into()),
+                None => more.locks.push(whole(table.id, true).into()),
             }
         }
         for key in &table.foreign_keys {
@@ -350,14 +365,14 @@ fn implied(catalog: &Catalog, writes: &[Write], touched: &mut Touched) {
             if let Some(values) = part(&write.after, &key.columns).filter(|_| concerned)
                 && values.iter().all(|v| !v.is_null())
             {
-                more.locks.push(keyed(key.parent, &key.parent_columns, values));
+                more.locks.push(keyed(key.parent, &key.parent_columns, values).into());
             }
         }
         for (child, position) in catalog.references_to(table.id) {
             let Some(key) = child.foreign_keys.get(position) else { continue };
             let concerned = key.parent_columns.iter().any(|&c| changed.contains(c));
             if let Some(values) = part(&write.before, &key.parent_columns).filter(|_| concerned) {
-                more.reads.push(keyed(child.id, &key.columns, values));
+                more.reads.push(keyed(child.id, &key.columns, values).into());
             }
         }
     }

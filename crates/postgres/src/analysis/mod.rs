@@ -35,8 +35,11 @@ pub use again::Again;
 pub(crate) use inline::substitute;
 pub use inline::{inline, literal, replace_names};
 pub use ledger::{Ledger, Status};
+pub(crate) use walk::whole;
 
 use crate::live::Touched;
+use crate::proxy::tokens;
+use crate::reads::Reads;
 use walk::Walk;
 
 /// Texts are forgotten when so many are known: those of a program repeat, those with values in them may not.
@@ -69,6 +72,8 @@ pub struct Analysis {
     pub quiet: bool,
     /// How to find out which rows it has found.
     pub again: Option<Arc<Again>>,
+    /// It is not understood, but it is one that reads and writes rows.
+    pub unknown: bool,
 }
 
 /// What a statement does about transactions.
@@ -159,9 +164,19 @@ impl Analyst {
                     ..Touched::default()
                 },
                 looks: true,
+                unknown: is_about_rows(text),
                 ..Analysis::default()
             },
         }
+    }
+
+    /// What a statement has touched that is not understood, if it has told so itself.
+    fn told(&self, reads: &Reads, analysis: &Analysis) -> Option<Touched> {
+        let mut walk = Walk::new(self);
+        walk.touched = reads.touched().filter(|_| analysis.unknown)?;
+        reads.targets.iter().for_each(|table| walk.written(*table));
+        walk.touched.coarse.extend(analysis.touched.coarse.iter().cloned());
+        Some(walk.touched).filter(|touched| !touched.everything)
     }
 
     /// The statement and what it does about transactions; no statement if it is about the session alone.
@@ -228,7 +243,7 @@ impl Analyst {
             _ => false,
         };
         let again = Again::of(&self.catalog, statement, text, &touched).map(Arc::new);
-        Analysis { touched, targets, scanned, control, looks, quiet, again }
+        Analysis { touched, targets, scanned, control, looks, quiet, again, unknown: false }
     }
 }
 
@@ -237,6 +252,16 @@ fn level_named(name: &str) -> Isolation {
         "serializable" => Isolation::Serializable,
         "repeatable read" => Isolation::RepeatableRead,
         _ => Isolation::ReadCommitted,
+    }
+}
+
+/// Whether a statement is one that reads and writes rows, and does nothing else: `SELECT INTO` makes a table.
+fn is_about_rows(text: &str) -> bool {
+    let words: Vec<String> = tokens(text).map(|token| token.to_uppercase()).collect();
+    match words.iter().find(|word| word.starts_with(|c: char| c.is_ascii_alphabetic())).map(String::as_str) {
+        Some("INSERT" | "UPDATE" | "DELETE" | "MERGE") => true,
+        Some("SELECT" | "VALUES" | "TABLE" | "WITH") => !words.iter().any(|word| word == "INTO"),
+        _ => false,
     }
 }
 

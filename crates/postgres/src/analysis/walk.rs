@@ -12,7 +12,7 @@ use isolde_sql::{Type, Value, bind};
 
 use super::Analyst;
 use crate::catalog::WHOLE;
-use crate::live::Touched;
+use crate::live::{Look, Touched};
 
 /// What has been gathered so far.
 pub(super) struct Walk<'a> {
@@ -40,7 +40,7 @@ pub(super) fn add(sum: &mut Touched, more: Touched) {
 }
 
 /// Every row of a table, whatever it holds.
-pub(super) fn whole(table: TableId, current: bool) -> Read {
+pub(crate) fn whole(table: TableId, current: bool) -> Read {
     Read {
         table,
         key: Vec::new(),
@@ -134,7 +134,7 @@ impl<'a> Walk<'a> {
         self.query(&insert.source);
         self.exprs(&insert.values);
         if let Some(conflict) = &insert.on_conflict {
-            self.touched.locks.push(whole(insert.table, true));
+            self.touched.locks.push(whole(insert.table, true).into());
             self.coarse(format!("ON CONFLICT may meet any row of {}", self.name(insert.table)));
             if let Some(update) = &conflict.update {
                 self.exprs(update.set.iter().map(|(_, e)| e).chain(&update.filter));
@@ -165,10 +165,10 @@ impl<'a> Walk<'a> {
                 0 => also.union(mentioned_in(select, 0)),
                 _ => ColumnSet::ALL,
             };
-            let read = Read { columns, current: rel == 0, ..self.part(select, rel, source) };
+            let look = Look::scan(Read { columns, current: rel == 0, ..self.part(select, rel, source) });
             match rel {
-                0 => self.touched.locks.push(read),
-                _ => self.touched.reads.push(read),
+                0 => self.touched.locks.push(look),
+                _ => self.touched.reads.push(look),
             }
         }
         self.sources(select);
@@ -178,7 +178,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Rows of a table are written: its triggers may do anything.
-    fn written(&mut self, table: TableId) {
+    pub(super) fn written(&mut self, table: TableId) {
         self.kin(table);
         self.targets.insert(table);
         let triggers = self.analyst.catalog.table(table).triggers.clone();
@@ -205,7 +205,7 @@ impl<'a> Walk<'a> {
             match mode {
                 TableLockMode::AccessShare | TableLockMode::RowShare => {}
                 TableLockMode::AccessExclusive => self.touched.writes_all.push(table),
-                _ => self.touched.locks.push(whole(table, true)),
+                _ => self.touched.locks.push(whole(table, true).into()),
             }
         }
     }
@@ -229,9 +229,10 @@ impl<'a> Walk<'a> {
             for (rel, table) in tables_of(select) {
                 let locked = query.locking.iter().any(|locking| locking.rels.contains(&rel));
                 let read = self.part(select, rel, table);
+                let look = Look::scan(Read { columns: mentioned(query, rel), current: locked, ..read });
                 match locked {
-                    true => self.touched.locks.push(Read { columns: mentioned(query, rel), current: true, ..read }),
-                    false => self.touched.reads.push(Read { columns: mentioned(query, rel), ..read }),
+                    true => self.touched.locks.push(look),
+                    false => self.touched.reads.push(look),
                 }
             }
             self.sources(select);

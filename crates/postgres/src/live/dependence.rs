@@ -15,15 +15,15 @@
 //! A thread that took part in an event, be it that it was woken, comes after it.
 //!
 //! A condition is only trusted where it speaks of the primary key: of another column a third event may have changed the value
-//! by the time that the two are neighbours. Which rows a query has [found](crate::analysis::Again) is trusted as long as nobody changes the columns
-//! that it asks about.
+//! by the time that the two are neighbours. Which rows a statement has [found](super::Found) is trusted as long as nobody changes the
+//! columns that it asks about.
 
-use isolde_engine::footprint::{ColumnSet, Read, Write};
+use isolde_engine::footprint::{ColumnSet, Write};
 use isolde_sql::Value;
 use isolde_sql::catalog::{Catalog, TableId};
 
-use super::Touched;
 use super::system::Event;
+use super::{Look, Touched};
 
 /// Whether the order of two neighbouring events may matter.
 pub(super) fn dependent(catalog: &Catalog, first: &Event, second: &Event) -> bool {
@@ -48,31 +48,20 @@ fn disturbs(catalog: &Catalog, a: &Touched, b: &Touched) -> bool {
     if a.ended != Some(true) || (a.settled.is_empty() && a.settled_all.is_empty()) {
         return false;
     }
-    let looks = || b.reads.iter().chain(&b.locks);
+    // From a snapshot that was taken before, only what is locked or checked is looked at anew.
+    let looks = || b.reads.iter().filter(|look| !b.kept || look.current).chain(&b.locks);
     b.snapshot
-        || a.settled.iter().any(|write| sees_any(catalog, b, write))
-        || a.settled_all.iter().any(|table| looks().any(|read| read.table == *table))
+        || a.settled.iter().any(|write| looks().any(|look| sees(catalog, look, write)))
+        || a.settled_all.iter().any(|table| looks().any(|look| look.table == *table))
 }
 
-/// Whether one of the reads may find something else once a row is written.
-fn sees_any(catalog: &Catalog, looking: &Touched, write: &Write) -> bool {
-    let unfound = |at: usize, read: &Read| {
-        let found = looking.found.iter().find(|found| found.read == at && read.table == write.table);
-        let is_update = write.before.is_some() && write.after.is_some();
-        found.is_some_and(|found| is_update && !write.changed().meets(found.asked) && !found.rows.contains(&write.row))
-    };
-    let reads = looking.reads.iter().enumerate();
-    reads.into_iter().any(|(at, read)| !unfound(at, read) && sees(catalog, read, write))
-        || looking.locks.iter().any(|read| sees(catalog, read, write))
-}
-
-/// Whether a read may find something else once a row is written. That there is one row more or less is noticed whatever columns are
+/// Whether a look may find something else once a row is written. That there is one row more or less is noticed whatever columns are
 /// asked for: by `count(*)`.
-fn sees(catalog: &Catalog, read: &Read, write: &Write) -> bool {
-    let stable = stable(catalog, read.table);
+fn sees(catalog: &Catalog, look: &Look, write: &Write) -> bool {
+    let stable = stable(catalog, look.table);
     match (&write.before, &write.after) {
-        (Some(_), Some(_)) => read.may_hit(write, stable, ColumnSet::NONE),
-        _ => read.may_concern(write, stable),
+        (Some(_), Some(_)) => !look.misses(write) && look.may_hit(write, stable, ColumnSet::NONE),
+        _ => look.may_concern(write, stable),
     }
 }
 
@@ -89,7 +78,7 @@ fn in_the_way(catalog: &Catalog, a: &Touched, b: &Touched) -> bool {
 struct Locks<'t>(&'t Touched);
 
 impl<'t> Locks<'t> {
-    fn conditions(&self) -> impl Iterator<Item = &'t Read> {
+    fn conditions(&self) -> impl Iterator<Item = &'t Look> {
         self.0.locks.iter().chain(&self.0.released)
     }
 
@@ -112,15 +101,22 @@ impl<'t> Locks<'t> {
     }
 
     fn meets(&self, catalog: &Catalog, other: &Locks<'_>) -> bool {
-        let concerns = |read: &Read, write: &Write| read.may_concern(write, stable(catalog, read.table));
-        self.conditions().any(|read| other.writes().any(|write| concerns(read, write)))
+        let concerns =
+            |look: &Look, write: &Write| !look.misses(write) && look.may_concern(write, stable(catalog, look.table));
+        self.conditions().any(|look| other.writes().any(|write| concerns(look, write)))
             || self.tables().any(|table| other.uses(table))
             || self.keys().any(|key| other.keys().any(|theirs| theirs == key))
     }
 }
 
-/// Whether a row could meet both conditions, as far as that is easily told.
-fn may_overlap(catalog: &Catalog, one: &Read, other: &Read) -> bool {
+/// Whether a row could meet both conditions, as far as that is easily told. Rows that were found by both are what they meet in, if
+/// that is known: who makes another one meet a condition is in the way by itself.
+fn may_overlap(catalog: &Catalog, one: &Look, other: &Look) -> bool {
+    if let (Some(ours), Some(theirs)) = (&one.found, &other.found)
+        && ours.rows.is_disjoint(&theirs.rows)
+    {
+        return false;
+    }
     let stable = stable(catalog, one.table);
     let apart = |(column, value): &(usize, Value)| {
         stable.contains(*column) && other.key.iter().any(|(c, v)| c == column && v != value)

@@ -29,6 +29,7 @@ mod system;
 mod trace;
 
 use std::collections::BTreeSet;
+use std::ops::Deref;
 use std::sync::Arc;
 
 use isolde_engine::RowId;
@@ -120,11 +121,9 @@ pub struct Part {
 #[derive(Clone, Debug, Default)]
 pub struct Touched {
     /// What it looked for in the committed tables.
-    pub reads: Vec<Read>,
-    /// Which rows some of these have found.
-    pub found: Vec<Found>,
+    pub reads: Vec<Look>,
     /// What it looked for in order to lock or change it, holding these locks until its transaction ends.
-    pub locks: Vec<Read>,
+    pub locks: Vec<Look>,
     /// Rows it changed; others see them when they are [settled](Touched::settled).
     pub writes: Vec<Write>,
     /// It may change any row of these tables, or insert any.
@@ -135,6 +134,8 @@ pub struct Touched {
     pub sequences: Vec<String>,
     /// It took the snapshot that its transaction keeps.
     pub snapshot: bool,
+    /// It read from the snapshot that its transaction had taken before.
+    pub kept: bool,
     /// Its transaction is SERIALIZABLE.
     pub serializable: bool,
     /// It ended its transaction: committed (true) or rolled back; or rolled back to a savepoint (false).
@@ -142,7 +143,7 @@ pub struct Touched {
     /// If it ended one: all that the transaction wrote.
     pub settled: Vec<Write>,
     /// If it ended one: all that the transaction had locked.
-    pub released: Vec<Read>,
+    pub released: Vec<Look>,
     /// The same of [`Touched::writes_all`] and [`Touched::keys`].
     pub settled_all: Vec<TableId>,
     /// What the transaction had locked by name.
@@ -153,15 +154,60 @@ pub struct Touched {
     pub coarse: Vec<String>,
 }
 
-/// The rows that a read has found.
+/// What was looked for, and what was found.
+#[derive(Clone, Debug)]
+pub struct Look {
+    /// The condition.
+    pub read: Read,
+    /// It was looked for by going through rows of the table: not by way of a key that must not be there twice.
+    pub scans: bool,
+    /// What was found, if that is known.
+    pub found: Option<Arc<Found>>,
+}
+
+/// The rows that were found. One that was not found is not found either when columns of it have changed that nobody asked about.
 #[derive(Clone, Debug)]
 pub struct Found {
-    /// The position among the reads.
-    pub read: usize,
     /// The columns that decide which rows are found.
     pub asked: ColumnSet,
     /// Those that were.
     pub rows: BTreeSet<RowId>,
+}
+
+impl Look {
+    /// For rows of a table.
+    pub fn scan(read: Read) -> Look {
+        Look { read, scans: true, found: None }
+    }
+
+    /// Whether a change of a row does not concern it: the row was not found, and would not be found after the change.
+    pub fn misses(&self, write: &Write) -> bool {
+        let is_update = write.before.is_some() && write.after.is_some();
+        let misses = |found: &Arc<Found>| !write.changed().meets(found.asked) && !found.rows.contains(&write.row);
+        self.table == write.table && is_update && self.found.as_ref().is_some_and(misses)
+    }
+}
+
+impl From<Read> for Look {
+    fn from(read: Read) -> Look {
+        Look { read, scans: false, found: None }
+    }
+}
+
+impl Deref for Look {
+    type Target = Read;
+
+    fn deref(&self) -> &Read {
+        &self.read
+    }
+}
+
+impl Found {
+    /// What two have found.
+    pub fn and(mut self, other: Found) -> Found {
+        self.rows.extend(other.rows);
+        Found { asked: self.asked.union(other.asked), rows: self.rows }
+    }
 }
 
 /// What a run came to.

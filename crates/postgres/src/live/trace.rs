@@ -77,7 +77,7 @@ fn observe<'p>(part: &'p Part, keeps: &mut [bool]) -> Observed<'p> {
     let snapshot = begins && (touched.snapshot || !keeps[part.thread]);
     keeps[part.thread] = (keeps[part.thread] || touched.snapshot) && touched.ended.is_none();
     // What went on has looked when it began.
-    let looked = || touched.reads.iter().chain(&touched.locks);
+    let looked = || touched.reads.iter().chain(&touched.locks).map(|look| &look.read);
     let none = match &part.result {
         StepResult::Rows { rows, .. } => rows.is_empty(),
         StepResult::Done { tag } => tag.ends_with(" 0"),

@@ -33,6 +33,7 @@ use crate::catalog::Known;
 use crate::effects::Rows;
 use crate::gate::{ALERTS, GATES, Gates};
 use crate::live::{Outcome, Part, Stage, Standing};
+use crate::reads::Module;
 use crate::{Blocker, Home, Restore, Sessions, Trouble, Version};
 use client::{Client, Doing, Observation};
 use mask::Masks;
@@ -69,6 +70,8 @@ pub struct ScenarioStage {
     /// Of each thread, whether it was told at its gate that somebody waits for it.
     alerted: Vec<bool>,
     opened: Open,
+    /// Sessions say what they read.
+    tells_reads: bool,
     warnings: Vec<String>,
     masks: Masks,
     /// Situations that have been, and whether the thread had to wait.
@@ -90,6 +93,7 @@ struct Open {
     autocommit: Vec<bool>,
     /// Sessions keep something beyond their transactions.
     keeps: bool,
+    module: Module,
 }
 
 impl ScenarioStage {
@@ -119,7 +123,8 @@ impl ScenarioStage {
             true => "",
             false => "; deadlocks are found after the server's deadlock_timeout",
         };
-        format!("PostgreSQL {}; {}{deadlocks}", self.home.version().text, self.restore.describe())
+        let reads = if self.tells_reads { "; isolde_reads tells which rows are read" } else { "" };
+        format!("PostgreSQL {}; {}{deadlocks}{reads}", self.home.version().text, self.restore.describe())
     }
 
     /// Finds out what differs from run to run.
@@ -153,7 +158,7 @@ impl ScenarioStage {
         }
         if !self.restore.undoes() {
             self.home.return_to_copy()?;
-            self.sessions = self.opened.sessions(&self.home, false)?;
+            (self.sessions, self.tells_reads) = self.opened.sessions(&self.home, false)?;
             self.passed.fill(None);
             self.alerted.fill(false);
             return Ok(());

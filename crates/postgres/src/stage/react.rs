@@ -11,6 +11,7 @@ use super::{ScenarioStage, setup};
 use crate::effects::{self, EffectKind};
 use crate::gate::{self, Told};
 use crate::live::{Ending, Part, Touched};
+use crate::reads::Reads;
 use crate::{Blocker, Reply, Trouble};
 
 /// Said inside of a transaction in a thread whose routines commit their statements elsewhere.
@@ -244,7 +245,9 @@ impl ScenarioStage {
         done: &mut Vec<Part>,
     ) {
         let client = &mut self.clients[thread];
-        let again = client.ledger.again().filter(|_| !failed);
+        let again = client.ledger.again().filter(|_| !failed && !heard.reads.is_told());
+        let waited = client.part.as_ref().is_some_and(|part| part.kind != StepKind::Statement);
+        client.ledger.told(if waited { heard.reads.after_waiting() } else { heard.reads });
         let mut touched = client.ledger.done(failed, status, heard.writes);
         touched.everything |= heard.truncated;
         if let Some(again) = again {
@@ -283,6 +286,8 @@ impl ScenarioStage {
                     draw(&self.known.catalog, client, &write);
                     heard.writes.push(write);
                 }
+            } else if heard.reads.take(&self.known, &notice) {
+                continue;
             } else if let Some(told) = gate::strip(&notice) {
                 match told {
                     Told::Gate { place, key, values } => heard.stop = Some(Stop { key, place, values }),
@@ -396,6 +401,7 @@ impl ScenarioStage {
 #[derive(Clone, Debug, Default)]
 struct Heard {
     writes: Vec<Write>,
+    reads: Reads,
     truncated: bool,
     notes: Vec<String>,
     /// What the statement inside of a routine came to.

@@ -23,6 +23,7 @@ use crate::catalog::{self, Known};
 use crate::effects::{self, Rows};
 use crate::gate::{self, GATES, Gates};
 use crate::live::{Check, Standing};
+use crate::reads::Module;
 use crate::restore::Plan;
 use crate::{Home, Restore, Sessions, Trouble};
 
@@ -93,6 +94,11 @@ pub fn settings(file: &ScenarioFile, given: FileOptions) -> FileOptions {
 impl ScenarioStage {
     /// Puts a scenario on a server: in a database of its own, which is gone with the stage.
     pub fn new(file: &ScenarioFile, server: &Settings) -> Result<ScenarioStage, StageError> {
+        ScenarioStage::reading(file, server, Module::Installed)
+    }
+
+    /// The same, with the module that tells what is read at another place, or without it.
+    pub fn reading(file: &ScenarioFile, server: &Settings, module: Module) -> Result<ScenarioStage, StageError> {
         stay_inside(file)?;
         let mut home = Home::create(server)?;
         let mut control = home.connect(SESSION_OPTIONS)?;
@@ -121,8 +127,9 @@ impl ScenarioStage {
             isolation: file.threads.iter().map(|t| t.isolation.or(file.options.isolation)).collect(),
             autocommit: file.threads.iter().map(|t| t.autocommit).collect(),
             keeps: texts.iter().any(|text| keeps(text)),
+            module,
         };
-        let sessions = opened.sessions(&home, restore.undoes())?;
+        let (sessions, tells_reads) = opened.sessions(&home, restore.undoes())?;
         let ledger = |level: &Option<Isolation>| Ledger::new(analyst.clone(), level.unwrap_or_default());
         let clients = scripts.iter().zip(&opened.isolation);
         let clients = clients.map(|(script, level)| Client::new(script, variables.clone(), ledger(level)));
@@ -148,6 +155,7 @@ impl ScenarioStage {
             passed: vec![None; count],
             alerted: vec![false; count],
             opened,
+            tells_reads,
             warnings,
             masks: Masks::default(),
             waited: BTreeMap::new(),
@@ -194,12 +202,14 @@ fn scanned(file: &ScenarioFile, analyst: &Analyst) -> Option<BTreeSet<TableId>> 
 
 impl Open {
     /// One session per thread, and the control connection, which closes all gates.
-    pub(super) fn sessions(&self, home: &Home, undoes: bool) -> Result<Sessions, Trouble> {
+    /// Whether sessions tell what they read is said as well.
+    pub(super) fn sessions(&self, home: &Home, undoes: bool) -> Result<(Sessions, bool), Trouble> {
         let mut control = home.connect(SESSION_OPTIONS)?;
         if undoes {
             control.execute("SET session_replication_role = replica")?;
         }
         let mut connections = Vec::new();
+        let mut tell = true;
         for (thread, (level, autocommit)) in self.isolation.iter().zip(&self.autocommit).enumerate() {
             let level = match level {
                 None => "",
@@ -210,11 +220,13 @@ impl Open {
             let autocommit = if *autocommit { "on" } else { "off" };
             let options =
                 format!("{SESSION_OPTIONS}{level} -c isolde.thread={thread} -c isolde.autocommit={autocommit}");
-            connections.push(home.connect(&options)?);
+            let mut connection = home.connect(&options)?;
+            tell = tell && self.module.load(&mut connection)?;
+            connections.push(connection);
         }
         let keys = 2 * connections.len();
         control.execute(&format!("SELECT pg_advisory_lock({GATES}, k) FROM generate_series(0, {keys}) AS k"))?;
-        Sessions::new(control, connections)
+        Ok((Sessions::new(control, connections)?, tell))
     }
 }
 

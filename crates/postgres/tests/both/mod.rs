@@ -8,6 +8,7 @@ use isolde_engine::Activity;
 use isolde_explore::{Limit, Progress, Reduction, Search, Strategy, System, Visit, Visitor};
 use isolde_postgres::Trouble;
 use isolde_postgres::live::{self, Ending, LiveSystem, Question, Standing};
+use isolde_postgres::reads::Module;
 use isolde_postgres::stage::{ScenarioStage, StageError, checks, settings};
 use isolde_report::Report;
 use isolde_scenario::file::{FileOptions, ScenarioFile};
@@ -32,6 +33,12 @@ pub fn stage_at(file: &ScenarioFile, server: &Settings) -> Result<ScenarioStage,
         StageError::File(error) => error.to_string(),
         StageError::Trouble(trouble) => trouble.to_string(),
     })
+}
+
+/// The scenario on the shared server, with a module that tells what is read, or without.
+pub fn stage_reading(file: &ScenarioFile, module: &Module) -> ScenarioStage {
+    let server = Cluster::shared().settings("postgres");
+    ScenarioStage::reading(file, &server, module.clone()).unwrap_or_else(|error| panic!("{error:?}"))
 }
 
 /// What a check of a stage says.
