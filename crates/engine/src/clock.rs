@@ -15,6 +15,7 @@
 use isolde_sql::{SqlError, SqlState};
 
 use crate::database::Database;
+use crate::footprint::{HeavyEvent, LockEventKind};
 use crate::lock::{self, Target, deadlock};
 use crate::session::{SessionId, Step};
 
@@ -122,14 +123,19 @@ impl Database {
     }
 
     /// A queue that is the only reason for a deadlock is put in order, as soon as somebody waits in it: explorations have no
-    /// timer to wait for.
-    pub(crate) fn untangle(&mut self, session: SessionId) {
+    /// timer to wait for. Returns what happened to those in it.
+    pub(crate) fn untangle(&mut self, session: SessionId) -> Vec<HeavyEvent> {
         if self.timed || self.queues.is_empty() || self.sessions[session.0].wait.is_none() {
-            return;
+            return Vec::new();
         }
-        if let deadlock::Verdict::Reorder(orders) = deadlock::check(self, session) {
-            orders.into_iter().for_each(|(key, order)| self.queues.reorder(key, order));
+        let deadlock::Verdict::Reorder(orders) = deadlock::check(self, session) else { return Vec::new() };
+        let mut moved = Vec::new();
+        for (key, order) in orders {
+            let modes = order.iter().filter_map(|id| lock::heavy::wanted(self, *id));
+            moved.extend(modes.map(|mode| HeavyEvent { key, mode, kind: LockEventKind::Moved }));
+            self.queues.reorder(key, order);
         }
+        moved
     }
 
     /// Whoever waits for a row, and now for somebody else than before, has begun another wait.

@@ -405,7 +405,7 @@ impl Database {
         pending: Pending,
         reply: Option<Reply>,
     ) -> Step {
-        self.untangle(session);
+        footprint.heavy.extend(self.untangle(session));
         self.renew_waits();
         footprint.quiet = (was_quiet, self.sessions[session.0].is_quiet());
         match (footprint.snapshot, &self.sessions[session.0].reach) {

@@ -10,6 +10,7 @@ use isolde_sql::refused::Construct;
 use isolde_sql::typed::StatementKind;
 use isolde_sql::{SqlError, SqlState};
 
+use crate::LockKey;
 use crate::exec::Stop;
 use crate::footprint::SnapshotTaken;
 use crate::machine::{Machine, Ran, read_only};
@@ -118,7 +119,13 @@ impl Machine<'_> {
             false
         });
         for &(key, mode) in prepared.locks.iter() {
-            match self.lock_heavy(key, mode, nowait) {
+            let locked = self.lock_heavy(key, mode, nowait).and_then(|()| match (&prepared.statement.kind, key) {
+                (StatementKind::Truncate(truncate), LockKey::Table(table)) => {
+                    self.refuse_pending(truncate, table).map_err(Stop::from)
+                }
+                _ => Ok(()),
+            });
+            match locked {
                 Ok(()) => {}
                 Err(Stop::Wait(target)) => return Err(self.begin_wait(target)),
                 Err(Stop::Error(error)) => return Err(self.fail(error)),

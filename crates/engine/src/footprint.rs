@@ -161,6 +161,8 @@ pub enum LockEventKind {
     Released,
     /// No longer waited for: it goes on, or has given up.
     Left,
+    /// Waited for, by whomever, at another place in the queue: the order was the only reason for a deadlock.
+    Moved,
 }
 
 /// A unique or foreign key that was checked.

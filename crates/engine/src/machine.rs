@@ -20,7 +20,7 @@ use isolde_sql::{Row, SqlError, SqlState, Value};
 use crate::database::Database;
 use crate::eval::{self, CallResult, Calls, Context, Env, Inner, Interrupt};
 use crate::exec::{Produced, Running, Stop};
-use crate::footprint::{Footprint, LockEvent, LockEventKind, SnapshotTaken, TableSet};
+use crate::footprint::{ColumnSet, Footprint, LockEvent, LockEventKind, SnapshotTaken, TableSet};
 use crate::host::SessionHost;
 use crate::lock::{self, RowRef, Wants};
 use crate::plan::{self, WithScope};
@@ -576,6 +576,9 @@ impl<'a> Machine<'a> {
     /// An error: to the nearest handler that takes it, else to the client.
     pub(crate) fn fail(&mut self, error: SqlError) -> Ran {
         self.outcome.get_or_insert_with(|| Outcome::Error(error.clone()));
+        // Of several rows that would fail the first is named, and an update of any column moves a row to the end.
+        let several = self.footprint.reads.iter_mut().filter(|read| read.matched.len() > 1);
+        several.for_each(|read| read.columns = ColumnSet::ALL);
         let implicit = self.session.transaction.as_ref().is_some_and(|t| !t.explicit);
         if self.session.options.autocommit && implicit && self.below_called_only() {
             self.abort();

@@ -179,6 +179,25 @@ const STORIES: &[(&str, &str)] = &[
          UPDATE t SET a = a + 3 WHERE id = 2;",
     ),
     (
+        "a wait closes a circle, and somebody else's place in another queue changes",
+        "CREATE TABLE t (id int PRIMARY KEY); CREATE TABLE c (id int PRIMARY KEY);
+         --@ thread a
+         BEGIN; LOCK TABLE t IN ACCESS EXCLUSIVE MODE;
+         --@ thread b
+         BEGIN; LOCK TABLE t IN ACCESS SHARE MODE; INSERT INTO c VALUES (5);
+         --@ thread c
+         BEGIN; LOCK TABLE c IN EXCLUSIVE MODE; SELECT id FROM t WHERE id = 2; COMMIT;",
+    ),
+    (
+        "of several rows that cannot be deleted the first in the heap is named",
+        "CREATE TABLE t (id int PRIMARY KEY, a int); INSERT INTO t VALUES (1, 10), (2, 20);
+         CREATE TABLE c (id int PRIMARY KEY, p int REFERENCES t); INSERT INTO c VALUES (1, 1), (2, 2);
+         --@ thread a
+         UPDATE t SET a = 11 WHERE id = 1;
+         --@ thread b
+         DELETE FROM t WHERE id <= 3;",
+    ),
+    (
         "a snapshot shows what the last statement of the transaction asks for, also in a routine",
         "CREATE TABLE t (id int PRIMARY KEY, a int); INSERT INTO t VALUES (1, 10), (2, 20);
          CREATE PROCEDURE shift(x int) LANGUAGE plpgsql AS $$ BEGIN x := x + 1; UPDATE t SET a = 0 WHERE id = x; END $$;

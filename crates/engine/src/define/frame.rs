@@ -170,6 +170,22 @@ impl Machine<'_> {
         Ok(verb)
     }
 
+    /// TRUNCATE has locked a table, and refuses it before it looks for the next if checks of its rows are still to come.
+    pub(crate) fn refuse_pending(&mut self, truncate: &Truncate, table: TableId) -> Result<(), SqlError> {
+        if !self.session.transaction.as_ref().is_some_and(|t| t.deferred.concerns(table)) {
+            return Ok(());
+        }
+        // What it has come to by CASCADE is last, and has been told.
+        let place = truncate.tables.iter().position(|t| *t == table).map_or(0, |place| place + 1);
+        let named = truncate.tables.len() - truncate.notices.len();
+        for notice in truncate.notices.iter().take(place.saturating_sub(named)) {
+            self.notices.push(Notice { level: RaiseLevel::Notice, message: notice.clone() });
+        }
+        let name = &self.catalog().table(table).name;
+        let message = format!("cannot TRUNCATE \"{name}\" because it has pending trigger events");
+        Err(SqlError::new(SqlState::OBJECT_IN_USE, message))
+    }
+
     /// TRUNCATE leaves a table of its own without rows.
     pub(crate) fn truncate(&mut self, truncate: &Truncate) -> Result<&'static str, SqlError> {
         self.footprint.everything = true;
@@ -177,13 +193,6 @@ impl Machine<'_> {
         let tables = &truncate.tables;
         for notice in &truncate.notices {
             self.notices.push(Notice { level: RaiseLevel::Notice, message: notice.clone() });
-        }
-        for &table in tables {
-            if self.session.transaction.as_ref().is_some_and(|t| t.deferred.concerns(table)) {
-                let name = &schema.catalog.table(table).name;
-                let message = format!("cannot TRUNCATE \"{name}\" because it has pending trigger events");
-                return Err(SqlError::new(SqlState::OBJECT_IN_USE, message));
-            }
         }
         for &table in tables {
             let referenced = schema.catalog.references_to(table).find(|(child, _)| !tables.contains(&child.id));

@@ -126,12 +126,14 @@ impl Machine<'_> {
         let Some(existing) = self.find_conflict(plan.table, &conflict.arbiters, values)? else { return Ok(false) };
         let row = (plan.table, existing);
         let Some(ConflictUpdatePlan { set, filter }) = &conflict.update else {
+            self.come_to(row)?;
             self.refuse_unseen(row)?;
             return Ok(true);
         };
         let key_changes = set.iter().any(|(c, _)| self.catalog().table(plan.table).is_key_column(*c));
         let strength = if key_changes { LockStrength::Update } else { LockStrength::NoKeyUpdate };
         self.lock_row(row, strength)?;
+        self.come_to(row)?;
         self.refuse_unseen(row)?;
         let Some(current) = self.newest(row) else {
             return self.resolve_conflict(plan, conflict, params, run, values, triggers);

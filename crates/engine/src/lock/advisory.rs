@@ -131,7 +131,7 @@ impl SessionHost<'_> {
                 self.session.take_heavy(key, mode, scope);
                 Ok(true)
             }
-            LockEventKind::Refused | LockEventKind::Released | LockEventKind::Left => Ok(false),
+            LockEventKind::Refused | LockEventKind::Released | LockEventKind::Left | LockEventKind::Moved => Ok(false),
         }
     }
 }

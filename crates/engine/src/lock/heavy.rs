@@ -206,7 +206,7 @@ pub(super) fn hard_blockers(db: &Database, me: SessionId, key: LockKey, excluded
 }
 
 /// The mode that a session waits for in a queue.
-pub(super) fn wanted(db: &Database, session: SessionId) -> Option<TableLockMode> {
+pub(crate) fn wanted(db: &Database, session: SessionId) -> Option<TableLockMode> {
     match db.sessions[session.0].wait.as_ref()?.target {
         Target::Heavy { mode, .. } => Some(mode),
         _ => None,

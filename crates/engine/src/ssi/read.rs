@@ -169,6 +169,19 @@ impl Reader<'_> {
         Ok(())
     }
 
+    /// A version that was found by its key, visible or not.
+    pub(crate) fn come_to(&mut self, view: &Tables, row: RowRef, version: &Tuple) -> Result<(), SqlError> {
+        let unseen = self.unseen(view, row.0);
+        let is_seen = view.version(row).is_some_and(|seen| seen.position == version.position);
+        let is_it = |u: &&Unseen| u.new.as_ref().is_some_and(|new| new.position == version.position);
+        let met = match is_seen {
+            true => Some(Met::Seen(row.1, version.position, version.values.clone())),
+            false => unseen.iter().find(is_it).map(Met::Unseen),
+        };
+        self.visit()?;
+        self.walk(view, row.0, &unseen, met)
+    }
+
     /// A visible version: somebody may have replaced it.
     fn fetch(
         &mut self,

@@ -267,13 +267,27 @@ impl Machine<'_> {
         index: Option<usize>,
         key: &[(usize, Value)],
     ) -> Result<(), SqlError> {
+        self.with_reader(|reader| reader.look_up(view, table, index, key))
+    }
+
+    /// ON CONFLICT has come to the newest version of a row.
+    pub(crate) fn come_to(&mut self, row: RowRef) -> Result<(), SqlError> {
+        if self.serial().is_none() {
+            return Ok(());
+        }
+        let (Some(newest), view) = (self.newest(row), self.transaction().view().clone()) else { return Ok(()) };
+        self.with_reader(|reader| reader.come_to(&view, row, &newest))
+    }
+
+    /// Lets a serializable transaction that is watched read.
+    fn with_reader(&mut self, act: impl FnOnce(&mut Reader<'_>) -> Result<(), SqlError>) -> Result<(), SqlError> {
         let Some(me) = self.serial() else { return Ok(()) };
         let schema = self.schema().clone();
         let statistics = self.db.statistics.clone();
         let planner = Planner::of(&self.session.kept.settings);
         let Some(ssi) = self.db.ssi.as_mut().map(Arc::make_mut) else { return Ok(()) };
         let mut reader = Reader { ssi, me, catalog: &schema.catalog, statistics: &statistics, planner };
-        if reader.watches() { reader.look_up(view, table, index, key) } else { Ok(()) }
+        if reader.watches() { act(&mut reader) } else { Ok(()) }
     }
 
     /// Writes since a savepoint are taken back; what was read stays read.

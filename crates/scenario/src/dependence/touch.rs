@@ -229,7 +229,7 @@ impl Touch {
     /// A lock of a transaction goes with it; an advisory one may be the session's.
     fn heavy(&self, lock: &HeavyEvent) -> HeavyTouch {
         let passes = self.fleeting && matches!(lock.key, LockKey::Table(_) | LockKey::Sequence(_));
-        let queues = matches!(lock.kind, LockEventKind::Queued | LockEventKind::Left);
+        let queues = matches!(lock.kind, LockEventKind::Queued | LockEventKind::Left | LockEventKind::Moved);
         let meets = !passes && lock.kind != LockEventKind::Refused;
         HeavyTouch { key: lock.key, mode: lock.mode, meets, queues }
     }
@@ -287,7 +287,7 @@ impl RowTouch {
                 // What it waits for depends on who is writing.
                 self.looked = true;
             }
-            LockEventKind::Left => {
+            LockEventKind::Left | LockEventKind::Moved => {
                 self.wants.add(lock.strength);
                 self.holds.add(lock.strength);
             }

@@ -118,7 +118,7 @@ fn locked_at(run: &Run<'_>, thread: usize, what: WaitsFor) -> Option<Span> {
                 match kind {
                     LockEventKind::Taken => statement = Some(step.pending.span),
                     LockEventKind::Released => statement = None,
-                    LockEventKind::Queued | LockEventKind::Refused | LockEventKind::Left => {}
+                    LockEventKind::Queued | LockEventKind::Refused | LockEventKind::Left | LockEventKind::Moved => {}
                 }
             }
         }
