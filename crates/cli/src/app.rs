@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use isolde_postgres::app::{AppFile, Inquiry, Written};
+use isolde_postgres::reads::Module;
 use isolde_report::Report;
 use isolde_scenario::file::FileOptions;
 use isolde_wire::Settings;
@@ -24,6 +25,7 @@ pub(crate) fn check(explore: &Explore, path: &Path) -> Result<Report, Mistake> {
     let mut watch = Watch::start(&name, explore.time_max, !explore.no_progress);
     let inquiry = Inquiry {
         settings: explore::settings(explore),
+        module: explore.reads.clone().unwrap_or_default(),
         fixes: fixes::wanted(explore),
         clock: explore.stats.then_some(watch::nanoseconds as fn() -> u64),
         ..inquiry(path, name, &app, explore.on.as_ref())?
@@ -65,6 +67,7 @@ fn inquiry<'a>(path: &Path, name: String, app: &'a AppFile, on: Option<&Server>)
         command: args::command_line(),
         file: name,
         settings: FileOptions::default(),
+        module: Module::default(),
         fixes: false,
         clock: None,
         interrupted: watch::interrupted,

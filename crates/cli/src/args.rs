@@ -247,7 +247,7 @@ pub(crate) struct Explore {
     ///
     /// With `text`, from what statements say, and by asking queries again. With the name of a file, from that module, which is loaded from there
     /// by a superuser. Left out, from the module if it is installed, else from the text. crates/postgres/module/README.md says how to build it.
-    #[arg(long, value_name = "FROM", value_parser = server::module, requires = "on", help_heading = "Server")]
+    #[arg(long, value_name = "FROM", value_parser = server::module, help_heading = "Server")]
     pub(crate) reads: Option<Module>,
 
     /// Replay the counterexample on this server

@@ -73,6 +73,9 @@ fn check(explore: &Explore, path: &Path) -> Result<Report, Mistake> {
     if let Some(server) = &explore.on {
         return on::check(explore, path, server);
     }
+    if explore.reads.is_some() {
+        return Err(Mistake::new("--reads is about servers, and goes with --on"));
+    }
     let file = input::read(path)?;
     let scenario = Scenario::parse(&file.name, &file.text, &mut input::include)?;
     let settings = settings(explore);

@@ -90,6 +90,15 @@ const LAST: &[&str] = &[
      WHERE NOT g.tgisinternal AND g.tgname NOT LIKE '~isolde%' AND {user} ORDER BY g.oid",
 ];
 
+impl Known {
+    /// Takes the primary keys of some tables for unique keys like others: they change, so that no row can be known by them.
+    pub(crate) fn forget_keys(&mut self, tables: &BTreeSet<TableId>) {
+        for &table in tables {
+            self.catalog.alter_table(table, |table| table.indexes.iter_mut().for_each(|index| index.primary = false));
+        }
+    }
+}
+
 /// Reads the definitions of the database that a connection is in.
 pub fn read(connection: &mut Connection) -> Result<Known, Trouble> {
     let mut maker = Maker::default();

@@ -25,9 +25,10 @@ use isolde_sql::catalog::{Catalog, TableId};
 use isolde_wire::{Complaint, Connection, Response};
 
 use crate::Trouble;
+use crate::analysis::{literal, whole};
 use crate::catalog::Known;
 use crate::effects;
-use crate::live::{Found, Touched};
+use crate::live::{Found, Look, Touched};
 
 /// Where the module is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -44,7 +45,7 @@ pub enum Module {
 impl Module {
     /// Loads it into a session; whether it is there.
     pub fn load(&self, session: &mut Connection) -> Result<bool, Trouble> {
-        let load = |library: &str| format!("LOAD {}", crate::analysis::literal(library));
+        let load = |library: &str| format!("LOAD {}", literal(library));
         match self {
             Module::Unused => Ok(false),
             Module::Installed => {
@@ -54,6 +55,28 @@ impl Module {
             Module::At(library) => session.execute(&load(library)).map(|_| true).map_err(Trouble::from),
         }
     }
+
+    /// How a session is told to load it when it begins; it must be there.
+    pub(crate) fn option(&self) -> Option<String> {
+        match self {
+            Module::Unused => None,
+            Module::Installed => Some("-c local_preload_libraries=isolde_reads".into()),
+            Module::At(library) => {
+                let escaped = library.replace('\\', "\\\\").replace(' ', "\\ ");
+                Some(format!("-c session_preload_libraries=\"{escaped}\""))
+            }
+        }
+    }
+}
+
+/// Says that the module is used, if it is, for `--stats`.
+pub(crate) fn described(used: bool) -> &'static str {
+    if used { "; isolde_reads tells which rows are read" } else { "" }
+}
+
+/// Whether a message is one of the module's, which users are not shown.
+pub(crate) fn is_told(notice: &Complaint) -> bool {
+    strip(notice).is_some()
 }
 
 /// One message of the module.
@@ -182,7 +205,7 @@ impl Reads {
         }
         let mut touched = Touched::default();
         for (&table, TableRead { locked, found }) in &self.tables {
-            let mut look = crate::live::Look::scan(crate::analysis::whole(table, *locked));
+            let mut look = Look::scan(whole(table, *locked));
             look.found = found.clone().map(Arc::new);
             match locked {
                 true => touched.locks.push(look),

@@ -29,6 +29,9 @@ use crate::gate::GATE;
 /// Statements that wait for nobody unless something is checked then.
 const ENDS: &[&str] = &["COMMIT", "ROLLBACK"];
 
+/// Behind a question that was asked inside of a transaction.
+const GO_BACK: &str = "ROLLBACK TO isolde_within; RELEASE isolde_within";
+
 /// How long after beginning to wait a session looks for a deadlock that it may have closed.
 const LOOK_SOON: &str = "SET deadlock_timeout = '1ms'";
 /// The same for a session that nobody waits for: it cannot close a circle.
@@ -277,6 +280,17 @@ impl Sessions {
             }
         }
         Ok(replies)
+    }
+
+    /// Asks a session that is idle something, inside of its transaction, which is left as it was. What is asked must only look.
+    pub fn ask_within(&mut self, session: usize, query: &str) -> Result<Option<Response>, Trouble> {
+        let connection = &mut self.sessions[session].connection;
+        let responses = connection.query(&format!("SAVEPOINT isolde_within; {query}; {GO_BACK}"))?;
+        if responses.iter().any(Response::is_error) {
+            connection.execute(GO_BACK)?;
+            return Ok(None);
+        }
+        Ok(responses.into_iter().nth(1))
     }
 
     /// A session that stood before a gate goes on; `alert` says that it will look for deadlocks soon.

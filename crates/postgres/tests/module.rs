@@ -11,16 +11,19 @@ mod common;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
 use both::{check, ends_on_server, gist, read, stage_reading};
 use isolde_engine::{Database, RowId};
+use isolde_postgres::app::{AppFile, AppStage};
 use isolde_postgres::effects;
-use isolde_postgres::live::Stage;
+use isolde_postgres::live::{self, Question, Stage};
 use isolde_postgres::reads::Module;
 use isolde_report::{Report, Verdict};
+use isolde_scenario::file::FileOptions;
 use isolde_sql::parse;
 use isolde_testkit::Cluster;
 
@@ -36,6 +39,9 @@ fn module() -> Option<&'static Module> {
     };
     BUILT.get_or_init(build).as_ref()
 }
+
+/// Not those of the compiler that the server was made with.
+const CFLAGS: &str = "CFLAGS=-O2 -Wall -Wextra -Wno-unused-parameter -Werror -fno-strict-aliasing -fwrapv";
 
 fn build() -> Result<PathBuf, String> {
     let mut session = Cluster::shared().connect("postgres", "").unwrap();
@@ -57,7 +63,7 @@ fn build() -> Result<PathBuf, String> {
     }
     let made = Command::new("make")
         .current_dir(&directory)
-        .args(["with_llvm=no", "COPT=-Werror", &format!("PG_CONFIG={}", program.display())])
+        .args(["with_llvm=no", CFLAGS, &format!("PG_CONFIG={}", program.display())])
         .output()
         .map_err(|error| format!("make: {error}"))?;
     match made.status.success() {
@@ -332,4 +338,41 @@ fn a_text_that_is_not_understood_reads_its_tables() {
     let setup = format!("{SHOP}CREATE SEQUENCE s;");
     let strange = "SELECT nextval('s'), ts_rank(to_tsvector('simple', 'a'), 'even')";
     assert_eq!(runs(&setup, strange, "UPDATE item SET price = 0 WHERE id = 1"), (2, 2));
+}
+
+/// Two commands of psql, one after the other each.
+const APP: &str = r#"
+time_limit = 5
+[database]
+url = ""
+setup_sql = "CREATE TABLE item (id int PRIMARY KEY, price int, name text); INSERT INTO item VALUES (1, 1, 'pen'), (2, 2, 'cup')"
+[[thread]]
+name = "one"
+command = "psql -qX -c \"UPDATE item SET price = price + 1 WHERE name = 'pen'\""
+[[thread]]
+name = "two"
+command = "psql -qX -c \"UPDATE item SET price = price + 1 WHERE name = 'cup'\""
+"#;
+
+#[test]
+fn sessions_of_applications_tell_it_too() {
+    let Some(module) = module() else { return };
+    let runs = |module: &Module| {
+        let file = AppFile::parse("app.toml", APP).unwrap_or_else(|error| panic!("{error}"));
+        let server = Cluster::shared().settings("postgres");
+        let mut stage = AppStage::reading(file, PathBuf::from("."), &server, || false, module).unwrap();
+        let question = Question {
+            command: String::new(),
+            file: "app.toml".into(),
+            settings: FileOptions::default(),
+            invariants: Vec::new(),
+            finals: Vec::new(),
+            replay: &|schedule| schedule.to_string(),
+            clock: None,
+        };
+        let report = live::check(&mut stage, &question, &mut |_| ControlFlow::Continue(())).unwrap();
+        assert_eq!(report.verdict, Verdict::Holds);
+        (report.stats.ends, stage.describe().contains("isolde_reads"))
+    };
+    assert_eq!((runs(module), runs(&Module::Unused)), ((1, true), (2, false)));
 }

@@ -4,8 +4,9 @@
 
 mod both;
 
-use both::{check, ends_on_server, gist, on_engine, on_server, read, stage, stage_at};
+use both::{check, ends_on_server, gist, on_engine, on_server, read, stage, stage_at, stage_reading};
 use isolde_postgres::live::{Ending, Stage, Standing};
+use isolde_postgres::reads::Module;
 use isolde_postgres::stage::ScenarioStage;
 use isolde_report::StepResult;
 use isolde_testkit::Cluster;
@@ -516,4 +517,30 @@ INSERT INTO account VALUES (1, 1, 10), (2, 1, 20), (3, 2, 30);
     let outer = "SELECT a.id, o.name FROM account a LEFT JOIN owner o ON o.id = a.owner AND o.name = 'ann'";
     assert_eq!(runs(outer, "UPDATE account SET balance = 0 WHERE id = 1"), 1);
     assert_eq!(runs(outer, "UPDATE owner SET name = 'ann' WHERE id = 2"), 2);
+}
+
+/// A transaction that has written is asked itself, under a savepoint, and goes on as if it had not been: what it finds are its own rows,
+/// too.
+#[test]
+fn who_has_written_is_asked_within() {
+    let runs = |writes: &str, other: &str| {
+        let text = format!(
+            "CREATE TABLE item (id int PRIMARY KEY, kind text, price int);
+INSERT INTO item VALUES (1, 'pen', 3), (2, 'cup', 5), (3, 'cup', 7);
+--@ thread a
+BEGIN; SAVEPOINT isolde_within; {writes}; SELECT sum(price) FROM item WHERE kind = 'pen'; ROLLBACK TO isolde_within; COMMIT;
+--@ thread b
+UPDATE item SET price = 8 WHERE id = {other};
+"
+        );
+        let file = read(&text);
+        let tables = ["item"];
+        let mut stage = stage_reading(&file, &Module::Unused);
+        let all = ends_on_server(&mut stage, &tables, false, 100).unwrap();
+        assert_eq!(ends_on_server(&mut stage, &tables, true, 100).unwrap(), all);
+        check(&file, &mut stage).unwrap().stats.ends
+    };
+    assert_eq!(runs("INSERT INTO item VALUES (4, 'pen', 1)", "2"), 1);
+    assert_eq!(runs("INSERT INTO item VALUES (4, 'pen', 1)", "1"), 2);
+    assert_eq!(runs("UPDATE item SET kind = 'pen' WHERE id = 2", "3"), 1);
 }

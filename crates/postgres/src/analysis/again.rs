@@ -13,6 +13,9 @@
 //! the query asks for, in a row that was found. A row that was not found is not found either when something else of it has changed.
 //! (Whoever changes what is asked about matters by itself, so what was found is the same wherever the query comes after
 //! the same of those.) Rows that come and go matter as before.
+//!
+//! Only somebody who sees the same can be asked. At READ COMMITTED, what is committed is seen by everybody; a transaction that has written
+//! itself is asked within, under a savepoint that is rolled back ([decision 26](../../../../docs/decisions/0026-what-a-server-tells-of-reads.md)).
 
 use std::sync::Arc;
 
@@ -22,7 +25,7 @@ use isolde_sql::Value;
 use isolde_sql::builtin::Eval;
 use isolde_sql::catalog::{Catalog, TableId};
 use isolde_sql::typed::{ExprKind, Query, QueryBody, Statement, StatementKind};
-use isolde_wire::Connection;
+use isolde_wire::{Connection, Response};
 
 use super::walk::{asked_about, tables_of};
 use crate::catalog::quoted;
@@ -83,10 +86,20 @@ impl Again {
         Some(Again { query, parts })
     }
 
-    /// Asks, and keeps what was found. If that fails, nothing is lost but precision.
+    /// Asks somebody who sees what is committed, and keeps what was found. If that fails, nothing is lost but precision.
     pub(crate) fn ask(&self, control: &mut Connection, catalog: &Catalog, touched: &mut Touched) {
         let Ok(responses) = control.query(&self.query) else { return };
-        let Some(isolde_wire::Response::Rows { rows, .. }) = responses.first() else { return };
+        self.keep(responses.first(), catalog, touched);
+    }
+
+    /// What is asked.
+    pub(crate) fn query(&self) -> &str {
+        &self.query
+    }
+
+    /// Keeps what was found.
+    pub(crate) fn keep(&self, answer: Option<&Response>, catalog: &Catalog, touched: &mut Touched) {
+        let Some(Response::Rows { rows, .. }) = answer else { return };
         if rows.len() > ROWS_MAX {
             return;
         }

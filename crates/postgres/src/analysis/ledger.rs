@@ -138,12 +138,15 @@ impl Ledger {
         touched
     }
 
-    /// How to find out which rows the statement that was sent finds, if it sees what is committed and nothing else.
+    /// How to find out which rows the statement that was sent finds, where that can be asked again.
     pub fn again(&self) -> Option<Arc<Again>> {
-        let level = if self.is_open() { self.level } else { self.default };
-        let clean = self.layers.iter().all(|layer| layer.writes.is_empty() && layer.writes_all.is_empty());
         let again = self.pending.as_ref()?.again.clone();
-        again.filter(|_| level == Isolation::ReadCommitted && clean)
+        again.filter(|_| self.is_read_committed())
+    }
+
+    /// Whether the transaction sees what is committed and nothing else.
+    pub fn is_clean(&self) -> bool {
+        self.layers.iter().all(|layer| layer.writes.is_empty() && layer.writes_all.is_empty())
     }
 
     /// What the statement that was sent has told of its reads, before its answer.

@@ -64,6 +64,8 @@ pub struct Analysis {
     /// Tables of which it may meet several rows, in the order in which they lie: those that it does not reach by their whole
     /// primary key.
     pub scanned: BTreeSet<TableId>,
+    /// Tables whose primary keys it may change.
+    pub rekeyed: BTreeSet<TableId>,
     /// What it does about transactions.
     pub control: Control,
     /// It looks at rows: a transaction that keeps its snapshot takes it now.
@@ -142,6 +144,7 @@ impl Analyst {
                     sum.looks |= part.looks;
                     sum.targets.extend(part.targets);
                     sum.scanned.extend(part.scanned);
+                    sum.rekeyed.extend(part.rekeyed);
                     walk::add(&mut sum.touched, part.touched);
                     if !matches!(part.control, Control::None) {
                         sum.touched.everything = true;
@@ -224,7 +227,7 @@ impl Analyst {
     fn bound_statement(&self, control: Control, statement: &Statement, text: &str) -> Analysis {
         let mut walk = Walk::new(self);
         walk.statement(statement);
-        let Walk { touched, targets, scanned, looks, .. } = walk;
+        let Walk { touched, targets, scanned, rekeyed, looks, .. } = walk;
         let quiet = match &statement.kind {
             StatementKind::Transaction(transaction) => matches!(
                 transaction,
@@ -243,7 +246,7 @@ impl Analyst {
             _ => false,
         };
         let again = Again::of(&self.catalog, statement, text, &touched).map(Arc::new);
-        Analysis { touched, targets, scanned, control, looks, quiet, again, unknown: false }
+        Analysis { touched, targets, scanned, rekeyed, control, looks, quiet, again, unknown: false }
     }
 }
 

@@ -21,6 +21,8 @@ pub(super) struct Walk<'a> {
     pub(super) targets: BTreeSet<TableId>,
     /// Tables of which it may meet several rows.
     pub(super) scanned: BTreeSet<TableId>,
+    /// Tables whose primary keys it may change.
+    pub(super) rekeyed: BTreeSet<TableId>,
     /// A snapshot is needed.
     pub(super) looks: bool,
     /// Routines that were looked into.
@@ -59,6 +61,7 @@ impl<'a> Walk<'a> {
             touched: Touched::default(),
             targets: BTreeSet::new(),
             scanned: BTreeSet::new(),
+            rekeyed: BTreeSet::new(),
             looks: false,
             routines: BTreeSet::new(),
         }
@@ -76,6 +79,7 @@ impl<'a> Walk<'a> {
                 let returned = update.returning.iter().flat_map(|r| &r.exprs);
                 let asked = update.set.iter().map(|(_, e)| e).chain(returned);
                 self.target(update.table, &update.select, mentioned_by(asked, 0));
+                self.sets(update.table, update.set.iter().map(|(column, _)| *column));
                 self.exprs(update.set.iter().map(|(_, e)| e));
                 self.exprs(update.returning.iter().flat_map(|r| &r.exprs));
             }
@@ -137,6 +141,7 @@ impl<'a> Walk<'a> {
             self.touched.locks.push(whole(insert.table, true).into());
             self.coarse(format!("ON CONFLICT may meet any row of {}", self.name(insert.table)));
             if let Some(update) = &conflict.update {
+                self.sets(insert.table, update.set.iter().map(|(column, _)| *column));
                 self.exprs(update.set.iter().map(|(_, e)| e).chain(&update.filter));
             }
         }
@@ -150,7 +155,10 @@ impl<'a> Walk<'a> {
         for when in &merge.whens {
             self.exprs(&when.condition);
             match &when.action {
-                MergeAction::Update(set) => self.exprs(set.iter().map(|(_, e)| e)),
+                MergeAction::Update(set) => {
+                    self.sets(merge.table, set.iter().map(|(column, _)| *column));
+                    self.exprs(set.iter().map(|(_, e)| e));
+                }
                 MergeAction::Insert(values) => self.exprs(values),
                 MergeAction::Delete | MergeAction::Nothing => {}
             }
@@ -175,6 +183,23 @@ impl<'a> Walk<'a> {
         select.exprs(&mut |e| self.expr(e));
         select.queries(&mut |q| self.query(q));
         self.written(table);
+    }
+
+    /// Columns are given other values, which foreign keys may hand on.
+    fn sets(&mut self, table: TableId, columns: impl Iterator<Item = usize>) {
+        let columns: Vec<usize> = columns.collect();
+        let catalog = &self.analyst.catalog;
+        let is_key =
+            catalog.table(table).primary_key().is_some_and(|key| key.columns.iter().any(|c| columns.contains(c)));
+        if is_key && !self.rekeyed.insert(table) {
+            return;
+        }
+        for (child, position) in catalog.references_to(table) {
+            let Some(key) = child.foreign_keys.get(position) else { continue };
+            if key.parent_columns.iter().any(|column| columns.contains(column)) && child.id != table {
+                self.sets(child.id, key.columns.iter().copied());
+            }
+        }
     }
 
     /// Rows of a table are written: its triggers may do anything.

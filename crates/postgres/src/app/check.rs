@@ -13,6 +13,7 @@ use super::spec::Written;
 use super::stage::AppStage;
 use crate::Trouble;
 use crate::live::{self, Question};
+use crate::reads::Module;
 
 /// What is asked, and where.
 pub struct Inquiry<'q> {
@@ -26,6 +27,8 @@ pub struct Inquiry<'q> {
     pub command: String,
     /// What the file is called.
     pub file: String,
+    /// Where the module is that tells what is read.
+    pub module: Module,
     /// How to search.
     pub settings: FileOptions,
     /// Try stronger isolation levels against what is found.
@@ -91,7 +94,7 @@ impl Inquiry<'_> {
 
     fn stage(&self, level: Option<Isolation>) -> Result<AppStage, Trouble> {
         let app = AppFile { isolation: level.or(self.app.isolation), ..self.app.clone() };
-        AppStage::open(app, self.directory.clone(), &self.server, self.interrupted)
+        AppStage::reading(app, self.directory.clone(), &self.server, self.interrupted, &self.module)
     }
 
     fn question<'q>(&self, replay: &'q dyn Fn(&str) -> String) -> Question<'q> {

@@ -16,6 +16,7 @@ use crate::analysis::Again;
 use crate::catalog::{self, Known};
 use crate::effects::{self, Rows};
 use crate::live::Touched;
+use crate::reads::{Module, Reads};
 use crate::restore::Plan;
 use crate::{Home, Restore, Trouble};
 
@@ -128,6 +129,20 @@ impl Data {
     pub(super) fn writes(&mut self, notices: &[Complaint]) -> Vec<Write> {
         let told = notices.iter().filter_map(effects::strip);
         told.filter_map(|effect| self.rows.write(&self.known, effect)).collect()
+    }
+
+    /// The reads that notices tell of.
+    pub(super) fn reads(&self, notices: &[Complaint]) -> Reads {
+        let mut reads = Reads::default();
+        for notice in notices {
+            reads.take(&self.known, notice);
+        }
+        reads
+    }
+
+    /// Whether a session can load the module that tells of reads.
+    pub(super) fn has(&self, module: &Module) -> Result<bool, Trouble> {
+        Ok(*module != Module::Unused && module.load(&mut self.home.connect("")?)?)
     }
 
     /// Finds out which rows a statement has found.

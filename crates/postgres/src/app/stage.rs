@@ -13,7 +13,7 @@ use isolde_explore::Schedule;
 use isolde_report::{StepKind, StepResult};
 use isolde_sql::ast::Isolation;
 use isolde_sql::catalog::Catalog;
-use isolde_wire::{Response, Settings};
+use isolde_wire::{Complaint, Response, Settings};
 
 use super::cast::Cast;
 use super::conductor::{Conductor, Timing, error_of};
@@ -25,7 +25,8 @@ use super::spec::{Case, Written};
 use crate::analysis::Analyst;
 use crate::live::{LiveSystem, Outcome, Part, Stage, Standing, Touched};
 use crate::proxy::{Answered, SessionId};
-use crate::{Trouble, effects};
+use crate::reads::Module;
+use crate::{Trouble, effects, reads};
 
 /// An application whose threads are held at their next statement.
 pub struct AppStage {
@@ -37,6 +38,8 @@ pub struct AppStage {
     clean: bool,
     /// The connections by which threads have said something in this run, in order.
     connections: Vec<(usize, SessionId)>,
+    /// Sessions say what they read.
+    tells_reads: bool,
 }
 
 /// The server's default is a second; like this a deadlock is over soon, and its victim always who closed the circle.
@@ -60,6 +63,17 @@ impl AppStage {
         server: &Settings,
         interrupted: fn() -> bool,
     ) -> Result<AppStage, Trouble> {
+        AppStage::reading(file, directory, server, interrupted, &Module::Installed)
+    }
+
+    /// The same, with the module that tells what is read at another place, or without it.
+    pub fn reading(
+        file: AppFile,
+        directory: PathBuf,
+        server: &Settings,
+        interrupted: fn() -> bool,
+        module: &Module,
+    ) -> Result<AppStage, Trouble> {
         let (sender, events) = channel();
         let mut data = Data::create(server, &file.ignored_columns)?;
         let is_superuser = data.rows("SELECT current_setting('is_superuser')")? == [[Some("on".to_string())]];
@@ -69,12 +83,23 @@ impl AppStage {
         let timing = Timing { limit: file.time_limit, wait_counts_after };
         let conductor = Conductor::new(data, cast, events, &timing, file.masks.clone(), interrupted);
         let names = file.threads.iter().map(|thread| thread.name.clone()).collect();
-        let mut stage =
-            AppStage { conductor, file, names, standings: Vec::new(), clean: true, connections: Vec::new() };
+        let mut stage = AppStage {
+            conductor,
+            file,
+            names,
+            standings: Vec::new(),
+            clean: true,
+            connections: Vec::new(),
+            tells_reads: false,
+        };
         stage.set_up()?;
         let mut own = Vec::new();
         own.extend(is_superuser.then(|| DEADLOCK_TIMEOUT.to_string()));
         own.extend(stage.file.isolation.map(|level| format!("-c default_transaction_isolation={}", option(level))));
+        if stage.conductor.data.has(module)? {
+            stage.tells_reads = true;
+            own.extend(module.option());
+        }
         let settings = plain.with_options(&own.join(" "));
         stage.conductor.cast.lead_to(&settings);
         stage.start_servers()?;
@@ -90,7 +115,7 @@ impl AppStage {
 
     /// The server and how its data is put back, for `--stats`.
     pub fn describe(&self) -> String {
-        self.conductor.data.describe()
+        format!("{}{}", self.conductor.data.describe(), reads::described(self.tells_reads))
     }
 
     /// A scenario made of what the threads send when they run alone; `file` says where it comes from.
@@ -281,8 +306,14 @@ impl AppStage {
         let Conductor { lines, data, .. } = &mut self.conductor;
         let Some(line) = lines.get_mut(&id) else { return };
         let Some(answered) = line.answered.take() else { return };
-        let again = line.ledger.again().filter(|_| alone && answered.unit.spoken.len() == 1);
+        let single = answered.unit.spoken.len() == 1;
         let waited = std::mem::take(&mut line.waits);
+        let reads = data.reads(&answered.notices);
+        let asks = alone && single && line.ledger.is_clean() && !reads.is_told();
+        let again = line.ledger.again().filter(|_| asks);
+        if single {
+            line.ledger.told(if waited { reads.after_waiting() } else { reads });
+        }
         let mut touched = Vec::new();
         let writes = data.writes(&answered.notices);
         data.note_draws(thread, &writes);
@@ -473,7 +504,8 @@ fn described(thread: usize, answered: &Answered, touched: Vec<Touched>, waited: 
         parts.push(part);
     }
     if let Some(first) = parts.first_mut() {
-        let said = answered.notices.iter().filter(|notice| effects::strip(notice).is_none());
+        let ours = |notice: &Complaint| effects::strip(notice).is_some() || reads::is_told(notice);
+        let said = answered.notices.iter().filter(|notice| !ours(notice));
         let notices = said.map(|notice| format!("{}: {}", notice.severity, notice.message));
         first.notes.extend(notices);
     }

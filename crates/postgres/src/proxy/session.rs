@@ -21,6 +21,7 @@ use super::frame::{Fields, Frame};
 use super::interest::{Context, is_listening, is_noticeable};
 use super::speech::{End, Memory, Spoken, Unit, form};
 use super::value;
+use crate::{effects, reads};
 
 /// The name of a session, never used twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -369,9 +370,10 @@ impl Flight {
     }
 }
 
-/// Whether a message is a notice by which Isolde's own triggers tell of a changed row.
+/// Whether a message is a notice by which Isolde's own triggers tell of a changed row, or its module of what was read.
 fn is_ours(frame: &Frame) -> bool {
-    frame.tag == b'N' && crate::effects::strip(&complaint(frame)).is_some()
+    let told = |notice: Complaint| effects::strip(&notice).is_some() || reads::is_told(&notice);
+    frame.tag == b'N' && told(complaint(frame))
 }
 
 /// What makes the server answer, if this does.

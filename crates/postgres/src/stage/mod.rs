@@ -33,7 +33,7 @@ use crate::catalog::Known;
 use crate::effects::Rows;
 use crate::gate::{ALERTS, GATES, Gates};
 use crate::live::{Outcome, Part, Stage, Standing};
-use crate::reads::Module;
+use crate::reads::{self, Module};
 use crate::{Blocker, Home, Restore, Sessions, Trouble, Version};
 use client::{Client, Doing, Observation};
 use mask::Masks;
@@ -123,7 +123,7 @@ impl ScenarioStage {
             true => "",
             false => "; deadlocks are found after the server's deadlock_timeout",
         };
-        let reads = if self.tells_reads { "; isolde_reads tells which rows are read" } else { "" };
+        let reads = reads::described(self.tells_reads);
         format!("PostgreSQL {}; {}{deadlocks}{reads}", self.home.version().text, self.restore.describe())
     }
 

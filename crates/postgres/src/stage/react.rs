@@ -125,7 +125,7 @@ impl ScenarioStage {
         let over = heard.committed || self.clients[thread].ledger.ends();
         let status = if over { TransactionStatus::Idle } else { TransactionStatus::Open };
         let result = heard.result.clone().unwrap_or(StepResult::Done { tag: String::new() });
-        self.finish(thread, result, false, status, heard, done);
+        self.finish(thread, result, false, status, heard, done)?;
         self.clients[thread].doing = Doing::AtGate(stop);
         Ok(false)
     }
@@ -199,7 +199,7 @@ impl ScenarioStage {
             _ => shown,
         };
         note.into_iter().for_each(|note| self.clients[thread].note(note));
-        self.finish(thread, shown, failed.is_some(), status, heard, done);
+        self.finish(thread, shown, failed.is_some(), status, heard, done)?;
         if let Some(error) = failed {
             return self.fail(thread, &error);
         }
@@ -243,15 +243,20 @@ impl ScenarioStage {
         status: TransactionStatus,
         heard: Heard,
         done: &mut Vec<Part>,
-    ) {
+    ) -> Result<(), Trouble> {
         let client = &mut self.clients[thread];
         let again = client.ledger.again().filter(|_| !failed && !heard.reads.is_told());
         let waited = client.part.as_ref().is_some_and(|part| part.kind != StepKind::Statement);
         client.ledger.told(if waited { heard.reads.after_waiting() } else { heard.reads });
+        let clean = client.ledger.is_clean();
         let mut touched = client.ledger.done(failed, status, heard.writes);
         touched.everything |= heard.truncated;
-        if let Some(again) = again {
+        if let Some(again) = again.as_ref().filter(|_| clean) {
             again.ask(self.sessions.control(), &self.known.catalog, &mut touched);
+        } else if let Some(again) = again.filter(|_| status == TransactionStatus::Open && self.sessions.is_idle(thread))
+        {
+            let answer = self.sessions.ask_within(thread, again.query())?;
+            again.keep(answer.as_ref(), &self.known.catalog, &mut touched);
         }
         if touched.ended == Some(true) {
             self.net.settle(&touched.settled);
@@ -272,6 +277,7 @@ impl ScenarioStage {
                 add_to_last(done, thread, touched, note);
             }
         }
+        Ok(())
     }
 
     /// Takes in the messages that came on the way.

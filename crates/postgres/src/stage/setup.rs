@@ -105,7 +105,9 @@ impl ScenarioStage {
         let mut types = BTreeMap::new();
         let variables = run_setup(&mut control, file, &mut types)?;
         try_checks(&mut control, file)?;
-        let known = catalog::read(&mut control)?;
+        let mut known = catalog::read(&mut control)?;
+        let analyst = Analyst::new(known.catalog.clone(), known.opaque.clone());
+        known.forget_keys(&rekeyed(file, &analyst));
         let analyst = Arc::new(Analyst::new(known.catalog.clone(), known.opaque.clone()));
         let alertable = !control.query("SET deadlock_timeout = '1s'")?.iter().any(Response::is_error);
         effects::install(&mut control)?;
@@ -185,6 +187,13 @@ fn plan(file: &ScenarioFile, texts: &[String], analyst: &Analyst, known: &Known)
     let keyed = known.oids.iter().filter(|(_, id)| is_keyed(id)).map(|(oid, _)| *oid).collect();
     let ordered = !scanned.is_empty() || known.oids.values().any(|id| !is_keyed(id));
     Plan { truncates, keyed, ordered, exact }
+}
+
+/// The tables whose primary keys threads may change.
+fn rekeyed(file: &ScenarioFile, analyst: &Analyst) -> BTreeSet<TableId> {
+    let statements = file.threads.iter().flat_map(|thread| &thread.body);
+    let texts = statements.map(|statement| Sent::new(statement, &file.sources).without_variables());
+    texts.flat_map(|text| analyst.analyse(&text).rekeyed.clone()).collect()
 }
 
 /// The tables that threads reach in another way than by their whole primary key; `None` if that is not known.
