@@ -318,7 +318,13 @@ impl Read {
         }
         let before = self.membership(write.before.as_deref());
         let after = self.membership(write.after.as_deref());
-        before != after || (before != Membership::No && write.changed().meets(self.columns))
+        before != after || (before != Membership::No && self.shows(write, ColumnSet::NONE))
+    }
+
+    /// Whether what was done to a row that it looks for shows: a column that mattered has another value, and is not among those to
+    /// be `ignored`. Where all columns matter, so does the row's place in the heap, which every update changes.
+    pub fn shows(&self, write: &Write, ignored: ColumnSet) -> bool {
+        self.columns == ColumnSet::ALL || write.changed().without(ignored).meets(self.columns)
     }
 
     /// Whether a row of the table is among those looked for, or asking about it fails.
@@ -332,7 +338,7 @@ impl Read {
         if stable == ColumnSet::ALL && ignored.is_empty() {
             return self.hit(write);
         }
-        write.changed().without(ignored).meets(self.columns) && self.may_concern(write, stable)
+        self.shows(write, ignored) && self.may_concern(write, stable)
     }
 
     /// Whether a written row may be among those looked for, before or after, if only the columns in `stable` are certain.

@@ -193,7 +193,7 @@ const STORIES: &[(&str, &str)] = &[
         "CREATE TABLE t (id int PRIMARY KEY, a int); INSERT INTO t VALUES (1, 10), (2, 20);
          CREATE TABLE c (id int PRIMARY KEY, p int REFERENCES t); INSERT INTO c VALUES (1, 1), (2, 2);
          --@ thread a
-         UPDATE t SET a = 11 WHERE id = 1;
+         UPDATE t SET a = 10 WHERE id = 1;
          --@ thread b
          DELETE FROM t WHERE id <= 3;",
     ),

@@ -162,7 +162,7 @@ fn read_meets(read: &Read, write: &Write, reader: &Touch, touch: &Touch, precisi
     let stable = stable(touch, write, precision);
     match precision {
         Precision { rows: false, .. } => {
-            read.table == write.table && (is_moved(write) || write.changed().meets(read.columns))
+            read.table == write.table && (is_moved(write) || read.shows(write, ColumnSet::NONE))
         }
         Precision { columns: false, .. } => read.concerns(write) || read.may_hit(write, stable, ignored),
         _ => read.may_hit(write, stable, ignored),

@@ -319,12 +319,12 @@ enum Change<'a> {
 /// Changes a tree at the end of a path; where the path leads nowhere, nothing changes.
 fn change(json: &Tree, path: &[Option<Arc<str>>], level: usize, what: Change<'_>) -> Result<Tree> {
     let Some((key, rest)) = path.split_first() else { return Ok(json.clone()) };
-    if !matches!(json, Tree::Object(_) | Tree::Array(_)) {
-        return Ok(json.clone());
-    }
     let Some(key) = key else {
         return error(SqlState(*b"22004"), format!("path element at position {level} is null"));
     };
+    if !matches!(json, Tree::Object(_) | Tree::Array(_)) {
+        return Ok(json.clone());
+    }
     match json {
         Tree::Object(members) => {
             let present = json.get(key);
