@@ -214,6 +214,18 @@ fn a_search_that_was_stopped_goes_on() {
     .budget_ms(2_000);
 }
 
+/// Two workers are stopped in two branches of one place, again and again: what both lead to is left to neither.
+#[test]
+fn what_two_workers_leave_is_found_by_one() {
+    use toys::program::Op::{Lock, Need, TryLock, Unlock, Write};
+    let threads = vec![vec![TryLock(0), Need(1), Unlock(0)], vec![Lock(1), Write(1)], vec![Unlock(0), TryLock(1)]];
+    let program = Program { threads };
+    let (_, classes, _) = ends(&strategy(Reduction::Optimal), &program);
+    for _ in 0..1_000 {
+        assert_eq!(in_pieces(&program, 2).1.len(), classes.len());
+    }
+}
+
 #[test]
 fn a_checkpoint_of_another_system_is_refused() {
     use toys::program::Op::{Read, Write};

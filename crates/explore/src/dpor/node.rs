@@ -47,6 +47,11 @@ impl<S: System> Open<S> {
     /// what it does; otherwise whoever takes it says so once it is.
     pub(super) fn take(&mut self) -> Option<(Branch<S>, usize)> {
         let branch = self.todo.take_first()?;
+        // Begun already, by a worker whose search was stopped: it keeps its place among the tried ones, or it and one that was
+        // begun after it would each leave to the other what they have in common.
+        if let Some(before) = self.taken.iter().position(|tried| tried.step == branch.step) {
+            return Some((branch, before));
+        }
         let before = self.taken.len();
         if let Some(event) = &branch.event {
             self.taken.push(Asleep { step: branch.step.clone(), thread: branch.thread, event: event.clone() });
