@@ -352,6 +352,9 @@ pub(crate) struct Explore {
     #[command(flatten)]
     pub(crate) output: CheckOutput,
 
+    #[command(flatten)]
+    pub(crate) html: Html,
+
     /// Draw who must come before whom: FILE.svg or FILE.dot
     ///
     /// A violation whose statements depend on each other in a circle, or a deadlock, is drawn as a graph of its threads. The
@@ -439,6 +442,20 @@ pub(crate) struct Replay {
 
     #[command(flatten)]
     pub(crate) output: Output,
+
+    #[command(flatten)]
+    pub(crate) html: Html,
+}
+
+/// A page beside the answer.
+#[derive(Debug, Args)]
+pub(crate) struct Html {
+    /// Write the answer as a page for browsers, too
+    ///
+    /// One file that needs no other and no network: to be attached to a pull request, or printed. In it one can walk through a
+    /// run step by step. Several answers share a page.
+    #[arg(id = "html", long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) path: Option<PathBuf>,
 }
 
 /// Where an answer goes, and how it looks.

@@ -28,7 +28,8 @@ pub(crate) fn run(explore: &Explore, color: Color) -> Result<u8, Mistake> {
     if explore.store.is_some() && explore.files.len() > 1 {
         return Err(Mistake::new("--store keeps the states of one scenario; give it a single file"));
     }
-    let mut page = Page::open(explore.output.format, explore.output.output.as_deref(), color)?;
+    let page = Page::open(explore.output.format, explore.output.output.as_deref(), color)?;
+    let mut page = page.with(&explore.html);
     let mut tally = Tally::default();
     for file in &explore.files {
         match check(explore, file) {

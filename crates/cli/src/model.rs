@@ -11,7 +11,7 @@ use isolde_datamodel::{Framework, picture};
 use isolde_report::{Baseline, DeleteGraph, ModelReport};
 use isolde_smt::{INSTALL, Silence, Solver};
 
-use crate::args::{self, CheckOutput, Color};
+use crate::args::{self, CheckOutput, Color, Html};
 use crate::complain::Mistake;
 use crate::input;
 use crate::model_files::{Application, application, properties};
@@ -127,6 +127,9 @@ pub(crate) struct Model {
 
     #[command(flatten)]
     output: CheckOutput,
+
+    #[command(flatten)]
+    html: Html,
 }
 
 fn objects(text: &str) -> Result<usize, String> {
@@ -142,7 +145,7 @@ pub(crate) fn run(args: &Model, color: Color) -> Result<u8, Mistake> {
     if let (Some(path), Some(properties)) = (&args.emit_smt2, &properties) {
         write(path, &check::questions(&application.model, properties, &options))?;
     }
-    let mut page = Page::open(args.output.format, args.output.output.as_deref(), color)?;
+    let mut page = Page::open(args.output.format, args.output.output.as_deref(), color)?.with(&args.html);
     let Application { files, model, root } = &application;
     let answer = solver(args).and_then(|solver| check::check(model, files, properties.as_ref(), &solver, &options));
     let mut report = match answer {
@@ -158,6 +161,7 @@ pub(crate) fn run(args: &Model, color: Color) -> Result<u8, Mistake> {
     }
     write_files(args, &application, &options, &report)?;
     page.model(&report)?;
+    page.finish()?;
     Ok(report.verdict.exit_code())
 }
 

@@ -2,13 +2,14 @@
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anstream::{AutoStream, ColorChoice};
-use isolde_report::{ModelReport, ProveReport, Report, SpaceReport, Style, TraceStyle};
+use isolde_report::{HtmlPage, ModelReport, ProveReport, Report, SpaceReport, Style, TraceStyle};
 
-use crate::args::{self, CheckFormat, Color, Output};
+use crate::args::{self, CheckFormat, Color, Html, Output};
 use crate::complain::{Look, Mistake};
+use crate::picture;
 
 /// Width of a page that is not on a terminal. Fixed, so that the same input gives the same output.
 const WIDTH: usize = 100;
@@ -29,6 +30,8 @@ pub(crate) struct Page {
     held: Vec<Report>,
     /// Files about which there is no answer, and why.
     mistakes: Vec<(String, String)>,
+    /// A page for browsers, if one is wanted, and where it goes.
+    html: Option<(HtmlPage, PathBuf)>,
 }
 
 impl Page {
@@ -51,11 +54,28 @@ impl Page {
     fn stdout(color: Color) -> Page {
         let style = Style { width: width(), color: colored(color, &io::stdout()) };
         let (name, format) = ("standard output".into(), CheckFormat::Text);
-        Page { to: Box::new(io::stdout()), name, format, style, held: Vec::new(), mistakes: Vec::new() }
+        Page { to: Box::new(io::stdout()), name, format, style, held: Vec::new(), mistakes: Vec::new(), html: None }
+    }
+
+    /// The same, with a page for browsers beside it if the flags ask for one.
+    pub(crate) fn with(self, html: &Html) -> Page {
+        Page { html: html.path.clone().map(|path| (HtmlPage::default(), path)), ..self }
     }
 
     /// Writes a whole answer; or holds it, if answers are written [together](Page::finish).
     pub(crate) fn answer(&mut self, report: &Report) -> Result<(), Mistake> {
+        self.show(|html| html.answer(report));
+        self.whole(report)
+    }
+
+    /// Puts something on the page for browsers, if there is one.
+    fn show(&mut self, what: impl FnOnce(&mut HtmlPage)) {
+        if let Some((html, _)) = &mut self.html {
+            what(html);
+        }
+    }
+
+    fn whole(&mut self, report: &Report) -> Result<(), Mistake> {
         match self.format {
             CheckFormat::Text => self.write(&report.to_text(self.style)),
             CheckFormat::Json => self.write(&report.to_json()),
@@ -69,11 +89,15 @@ impl Page {
     /// Notes that there is no answer about a file, for formats in which silence would be taken for success.
     pub(crate) fn mistaken(&mut self, file: &Path, mistake: &Mistake) {
         let why = mistake.draw(Look { color: false, lines: false });
+        self.show(|html| html.mistake(&file.display().to_string(), why.trim_end()));
         self.mistakes.push((file.display().to_string(), why.trim_end().into()));
     }
 
-    /// Writes the answers that were held.
+    /// Writes the answers that were held, and the page for browsers.
     pub(crate) fn finish(mut self) -> Result<(), Mistake> {
+        if let Some((html, path)) = self.html.take() {
+            picture::write(&path, &html.to_html(&args::command_line()))?;
+        }
         let (held, mistakes) = (std::mem::take(&mut self.held), std::mem::take(&mut self.mistakes));
         match self.format {
             CheckFormat::Text | CheckFormat::Json => Ok(()),
@@ -84,6 +108,7 @@ impl Page {
 
     /// Writes one line of an answer: the verdict and what it is about. Only text has a short form.
     pub(crate) fn verdict(&mut self, report: &Report) -> Result<(), Mistake> {
+        self.show(|html| html.answer(report));
         match self.format {
             CheckFormat::Text => {
                 let text = report.to_text(self.style);
@@ -91,12 +116,13 @@ impl Page {
                 let space = " ".repeat(VERDICT_WIDTH.saturating_sub(report.verdict.word().len()));
                 self.line(&format!("{verdict}{space}  {file}"))
             }
-            _ => self.answer(report),
+            _ => self.whole(report),
         }
     }
 
     /// Writes a whole answer about a data model.
     pub(crate) fn model(&mut self, report: &ModelReport) -> Result<(), Mistake> {
+        self.show(|html| html.model(report));
         match self.format {
             CheckFormat::Text => self.write(&report.to_text(self.style)),
             CheckFormat::Json => self.write(&report.to_json()),
@@ -107,6 +133,7 @@ impl Page {
 
     /// Writes a whole answer about a state space.
     pub(crate) fn space(&mut self, report: &SpaceReport, traces: TraceStyle) -> Result<(), Mistake> {
+        self.show(|html| html.space(report));
         match self.format {
             CheckFormat::Text => self.write(&report.to_text(self.style, traces)),
             _ => self.write(&report.to_json()),
@@ -115,6 +142,7 @@ impl Page {
 
     /// Writes a whole answer about procedures.
     pub(crate) fn proof(&mut self, report: &ProveReport) -> Result<(), Mistake> {
+        self.show(|html| html.proof(report));
         match self.format {
             CheckFormat::Text => self.write(&report.to_text(self.style)),
             _ => self.write(&report.to_json()),

@@ -9,7 +9,7 @@ use isolde_report::FlowGraph;
 use isolde_scenario::file::{self, QuerySection, ScenarioFile};
 use isolde_smt::Solver;
 
-use crate::args::{self, Color, Output};
+use crate::args::{self, Color, Html, Output};
 use crate::complain::Mistake;
 use crate::page::{self, Page};
 use crate::server::{self, Server};
@@ -91,11 +91,14 @@ pub(crate) struct Prove {
     /// otherwise for Graphviz; `boolean-program` is what is left of each procedure when it is
     /// looked at through predicates, before and after each refinement; `smt2` is every question that was put to the solver; `scenario`
     /// is what --interference has found, as a file for isolde explore.
-    #[arg(long, value_name = "WHAT")]
+    #[arg(long, value_name = "WHAT", conflicts_with = "html")]
     emit: Option<Emit>,
 
     #[command(flatten)]
     output: Output,
+
+    #[command(flatten)]
+    html: Html,
 }
 
 /// What to print instead of the answer.
@@ -114,7 +117,7 @@ fn rounds(text: &str) -> Result<usize, String> {
 /// Reads, decides and prints; says what to exit with.
 pub(crate) fn run(args: &Prove, color: Color) -> Result<u8, Mistake> {
     let (file, program) = program(args)?;
-    let mut page = Page::of(&args.output, color)?;
+    let mut page = Page::of(&args.output, color)?.with(&args.html);
     if args.emit == Some(Emit::Cfg) {
         page.verbatim(&graphs(&program, args)?)?;
         return Ok(0);
@@ -157,6 +160,7 @@ pub(crate) fn run(args: &Prove, color: Color) -> Result<u8, Mistake> {
             if let Some(story) = story {
                 page.remark(&format!("\n{}", story.trim_end()))?;
             }
+            page.finish()?;
             Ok(report.verdict.exit_code())
         }
         Err(silence) => {

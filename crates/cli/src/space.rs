@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use isolde_report::TraceStyle;
+use isolde_report::{SpaceReport, TraceStyle};
 use isolde_statespace::check::{self, Options};
 use isolde_statespace::explore;
 use isolde_statespace::keep::Engine;
@@ -13,7 +13,7 @@ use isolde_statespace::tla::Spec;
 use isolde_statespace::tla::fault::Error;
 use isolde_statespace::tla::spec::Files;
 
-use crate::args::{self, Color, Output};
+use crate::args::{self, Color, Html, Output};
 use crate::complain::Mistake;
 use crate::input;
 use crate::page::Page;
@@ -98,6 +98,9 @@ pub(crate) struct Space {
 
     #[command(flatten)]
     output: Output,
+
+    #[command(flatten)]
+    html: Html,
 }
 
 /// How behaviours are written.
@@ -147,8 +150,7 @@ pub(crate) fn run(args: &Space, color: Color) -> Result<u8, Mistake> {
     }
     drop(looking);
     kept.map_or(Ok(()), Kept::close)?;
-    let mut page = Page::of(&args.output, color)?;
-    page.space(&answer.report, style(args))?;
+    tell(args, &answer.report, color)?;
     Ok(answer.report.verdict.exit_code())
 }
 
@@ -157,8 +159,14 @@ fn ask(args: &Space, color: Color) -> Result<u8, Mistake> {
     let (ctl, invariants, command) = (&args.ctl, &args.invariant, args::command_line());
     let questions = Questions { file: &args.file, ctl, invariants, tables: &args.tables, command };
     let report = questions.answer()?;
-    Page::of(&args.output, color)?.space(&report, style(args))?;
+    tell(args, &report, color)?;
     Ok(report.verdict.exit_code())
+}
+
+fn tell(args: &Space, report: &SpaceReport, color: Color) -> Result<(), Mistake> {
+    let mut page = Page::of(&args.output, color)?.with(&args.html);
+    page.space(report, style(args))?;
+    page.finish()
 }
 
 fn style(args: &Space) -> TraceStyle {

@@ -37,7 +37,7 @@ pub(crate) fn write(out: &mut dyn Write, trace: &Trace, style: Style) -> fmt::Re
 }
 
 /// The trace without threads that take no step.
-fn without_idle(trace: &Trace) -> Trace {
+pub(crate) fn without_idle(trace: &Trace) -> Trace {
     let acts = |thread: usize| trace.steps.iter().any(|step| step.thread == thread);
     let threads = trace.threads.iter().enumerate().filter(|(thread, _)| acts(*thread));
     let steps = trace.steps.iter().map(|step| {
@@ -71,7 +71,8 @@ fn pieces(step: &TraceStep) -> Vec<Piece> {
     pieces
 }
 
-fn heading(step: &TraceStep) -> String {
+/// What a step is called.
+pub(crate) fn heading(step: &TraceStep) -> String {
     match step.kind {
         StepKind::Statement | StepKind::Transaction => step.statement.clone(),
         // The statement stands further up in the same column.
@@ -162,7 +163,8 @@ impl Gutter {
     }
 }
 
-fn place_text(place: Option<&Place>) -> String {
+/// `8`, or `schema.sql:8` in another file.
+pub(crate) fn place_text(place: Option<&Place>) -> String {
     match place {
         None => String::new(),
         Some(Place { file: None, line }) => line.to_string(),

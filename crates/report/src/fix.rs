@@ -127,11 +127,12 @@ pub(crate) fn write(out: &mut dyn Write, fixes: &[Fix], style: Style) -> fmt::Re
 }
 
 fn write_fix(out: &mut dyn Write, fix: &Fix, style: Style) -> fmt::Result {
-    let (paint, remark) = match &fix.verdict {
-        FixVerdict::Holds => (Paint::Good, fix.cost.map(|cost| cost.to_string()).unwrap_or_default()),
-        FixVerdict::Fails(reason) => (Paint::Bad, reason.clone()),
-        FixVerdict::Undecided(reason) => (Paint::Unsure, reason.clone()),
+    let paint = match &fix.verdict {
+        FixVerdict::Holds => Paint::Good,
+        FixVerdict::Fails(_) => Paint::Bad,
+        FixVerdict::Undecided(_) => Paint::Unsure,
     };
+    let remark = remark(fix);
     let text = if remark.is_empty() { fix.title.clone() } else { format!("{}: {remark}", fix.title) };
     let words = fix.verdict.words();
     let indent = VERDICT_WIDTH + 4;
@@ -142,6 +143,14 @@ fn write_fix(out: &mut dyn Write, fix: &Fix, style: Style) -> fmt::Result {
         writeln!(out, "{}{line}", " ".repeat(space))?;
     }
     Ok(())
+}
+
+/// What is to be said about a change besides: what it costs, or why it does not help.
+pub(crate) fn remark(fix: &Fix) -> String {
+    match &fix.verdict {
+        FixVerdict::Holds => fix.cost.map(|cost| cost.to_string()).unwrap_or_default(),
+        FixVerdict::Fails(reason) | FixVerdict::Undecided(reason) => reason.clone(),
+    }
 }
 
 /// The lines that go and the lines that come; the rest of the patch is for programs.
@@ -166,10 +175,32 @@ fn write_patch(out: &mut dyn Write, fix: &Fix, style: Style) -> fmt::Result {
 
 /// The lines of a unified diff that begin with `-` or `+`, headers aside.
 fn changed_lines(patch: &str) -> impl Iterator<Item = &str> {
+    diff_lines(patch).filter(|(kind, _)| matches!(kind, DiffLine::Added | DiffLine::Removed)).map(|(_, line)| line)
+}
+
+/// What a line of a unified diff is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DiffLine {
+    /// Names a file or a place in it.
+    Header,
+    Added,
+    Removed,
+    Same,
+}
+
+/// The lines of a unified diff. One that is removed may look like a header: SQL's comments begin with two dashes.
+pub(crate) fn diff_lines(patch: &str) -> impl Iterator<Item = (DiffLine, &str)> {
     let mut in_hunk = false;
-    patch.lines().filter(move |line| {
+    patch.lines().map(move |line| {
         in_hunk = if line.starts_with("@@") { true } else { in_hunk && !line.starts_with("--- a/") };
-        in_hunk && line.starts_with(['-', '+'])
+        let kind = match line.as_bytes().first() {
+            Some(b'+') if in_hunk => DiffLine::Added,
+            Some(b'-') if in_hunk => DiffLine::Removed,
+            Some(b'@') => DiffLine::Header,
+            _ if in_hunk => DiffLine::Same,
+            _ => DiffLine::Header,
+        };
+        (kind, line)
     })
 }
 

@@ -1,7 +1,7 @@
-//! What a checker answers: verdicts, counterexamples and traces, as data; then as text and as JSON.
+//! What a checker answers: verdicts, counterexamples and traces, as data; then as text, as JSON and as a page for browsers.
 //!
 //! A [`Report`] is the whole answer. It is data first, so that every rendering says the same: [`text`] for people,
-//! [`Report::to_json`] for programs. It knows nothing of SQL, databases or searches: a step is some text that a thread
+//! [`Report::to_json`] for programs, [`HtmlPage`] for browsers. It knows nothing of SQL, databases or searches: a step is some text that a thread
 //! ran, a result is what came back, a change is a row's columns before and after.
 //!
 //! ```
@@ -26,6 +26,7 @@ mod deletes;
 mod fix;
 mod flow;
 mod graph;
+mod html;
 mod instance;
 mod layers;
 mod model;
@@ -42,6 +43,7 @@ pub use deletes::{DeleteEdge, DeleteGraph, DeleteKind};
 pub use fix::{Fix, FixCost, FixVerdict};
 pub use flow::{FlowEdge, FlowGraph, FlowKind, FlowNode};
 pub use graph::{EdgeEnd, EdgeKind, Graph, GraphEdge, Node};
+pub use html::HtmlPage;
 pub use instance::{DrawnLink, DrawnObject, Fate, InstanceGraph};
 pub use model::{
     Baseline, Change, ChangedLines, Decided, Example, Finding, Ignored, ModelRemark, ModelReport, ModelSize,

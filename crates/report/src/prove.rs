@@ -223,16 +223,7 @@ impl ProveReport {
 
     /// A line per procedure, a column per rule.
     fn matrix(&self, out: &mut String, style: Style) -> std::fmt::Result {
-        let mut rules: Vec<&str> = Vec::new();
-        let mut procedures: Vec<&str> = Vec::new();
-        for cell in &self.cells {
-            if !rules.contains(&cell.rule.as_str()) {
-                rules.push(&cell.rule);
-            }
-            if !procedures.contains(&cell.procedure.as_str()) {
-                procedures.push(&cell.procedure);
-            }
-        }
+        let (procedures, rules) = self.sides();
         let first = procedures.iter().map(|name| name.chars().count()).max().unwrap_or(0);
         let width = |rule: &str| rule.chars().count().max("unknown".len());
         write!(out, "  {:first$}", "")?;
@@ -241,8 +232,7 @@ impl ProveReport {
         for procedure in procedures {
             write!(out, "  {procedure:first$}")?;
             for rule in &rules {
-                let cell = self.cells.iter().find(|cell| cell.procedure == procedure && cell.rule == *rule);
-                let word = cell.map_or("", |cell| cell.verdict.as_str());
+                let word = self.cell(procedure, rule).map_or("", |cell| cell.verdict.as_str());
                 out.push_str("  ");
                 style.write(out, paint(word), word)?;
                 out.push_str(&" ".repeat(width(rule).saturating_sub(word.len())));
@@ -250,6 +240,25 @@ impl ProveReport {
             trim(out);
         }
         Ok(())
+    }
+
+    /// The procedures and the rules, each once.
+    pub(crate) fn sides(&self) -> (Vec<&str>, Vec<&str>) {
+        let (mut procedures, mut rules): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
+        for cell in &self.cells {
+            if !rules.contains(&cell.rule.as_str()) {
+                rules.push(&cell.rule);
+            }
+            if !procedures.contains(&cell.procedure.as_str()) {
+                procedures.push(&cell.procedure);
+            }
+        }
+        (procedures, rules)
+    }
+
+    /// What is known about a procedure and a rule.
+    pub(crate) fn cell(&self, procedure: &str, rule: &str) -> Option<&ProofCell> {
+        self.cells.iter().find(|cell| cell.procedure == procedure && cell.rule == rule)
     }
 }
 
@@ -295,13 +304,18 @@ impl ProofCell {
 }
 
 impl ProofTogether {
-    fn write(&self, out: &mut String, found: usize, style: Style) -> std::fmt::Result {
+    /// How much was looked at, if so many were found.
+    pub(crate) fn words(&self, found: usize) -> String {
         let pairs = if self.pairs == 1 { "pair" } else { "pairs" };
-        let text = format!(
-            "two at a time: {} {pairs} of procedures that are safe alone were looked at, {found} found that break a rule together. \
+        format!(
+            "{} {pairs} of procedures that are safe alone were looked at, {found} found that break a rule together. \
              One run of the other, before the first write: that nothing is found is no proof",
             self.pairs
-        );
+        )
+    }
+
+    fn write(&self, out: &mut String, found: usize, style: Style) -> std::fmt::Result {
+        let text = format!("two at a time: {}", self.words(found));
         out.push('\n');
         crate::wrap::wrap(&text, style.width, 0).into_iter().try_for_each(|line| writeln!(out, "{line}"))?;
         for ProofGap { procedure, intruder, rule, why, line } in &self.gaps {
@@ -334,9 +348,13 @@ impl ProofInterference {
 }
 
 impl ProofHelp {
+    /// When the rule is kept: with what follows.
+    pub(crate) fn when(&self) -> &'static str {
+        if self.kind == "promise" { "safe, if callers see to" } else { "safe, with" }
+    }
+
     fn write(&self, out: &mut String, style: Style) -> std::fmt::Result {
-        let when = if self.kind == "promise" { "safe, if callers see to" } else { "safe, with" };
-        write!(out, "  {when}: ")?;
+        write!(out, "  {}: ", self.when())?;
         style.write(out, Paint::Good, &self.text)?;
         out.push_str(" (proved)\n");
         Ok(())

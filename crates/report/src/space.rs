@@ -8,6 +8,7 @@ use std::fmt::Write;
 use serde::{Deserialize, Serialize};
 
 use crate::paint::{Paint, Style};
+use crate::text::grouped;
 use crate::{FORMAT, Tool, Verdict};
 
 /// The whole answer about a state space.
@@ -257,7 +258,7 @@ fn write_trace(out: &mut String, style: Style, trace: &Behaviour, traces: TraceS
 }
 
 /// The cells of a row: number, step, and the variables that are not what they were.
-fn row(trace: &Behaviour, index: usize) -> Vec<String> {
+pub(crate) fn row(trace: &Behaviour, index: usize) -> Vec<String> {
     let passed = &trace.states[index];
     let before = index.checked_sub(1).map(|before| &trace.states[before]);
     let changed = passed.values.iter().enumerate().map(|(variable, value)| match before {
@@ -315,27 +316,19 @@ fn write_states(out: &mut String, style: Style, trace: &Behaviour) -> std::fmt::
 }
 
 fn write_end(out: &mut String, style: Style, trace: &Behaviour, indent: &str) -> std::fmt::Result {
-    match trace.back_to {
-        Some(back) if back + 1 == trace.states.len() => {
-            style.write(out, Paint::Change, &format!("{indent}and so on for ever\n"))
-        }
-        Some(back) => style.write(out, Paint::Change, &format!("{indent}back to state {}\n", back + 1)),
-        None if trace.stays => style.write(out, Paint::Change, &format!("{indent}and nothing more, for ever\n")),
+    match ending(trace) {
+        Some(words) => style.write(out, Paint::Change, &format!("{indent}{words}\n")),
         None => Ok(()),
     }
 }
 
-/// `1,745,408`
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
+/// How a behaviour that does not end goes on.
+pub(crate) fn ending(trace: &Behaviour) -> Option<String> {
+    match trace.back_to {
+        Some(back) if back + 1 == trace.states.len() => Some("and so on for ever".into()),
+        Some(back) => Some(format!("back to state {}", back + 1)),
+        None => trace.stays.then(|| "and nothing more, for ever".into()),
     }
-    out
 }
 
 #[cfg(test)]
@@ -358,11 +351,5 @@ mod tests {
         let mut out = String::new();
         write_trace(&mut out, Style::plain(80), &trace, TraceStyle::Table).expect("a string takes everything");
         assert_eq!(out, "     step   hr  mn\n  1  start  12  0\n  2  Tick       1\n  back to state 1\n");
-    }
-
-    #[test]
-    fn numbers_are_grouped() {
-        assert_eq!(grouped(1_745_408), "1,745,408");
-        assert_eq!(grouped(720), "720");
     }
 }

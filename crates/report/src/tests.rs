@@ -27,7 +27,7 @@ fn update(thread: usize) -> TraceStep {
     step
 }
 
-fn lost_update() -> Report {
+pub(crate) fn lost_update() -> Report {
     let select = "SELECT balance INTO bal FROM account WHERE id = acc";
     let done = || StepResult::Done { tag: String::new() };
     let trace = Trace {

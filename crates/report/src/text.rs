@@ -36,7 +36,8 @@ pub fn write(out: &mut dyn Write, report: &Report, style: Style) -> fmt::Result 
         style.write(out, Paint::Bold, "replay")?;
         writeln!(out, "  {}", counterexample.replay)?;
         if let Some(confirmation) = &counterexample.confirmation {
-            write_confirmation(out, confirmation, style)?;
+            let (heading, sentence) = confirmed(confirmation);
+            write_paragraph(out, heading, &sentence, style)?;
         }
     }
     Ok(())
@@ -86,7 +87,7 @@ fn write_counterexample(out: &mut dyn Write, counterexample: &Counterexample, st
 }
 
 /// `carol; the statements in lines 9 and 12`
-fn not_needed(what: &NotNeeded) -> Option<String> {
+pub(crate) fn not_needed(what: &NotNeeded) -> Option<String> {
     let place = |place: &Place| match &place.file {
         None => place.line.to_string(),
         Some(file) => format!("{} of {file}", place.line),
@@ -187,7 +188,7 @@ fn write_table(out: &mut dyn Write, table: &FinalTable, style: Style) -> fmt::Re
 }
 
 /// How much was searched, as a sentence.
-fn searched(report: &Report) -> String {
+pub(crate) fn searched(report: &Report) -> String {
     let stats = &report.stats;
     let mut parts = Vec::new();
     if stats.states > 0 {
@@ -215,23 +216,27 @@ fn searched(report: &Report) -> String {
     }
 }
 
-/// What a real server says.
-fn write_confirmation(out: &mut dyn Write, confirmation: &Confirmation, style: Style) -> fmt::Result {
+/// What a real server says: a heading, and a sentence.
+pub(crate) fn confirmed(confirmation: &Confirmation) -> (&'static str, String) {
     let Confirmation { server, confirmed, difference } = confirmation;
     match (confirmed, difference) {
-        (true, _) => {
-            let sentence = format!("on {server}: the same schedule breaks the same property there");
-            write_paragraph(out, "confirmed", &sentence, style)
-        }
-        (false, None) => write_paragraph(out, "not confirmed", &format!("on {server}"), style),
-        (false, Some(difference)) => {
-            write_paragraph(out, "not confirmed", &format!("on {server}: {difference}"), style)
-        }
+        (true, _) => ("confirmed", format!("on {server}: the same schedule breaks the same property there")),
+        (false, None) => ("not confirmed", format!("on {server}")),
+        (false, Some(difference)) => ("not confirmed", format!("on {server}: {difference}")),
     }
 }
 
-/// What the search took, a line for each number.
 fn write_details(out: &mut dyn Write, stats: &Stats, details: &Details, style: Style) -> fmt::Result {
+    writeln!(out)?;
+    style.write(out, Paint::Bold, "stats")?;
+    for (i, (name, value)) in detail_lines(stats, details).iter().enumerate() {
+        writeln!(out, "{}{name:<14}  {value}", if i == 0 { "  " } else { "       " })?;
+    }
+    Ok(())
+}
+
+/// What the search took, a line for each number.
+pub(crate) fn detail_lines(stats: &Stats, details: &Details) -> Vec<(&'static str, String)> {
     let mut lines = vec![
         ("states", grouped(details.states_seen)),
         ("transitions", grouped(stats.transitions)),
@@ -257,12 +262,7 @@ fn write_details(out: &mut dyn Write, stats: &Stats, details: &Details, style: S
     if let Some(back_end) = &details.back_end {
         lines.insert(0, ("server", back_end.clone()));
     }
-    writeln!(out)?;
-    style.write(out, Paint::Bold, "stats")?;
-    for (i, (name, value)) in lines.iter().enumerate() {
-        writeln!(out, "{}{name:<14}  {value}", if i == 0 { "  " } else { "       " })?;
-    }
-    Ok(())
+    lines
 }
 
 fn counted(n: u64, noun: &str) -> String {
@@ -270,7 +270,7 @@ fn counted(n: u64, noun: &str) -> String {
 }
 
 /// `1234567` as `1,234,567`.
-fn grouped(n: u64) -> String {
+pub(crate) fn grouped(n: u64) -> String {
     let digits = n.to_string();
     let mut out = String::new();
     for (i, digit) in digits.chars().enumerate() {

@@ -56,6 +56,61 @@ fn an_answer_can_go_to_a_file() {
     assert_eq!(refused.status.code(), Some(2));
 }
 
+/// What a page says, as text.
+fn on_page(arguments: &[&str]) -> (Option<i32>, String) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("answer.html");
+    let output = isolde(&root()).args(arguments).args(["--html", path.to_str().unwrap()]).output().unwrap();
+    let page = fs::read_to_string(&path).unwrap();
+    assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>\n"));
+    let unescaped = page.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&amp;", "&");
+    (output.status.code(), unescaped)
+}
+
+/// The page has all that the answer has.
+#[test]
+fn an_answer_can_be_a_page() {
+    for file in ["examples/withdraw/withdraw.sql", "examples/doctors/doctors.sql", "examples/transfers/transfers.sql"] {
+        let json = isolde(&root()).args(["explore", "--format", "json", file]).output().unwrap().stdout;
+        let answer: serde_json::Value = serde_json::from_slice(&json).unwrap();
+        let (code, page) = on_page(&["explore", file]);
+        assert_eq!(code, Some(1));
+        let found = &answer["counterexample"];
+        let texts = |values: &serde_json::Value, field: &str| -> Vec<String> {
+            values.as_array().unwrap().iter().map(|value| value[field].as_str().unwrap_or_default().into()).collect()
+        };
+        let mut parts = vec![file.to_string(), "stopped at the first violation".into()];
+        parts.extend(["property", "headline", "replay"].map(|field| found[field].as_str().unwrap().into()));
+        parts.extend(texts(&answer["properties"], "name"));
+        parts.extend(texts(&found["fixes"], "title"));
+        parts.extend(texts(&found["trace"]["steps"], "statement").into_iter().filter(|text| text != "COMMIT"));
+        for part in parts {
+            assert!(page.contains(&part), "{file}: {part}");
+        }
+        for paragraph in found["explanation"].as_array().unwrap() {
+            let paragraph = paragraph.as_str().unwrap().split('`').next().unwrap();
+            assert!(page.contains(paragraph), "{file}: {paragraph}");
+        }
+        assert!(page.contains("<svg") && page.contains("class=\"moment\" data-step=\"4\""));
+    }
+}
+
+#[test]
+fn pages_of_several_files_of_a_replay_and_of_nothing() {
+    let (bug, fixed) = ("examples/withdraw/withdraw.sql", "examples/withdraw/fixed.sql");
+    let (code, page) = on_page(&["explore", bug, fixed, "no-such-file.sql"]);
+    assert_eq!(code, Some(2));
+    assert!(page.contains("<h1>3 answers</h1>") && page.contains("1 violated, 1 holds, 1 no answer"));
+    let (code, page) = on_page(&["replay", bug, "alice bob*3"]);
+    assert_eq!(code, Some(3));
+    assert!(page.contains("The run") && page.contains("SELECT balance INTO bal"));
+    let (code, page) = on_page(&["space", "examples/hourclock/HourClock.tla"]);
+    assert_eq!(code, Some(0));
+    assert!(page.contains("720 states") && page.contains("TypeOK"));
+    let refused = isolde(&root()).args(["explore", fixed, "--html", "no/such/directory.html"]).output().unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+}
+
 /// What `--fix` writes holds, and nothing is replaced without being asked to.
 #[test]
 fn the_best_fix_can_be_written() {

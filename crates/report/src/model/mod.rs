@@ -10,7 +10,7 @@
 mod baseline;
 mod junit;
 mod sarif;
-mod text;
+pub(crate) mod text;
 
 use serde::{Deserialize, Serialize};
 

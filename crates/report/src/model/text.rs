@@ -34,7 +34,7 @@ pub(super) fn write(out: &mut String, report: &ModelReport, style: Style) -> std
 }
 
 /// `, but for 3 known findings and 1 ignored`
-fn exceptions(report: &ModelReport) -> String {
+pub(crate) fn exceptions(report: &ModelReport) -> String {
     let known = report.known.len() + report.properties.iter().filter(|property| property.known).count();
     let mut parts = Vec::new();
     if known > 0 {
@@ -102,6 +102,21 @@ fn write_lines(out: &mut String, style: Style, lines: &ChangedLines) -> std::fmt
     style.write(out, Paint::Dim, &format!("{INDENT}{:<11}", "change"))?;
     let what = if lines.old.is_empty() { "  a new line" } else { "" };
     writeln!(out, "{}:{}{what}", lines.file, lines.line)?;
+    for (sign, line) in hunk(lines) {
+        let paint = match sign {
+            '-' => Paint::Bad,
+            '+' => Paint::Good,
+            _ => Paint::Plain,
+        };
+        write!(out, "{INDENT}{:<11}", "")?;
+        style.write(out, paint, &format!("{sign} {line}"))?;
+        out.push('\n');
+    }
+    Ok(())
+}
+
+/// The lines with their signs, without the blanks that all begin with.
+pub(crate) fn hunk(lines: &ChangedLines) -> Vec<(char, &str)> {
     let indent = lines.old.iter().chain(&lines.new).map(|line| line.len() - line.trim_start().len()).min().unwrap_or(0);
     // What is the same at the beginning and at the end is shown once.
     let same = |a: &[String], b: &[String]| a.iter().zip(b).take_while(|(a, b)| a == b).count();
@@ -110,20 +125,9 @@ fn write_lines(out: &mut String, style: Style, lines: &ChangedLines) -> std::fmt
     let last = old.iter().rev().zip(new.iter().rev()).take_while(|(a, b)| a == b).count();
     let (old, rest) = old.split_at(old.len() - last);
     let new = &new[..new.len() - last];
-    let parts = [
-        (" ", Paint::Plain, &lines.old[..first]),
-        ("-", Paint::Bad, old),
-        ("+", Paint::Good, new),
-        (" ", Paint::Plain, rest),
-    ];
-    for (sign, paint, part) in parts {
-        for line in part {
-            write!(out, "{INDENT}{:<11}", "")?;
-            style.write(out, paint, &format!("{sign} {}", line.get(indent..).unwrap_or(line)))?;
-            out.push('\n');
-        }
-    }
-    Ok(())
+    let parts = [(' ', &lines.old[..first]), ('-', old), ('+', new), (' ', rest)];
+    let signed = parts.into_iter().flat_map(|(sign, part)| part.iter().map(move |line| (sign, line)));
+    signed.map(|(sign, line)| (sign, line.get(indent..).unwrap_or(line))).collect()
 }
 
 fn write_example(out: &mut String, style: Style, example: &Example) -> std::fmt::Result {
@@ -175,10 +179,15 @@ fn lines(out: &mut String, style: Style, word: &str, lines: &[String]) -> std::f
     Ok(())
 }
 
+/// How much was proved, if anything was.
+pub(crate) fn proved(report: &ModelReport) -> Option<String> {
+    let what = if report.proved == 1 { "obligation is" } else { "obligations are" };
+    (report.proved > 0).then(|| format!("{} {what} proved for all data.", report.proved))
+}
+
 fn write_rest(out: &mut String, report: &ModelReport, style: Style) -> std::fmt::Result {
-    if report.proved > 0 {
-        let what = if report.proved == 1 { "obligation is" } else { "obligations are" };
-        writeln!(out, "\n{} {what} proved for all data.", report.proved)?;
+    if let Some(sentence) = proved(report) {
+        writeln!(out, "\n{sentence}")?;
     }
     for undecided in &report.undecided {
         style.write(out, Paint::Unsure, "\nnot decided  ")?;
@@ -205,7 +214,8 @@ fn write_rest(out: &mut String, report: &ModelReport, style: Style) -> std::fmt:
     Ok(())
 }
 
-fn told(place: Option<&Place>) -> String {
+/// `app/models/photo.rb:3  `
+pub(crate) fn told(place: Option<&Place>) -> String {
     match place {
         Some(Place { file: Some(file), line: 0 }) => format!("{file}  "),
         Some(Place { file: Some(file), line }) => format!("{file}:{line}  "),
