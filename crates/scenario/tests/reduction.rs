@@ -84,12 +84,15 @@ struct Found {
     ends: BTreeSet<String>,
     answers: BTreeSet<String>,
     /// The classes of runs, where they are to be different.
-    classes: Option<BTreeMap<Vec<(Place, Place)>, Schedule<Choice>>>,
+    classes: Option<BTreeMap<Class, Schedule<Choice>>>,
     twice: Option<[Schedule<Choice>; 2]>,
 }
 
 /// Which event of which thread.
 type Place = (usize, usize);
+
+/// Pairs of dependent events, the first of them first.
+type Class = Vec<(Place, Place)>;
 
 fn explore(system: &ScenarioSystem<'_>, strategy: Strategy, matching: Matching) -> Result<Option<Found>, String> {
     let naive = strategy == Strategy::Depth;
@@ -135,7 +138,7 @@ impl<'a> Visitor<ScenarioSystem<'a>> for Found {
 /// A run, made again for what its events were.
 #[derive(Default)]
 struct Run {
-    class: Option<Vec<(Place, Place)>>,
+    class: Option<Class>,
 }
 
 impl<'a> Visitor<ScenarioSystem<'a>> for Run {
@@ -146,7 +149,7 @@ impl<'a> Visitor<ScenarioSystem<'a>> for Run {
 }
 
 /// What all runs of a class have in common: which of two dependent events came first.
-fn class(system: &ScenarioSystem<'_>, events: &[Event]) -> Vec<(Place, Place)> {
+fn class(system: &ScenarioSystem<'_>, events: &[Event]) -> Class {
     let mut counts = vec![0; events.iter().map(|e| e.thread + 1).max().unwrap_or(0)];
     let mut places = Vec::new();
     for event in events {
