@@ -31,6 +31,7 @@ mod sessions;
 pub mod spec;
 pub mod stage;
 mod trouble;
+mod undo;
 
 pub use home::{Home, Version};
 pub use restore::Restore;

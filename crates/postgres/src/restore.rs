@@ -3,8 +3,8 @@
 //! A search runs thousands of times from the same start, so coming back to it should cost what was done, not what there is.
 //! Two ways:
 //!
-//! - **Undo.** `isolde.log` knows what the run has committed (see [`crate::effects`]). One call of a function in the server takes
-//!   it back; triggers and foreign keys sleep meanwhile (`session_replication_role = replica`). The function is written for the
+//! - **Undo.** Where nothing writes but the statements of clients, it is [known here](crate::undo) what the run has committed, and a
+//!   string of statements takes it back. Otherwise `isolde.log` knows it (see [`crate::effects`]), and one call of a function in the server does; triggers and foreign keys sleep meanwhile (`session_replication_role = replica`). The function is written for the
 //!   tables that there are, so that its plans are made once. A small table is filled again from a copy, so that its rows lie in
 //!   the same order in every run: a SELECT without ORDER BY then returns them so. Where that cannot matter, because threads
 //!   reach the table by its whole primary key and in no other way ([`Plan::keyed`]), and in large tables, rows are put back one by one,
@@ -18,11 +18,14 @@
 //! a thread is SERIALIZABLE, the small tables are truncated and filled again, and all is as at the beginning. (VACUUM would do as well, but it also tells the
 //! planner how large the tables are, and plans change.)
 
+use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
 use isolde_wire::{Connection, Response};
 
 use crate::Trouble;
+use crate::effects::{self, Effect};
+use crate::undo::Told;
 
 /// A table with at most so many rows is filled again rather than undone.
 const SMALL_ROWS: usize = 200;
@@ -39,7 +42,7 @@ const KEEP: &str = r#"
 CREATE TABLE isolde.tables (tab oid PRIMARY KEY, name text, columns text, copied boolean);
 CREATE TABLE isolde.sequences (seq oid PRIMARY KEY, name text, value bigint, start bigint);
 DO $isolde$
-DECLARE t record; n bigint; copied boolean; declared text := ''; body text := '';
+DECLARE t record; n bigint; copied boolean; declared text := ''; body text := ''; rewind text := '';
 BEGIN
   FOR t IN
     SELECT c.oid, c.oid::regclass::text AS name,
@@ -54,13 +57,13 @@ BEGIN
       JOIN pg_attribute a ON a.attrelid = c.oid AND attnum > 0 AND NOT attisdropped AND attgenerated = ''
     WHERE g.tgname = '~isolde' GROUP BY c.oid ORDER BY c.oid
   LOOP
-    EXECUTE format('SELECT count(*) FROM (SELECT FROM %s LIMIT {small} + 1) AS counted', t.name) INTO n;
+    EXECUTE format('SELECT count(*) FROM (SELECT FROM ONLY %s LIMIT {small} + 1) AS counted', t.name) INTO n;
     copied := {all} OR (n <= {small} AND t.oid <> ALL (ARRAY[{keyed}]::oid[]));
     INSERT INTO isolde.tables VALUES (t.oid, t.name, t.columns, copied);
     body := body || format('IF %s::oid = ANY (changed) THEN ', t.oid);
     IF copied THEN
-      EXECUTE format('CREATE TABLE isolde.%I AS SELECT * FROM %s', 'copy_' || t.oid, t.name);
-      body := body || format('DELETE FROM %1$s; INSERT INTO %1$s (%2$s) OVERRIDING SYSTEM VALUE SELECT %2$s FROM isolde.%3$I; ',
+      EXECUTE format('CREATE TABLE isolde.%I AS SELECT * FROM ONLY %s', 'copy_' || t.oid, t.name);
+      body := body || format('DELETE FROM ONLY %1$s; INSERT INTO %1$s (%2$s) OVERRIDING SYSTEM VALUE SELECT %2$s FROM isolde.%3$I; ',
         t.name, t.columns, 'copy_' || t.oid);
     ELSE
       declared := declared || format('was_%1$s %2$s; is_%1$s %2$s; ', t.oid, t.name);
@@ -84,9 +87,11 @@ BEGIN
   body := 'SELECT array_agg(l.tab) INTO changed FROM isolde.log AS l; IF changed IS NOT NULL THEN ' || body
     || 'DELETE FROM isolde.log; END IF; ';
   IF EXISTS (SELECT FROM isolde.sequences) THEN
-    body := body || 'PERFORM setval(s.seq::regclass, coalesce(s.value, s.start), s.value IS NOT NULL)
+    rewind := 'PERFORM setval(s.seq::regclass, coalesce(s.value, s.start), s.value IS NOT NULL)
       FROM isolde.sequences AS s WHERE pg_sequence_last_value(s.seq) IS DISTINCT FROM s.value; ';
   END IF;
+  body := body || rewind;
+  EXECUTE format('CREATE FUNCTION isolde.rewind() RETURNS void LANGUAGE plpgsql AS %L', 'BEGIN ' || rewind || 'END');
   EXECUTE format('CREATE FUNCTION isolde.restore() RETURNS void LANGUAGE plpgsql AS %L',
     E'\n#variable_conflict use_column\nDECLARE changed oid[]; e record; ' || declared || 'BEGIN ' || body || 'END');
 END $isolde$;
@@ -95,7 +100,7 @@ END $isolde$;
 /// Empties the copied tables and fills them again; whether that was possible.
 const SWEEP: &str = r#"
 CREATE FUNCTION isolde.sweep() RETURNS boolean LANGUAGE plpgsql AS $$
-DECLARE t record; names text := (SELECT string_agg(name, ', ') FROM isolde.tables WHERE copied);
+DECLARE t record; names text := (SELECT string_agg('ONLY ' || name, ', ') FROM isolde.tables WHERE copied);
 BEGIN
   TRUNCATE isolde.log;
   IF names IS NULL THEN RETURN false; END IF;
@@ -120,11 +125,13 @@ pub struct Plan {
     pub ordered: bool,
     /// Runs can tell how many pages there are: a thread is SERIALIZABLE.
     pub exact: bool,
+    /// Nothing writes but the statements of clients, and in no tables but these, by oid.
+    pub told: Option<BTreeSet<u32>>,
 }
 
 impl Default for Plan {
     fn default() -> Plan {
-        Plan { truncates: false, keyed: Vec::new(), ordered: true, exact: false }
+        Plan { truncates: false, keyed: Vec::new(), ordered: true, exact: false, told: None }
     }
 }
 
@@ -143,6 +150,10 @@ pub struct Restore {
     exact: bool,
     /// Undoing has begun and its end was not waited for.
     under_way: bool,
+    /// What the run has committed, if that is known here.
+    told: Option<Told>,
+    /// There are sequences to be set back.
+    rewinds: bool,
     /// Why not, where nothing is undone.
     reason: Option<String>,
 }
@@ -166,10 +177,19 @@ impl Restore {
             (false, true) => (VERSIONS_MAX / (2 * rows.max(1))).clamp(*RUNS_PER_SWEEP.start(), *RUNS_PER_SWEEP.end()),
             (false, false) => RUNS_PER_SWEEP_KEYED,
         };
+        let told = match &plan.told {
+            Some(tables) if reason.is_none() => Told::read(connection, tables)?,
+            _ => None,
+        };
+        if told.is_some() {
+            effects::stop_logging(connection)?;
+        }
+        let sequences = connection.execute("SELECT FROM isolde.sequences LIMIT 1")?;
+        let rewinds = sequences.iter().any(|response| !response.rows().is_empty());
         let pins = reason.is_none() && plan.ordered && !plan.exact;
         let pin = if pins { Some(pinned(connection)?) } else { None };
         let (undoes, exact) = (reason.is_none(), plan.exact);
-        Ok(Restore { undoes, restores: 0, sweep_every, pin, pins, exact, under_way: false, reason })
+        Ok(Restore { undoes, restores: 0, sweep_every, pin, pins, exact, under_way: false, told, rewinds, reason })
     }
 
     /// Comes back by a copy of the database, for this reason.
@@ -182,6 +202,8 @@ impl Restore {
             pins: false,
             exact: false,
             under_way: false,
+            told: None,
+            rewinds: false,
             reason: Some(reason.to_string()),
         }
     }
@@ -200,6 +222,20 @@ impl Restore {
         }
     }
 
+    /// A session has written a row.
+    pub(crate) fn hear(&mut self, session: usize, effect: &Effect) {
+        if let Some(told) = &mut self.told {
+            told.hear(session, effect);
+        }
+    }
+
+    /// A session has committed its transaction, or has given up the last `writes` of it.
+    pub(crate) fn settle(&mut self, session: usize, committed: bool, writes: usize) {
+        if let Some(told) = &mut self.told {
+            told.settle(session, committed, writes);
+        }
+    }
+
     /// Takes back what was committed since. Nobody may be in a transaction.
     pub fn undo(&mut self, connection: &mut Connection) -> Result<(), Trouble> {
         self.begin(connection)?;
@@ -209,8 +245,17 @@ impl Restore {
     /// Begins to. Until that is [finished](Restore::finish), transactions may be begun, but not look at anything, and the
     /// connection may not be used for anything else.
     pub fn begin(&mut self, connection: &mut Connection) -> Result<(), Trouble> {
-        connection.send("SELECT isolde.restore()")?;
-        self.under_way = true;
+        let mut undo = match &mut self.told {
+            Some(told) => told.take_back(),
+            None => "SELECT isolde.restore()".into(),
+        };
+        if self.told.is_some() && self.rewinds {
+            undo.push_str("SELECT isolde.rewind()");
+        }
+        self.under_way = !undo.is_empty();
+        if self.under_way {
+            connection.send(&undo)?;
+        }
         Ok(())
     }
 

@@ -82,6 +82,8 @@ struct Session {
     alert: bool,
     /// What is expected of what it is sent next.
     expected: Expected,
+    /// Statements that are queued for it.
+    queued: usize,
 }
 
 /// What is expected of a statement. Only how soon the lock table is asked depends on it.
@@ -101,6 +103,8 @@ pub enum Expected {
 struct Busy {
     answer: Answer,
     notices: Vec<Complaint>,
+    /// Answers to come first, to what was queued: none of them an error.
+    queued: usize,
     /// Answers to come before the one that counts.
     skip: usize,
     /// It has said that it stands before a gate, which the control connection keeps closed.
@@ -150,6 +154,7 @@ impl Sessions {
             blockers: Vec::new(),
             alert: false,
             expected: Expected::Unknown,
+            queued: 0,
         };
         let mut sessions: Vec<Session> = connections.into_iter().map(session).collect();
         if alertable {
@@ -199,9 +204,12 @@ impl Sessions {
         self.sessions[session].busy.as_mut().map(|busy| std::mem::take(&mut busy.notices)).unwrap_or_default()
     }
 
-    /// The state of its transaction after its last answer.
+    /// The state of its transaction after its last answer, or after what is queued.
     pub fn status(&self, session: usize) -> TransactionStatus {
-        self.sessions[session].connection.status()
+        match &self.sessions[session] {
+            session if session.queued > 0 => TransactionStatus::Open,
+            session => session.connection.status(),
+        }
     }
 
     /// Its server process.
@@ -214,6 +222,16 @@ impl Sessions {
         self.sessions[session].expected = expected;
     }
 
+    /// Says something to an idle session together with what it is sent next. It must be sure to succeed, to be noticed by nobody
+    /// and to leave a transaction open: BEGIN.
+    pub fn queue(&mut self, session: usize, sql: &str) -> Result<(), Trouble> {
+        let session = &mut self.sessions[session];
+        assert!(session.busy.is_none(), "what is queued comes before what is sent next");
+        session.connection.queue(sql)?;
+        session.queued += 1;
+        Ok(())
+    }
+
     /// Sends a statement. The session must be idle.
     pub fn send(&mut self, session: usize, sql: &str) -> Result<(), Trouble> {
         let waited_for = self.sessions.iter().any(|s| s.blockers.contains(&Blocker::Session(session)));
@@ -223,7 +241,7 @@ impl Sessions {
         let mut skip = 0;
         if alertable && (waited_for || session.alert) {
             // Each time: a transaction that is rolled back takes its settings with it.
-            session.connection.send(if waited_for { LOOK_SOON } else { LOOK_LATE })?;
+            session.connection.queue(if waited_for { LOOK_SOON } else { LOOK_LATE })?;
             session.alert = waited_for;
             skip = 1;
         }
@@ -233,6 +251,7 @@ impl Sessions {
         session.busy = Some(Busy {
             answer: Answer::default(),
             notices: Vec::new(),
+            queued: std::mem::take(&mut session.queued),
             skip,
             gated: false,
             looking,
@@ -311,32 +330,39 @@ impl Sessions {
         self.tell_all(texts)
     }
 
-    /// Ends whatever the sessions are doing: none waits, none is in a transaction.
-    pub fn calm(&mut self) -> Result<(), Trouble> {
+    /// Ends whatever the sessions are doing: none waits, none is in a transaction. What was under way may have come to its end
+    /// nevertheless: these are the answers.
+    pub fn calm(&mut self) -> Result<Vec<Reply>, Trouble> {
         let deadline = Instant::now() + self.time_max;
+        let mut replies = Vec::new();
         while self.sessions.iter().any(|session| session.busy.is_some()) {
             let busy = self.sessions.iter().filter(|session| session.busy.is_some());
             let pids: Vec<String> = busy.map(|session| session.connection.pid().to_string()).collect();
             self.control.query(&format!("SELECT pg_cancel_backend(p) FROM unnest(ARRAY[{}]) p", pids.join(", ")))?;
-            self.listen(LISTEN_MAX, &mut Vec::new())?;
+            self.listen(LISTEN_MAX, &mut replies)?;
             if Instant::now() > deadline {
                 return Err(self.give_up());
             }
         }
         for session in &mut self.sessions {
+            session.connection.unqueue();
+            session.queued = 0;
             session.blockers.clear();
             if session.connection.status() != TransactionStatus::Idle {
                 session.connection.send("ROLLBACK")?;
                 session.busy = Some(Busy::quietly("ROLLBACK"));
             }
         }
-        self.wait_for_all(deadline)
+        self.wait_for_all(deadline)?;
+        Ok(replies)
     }
 
     /// Sends the same to all, and waits for the answers, which do not matter.
     fn tell_all(&mut self, texts: &[&str]) -> Result<(), Trouble> {
         for session in &mut self.sessions {
-            texts.iter().try_for_each(|text| session.connection.send(text))?;
+            let Some((last, first)) = texts.split_last() else { return Ok(()) };
+            first.iter().try_for_each(|text| session.connection.queue(text))?;
+            session.connection.send(last)?;
             let doing = texts.first().copied().unwrap_or_default();
             session.busy = Some(Busy { skip: texts.len().saturating_sub(1), ..Busy::quietly(doing) });
         }
@@ -355,6 +381,17 @@ impl Sessions {
 
     /// Takes in what busy sessions say within `patience`; was there anything?
     fn listen(&mut self, patience: Duration, replies: &mut Vec<Reply>) -> Result<bool, Trouble> {
+        let mut busy = self.sessions.iter().enumerate().filter(|(_, session)| session.busy.is_some());
+        let (first, second) = (busy.next().map(|(at, _)| at), busy.next());
+        match (first, second) {
+            (Some(only), None) => {
+                Ok(self.sessions[only].connection.listen(patience)? && self.hear(only, replies)?)
+            }
+            _ => self.listen_to_several(patience, replies),
+        }
+    }
+
+    fn listen_to_several(&mut self, patience: Duration, replies: &mut Vec<Reply>) -> Result<bool, Trouble> {
         let busy: Vec<usize> = (0..self.sessions.len()).filter(|&s| self.sessions[s].busy.is_some()).collect();
         let connections: Vec<&Connection> = busy.iter().map(|&s| &self.sessions[s].connection).collect();
         if !wait_for_any(&connections, patience)? {
@@ -362,7 +399,7 @@ impl Sessions {
         }
         let mut heard = false;
         for session in busy {
-            heard |= self.hear(session, replies)?;
+            heard |= self.sessions[session].connection.listen(Duration::ZERO)? && self.hear(session, replies)?;
         }
         Ok(heard)
     }
@@ -372,13 +409,13 @@ impl Sessions {
         let session = &mut self.sessions[index];
         let (mut heard, mut released) = (false, false);
         while let Some(busy) = &mut session.busy {
-            let Some(message) = session.connection.receive(Some(Duration::ZERO))? else { break };
+            let Some(message) = session.connection.take()? else { break };
             heard = true;
             if let Message::Notice(notice) = &message {
                 if is_lock_line(notice) && notice.message.contains(" still waiting for ") {
                     busy.looking = None;
                 }
-                if busy.skip == 0 && !is_lock_line(notice) {
+                if busy.queued == 0 && busy.skip == 0 && !is_lock_line(notice) {
                     busy.gated |= notice.message.starts_with(GATE);
                     busy.notices.push(notice.clone());
                 }
@@ -388,6 +425,13 @@ impl Sessions {
                 continue;
             }
             let Some(responses) = busy.answer.push(message) else { continue };
+            if busy.queued > 0 {
+                busy.queued -= 1;
+                match responses.iter().find_map(Response::error) {
+                    Some(error) => return Err(Trouble::Server(format!("what cannot fail has failed: {error}"))),
+                    None => continue,
+                }
+            }
             if busy.skip > 0 {
                 busy.skip -= 1;
                 continue;
@@ -437,16 +481,14 @@ impl Sessions {
         let running = |s: &usize| self.sessions[*s].busy.as_ref().is_some_and(|busy| !busy.gated);
         let busy: Vec<usize> = (0..self.sessions.len()).filter(running).collect();
         let pids: Vec<String> = busy.iter().map(|&s| self.sessions[s].connection.pid().to_string()).collect();
-        let question = format!(
-            "SELECT array_to_string(pg_blocking_pids(p) || pg_safe_snapshot_blocking_pids(p), ' ') \
-             FROM unnest(ARRAY[{}]) WITH ORDINALITY AS a(p, i) ORDER BY i",
-            pids.join(", ")
-        );
+        let blockers = |pid: &String| format!("pg_blocking_pids({pid}) || pg_safe_snapshot_blocking_pids({pid})");
+        let question = format!("SELECT {}", pids.iter().map(blockers).collect::<Vec<_>>().join(", "));
         let responses = self.control.execute(&question)?;
-        let rows = responses.first().map(Response::rows).unwrap_or_default();
-        let found = busy.into_iter().zip(rows).map(|(session, row)| {
-            let text = row.first().and_then(Option::as_deref).unwrap_or_default();
-            (session, self.named(text.split(' ').filter_map(|pid| pid.parse().ok())))
+        let lists = responses.first().and_then(|response| response.rows().first()).cloned().unwrap_or_default();
+        let found = busy.into_iter().zip(lists).map(|(session, list)| {
+            let pids = list.unwrap_or_default();
+            let pids = pids.trim_matches(['{', '}']).split(',').filter_map(|pid| pid.parse().ok());
+            (session, self.named(pids))
         });
         Ok(found.collect())
     }
@@ -497,6 +539,7 @@ impl Busy {
         Busy {
             answer: Answer::default(),
             notices: Vec::new(),
+            queued: 0,
             skip: 0,
             gated: false,
             looking: None,

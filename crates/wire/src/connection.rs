@@ -14,6 +14,9 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use crate::answer::{Answer, Complaint, Message, Response};
 use crate::{Mode, Place, Settings, Stream};
 
+/// Where reading may wait this long it does so itself, which saves a call: less is not waited for precisely.
+const READ_TIMEOUT_MIN: Duration = Duration::from_millis(5);
+
 /// One session. At most one query string is under way at a time.
 #[derive(Debug)]
 pub struct Connection {
@@ -21,6 +24,10 @@ pub struct Connection {
     encrypted: bool,
     settings: Settings,
     received: BytesMut,
+    /// Said, and to be sent with what is said next.
+    queued: BytesMut,
+    /// How long reading waits; `None` is for ever.
+    read_timeout: Option<Duration>,
     pid: i32,
     secret: i32,
     parameters: Vec<(String, String)>,
@@ -94,6 +101,8 @@ impl Connection {
             encrypted,
             settings: settings.clone(),
             received: BytesMut::with_capacity(8 << 10),
+            queued: BytesMut::new(),
+            read_timeout: None,
             pid: 0,
             secret: 0,
             parameters: Vec::new(),
@@ -218,9 +227,20 @@ impl Connection {
 
     /// Sends a query string without waiting for an answer.
     pub fn send(&mut self, sql: &str) -> io::Result<()> {
-        let mut out = BytesMut::with_capacity(sql.len() + 6);
-        frontend::query(sql, &mut out)?;
-        self.stream.write_all(&out)
+        frontend::query(sql, &mut self.queued)?;
+        let sent = self.stream.write_all(&self.queued);
+        self.queued.clear();
+        sent
+    }
+
+    /// Says something together with what is sent next, which spares both sides a turn. It has an answer of its own.
+    pub fn queue(&mut self, sql: &str) -> io::Result<()> {
+        frontend::query(sql, &mut self.queued)
+    }
+
+    /// What was queued is not said after all.
+    pub fn unqueue(&mut self) {
+        self.queued.clear();
     }
 
     /// Sends `COPY ... FROM stdin` with the lines that it is to read.
@@ -231,8 +251,34 @@ impl Connection {
 
     /// The next message if it arrives within `patience`; for ever without.
     pub fn receive(&mut self, patience: Option<Duration>) -> io::Result<Option<Message>> {
-        let Some(raw) = self.receive_raw(patience)? else { return Ok(None) };
-        match &raw {
+        self.receive_raw(patience)?.map(|raw| self.understood(&raw)).transpose()
+    }
+
+    /// The next message of those that have arrived.
+    pub fn take(&mut self) -> io::Result<Option<Message>> {
+        backend::Message::parse(&mut self.received)?.map(|raw| self.understood(&raw)).transpose()
+    }
+
+    /// Lets something arrive, at most this long. Has it?
+    pub fn listen(&mut self, patience: Duration) -> io::Result<bool> {
+        if self.has_message() {
+            return Ok(true);
+        }
+        // Reading waits by itself, but not precisely; what is short is waited for before.
+        let reads = patience >= READ_TIMEOUT_MIN && !self.encrypted;
+        if reads && self.read_timeout != Some(patience) {
+            self.stream.set_read_timeout(Some(patience))?;
+            self.read_timeout = Some(patience);
+        }
+        if !reads && !wait(&[&self.stream], Some(patience))? {
+            return Ok(false);
+        }
+        self.read_more()
+    }
+
+    /// What a message says, and what it changes here.
+    fn understood(&mut self, raw: &backend::Message) -> io::Result<Message> {
+        match raw {
             backend::Message::ReadyForQuery(body) => {
                 self.status = match body.status() {
                     b'T' => TransactionStatus::Open,
@@ -262,7 +308,7 @@ impl Connection {
             }
             _ => {}
         }
-        Message::read(&raw).map(Some)
+        Message::read(raw)
     }
 
     /// Sends a query string and waits for all its responses.
@@ -325,23 +371,25 @@ impl Connection {
         }
     }
 
-    /// Reads what there is, at least something.
-    fn read_more(&mut self) -> io::Result<()> {
+    /// Reads what there is. Was there something within the time that reading waits?
+    fn read_more(&mut self) -> io::Result<bool> {
         let mut chunk = [0; 8 << 10];
         match self.stream.read(&mut chunk) {
             Ok(0) => Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the server closed the connection")),
             Ok(count) => {
                 self.received.extend_from_slice(&chunk[..count]);
-                Ok(())
+                Ok(true)
             }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
+            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => Ok(false),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(false),
             Err(error) => Err(error),
         }
     }
 
-    /// Whether a message has arrived that was not taken apart yet. (Part of one counts.)
-    fn has_received(&self) -> bool {
-        !self.received.is_empty()
+    /// Whether a whole message has arrived that was not taken apart yet.
+    fn has_message(&self) -> bool {
+        let length = self.received.get(1..5).and_then(|bytes| bytes.try_into().ok()).map(u32::from_be_bytes);
+        length.is_some_and(|length| self.received.len() > length as usize)
     }
 }
 
@@ -359,7 +407,7 @@ impl Drop for Connection {
 
 /// Waits until one of the sessions has something to say, at most this long. Has one?
 pub fn wait_for_any(connections: &[&Connection], patience: Duration) -> io::Result<bool> {
-    if connections.iter().any(|connection| connection.has_received()) {
+    if connections.iter().any(|connection| connection.has_message()) {
         return Ok(true);
     }
     let streams: Vec<&Stream> = connections.iter().map(|connection| &connection.stream).collect();

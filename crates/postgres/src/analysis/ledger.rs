@@ -117,6 +117,11 @@ impl Ledger {
         level == Isolation::ReadCommitted
     }
 
+    /// Whether this statement begins a transaction, and does nothing else.
+    pub fn begins(&self, text: &str) -> bool {
+        !self.is_open() && matches!(self.analysis(text, &[]).control, Control::Begin(_))
+    }
+
     /// Whether nobody can tell when this statement is sent.
     pub fn is_quiet(&self, text: &str, params: &[Option<String>]) -> bool {
         let analysis = self.analysis(text, params);

@@ -48,8 +48,6 @@ pub(super) enum Doing {
     Next,
     /// It has sent a statement that nobody can notice.
     Quiet,
-    /// It has sent BEGIN, so that the routine it calls next commits by a step of its own.
-    Opening,
     /// It has sent its statement.
     Statement,
     /// Its statement runs a routine that stands before a gate, at this place.

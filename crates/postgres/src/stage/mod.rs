@@ -163,7 +163,9 @@ impl ScenarioStage {
             self.alerted.fill(false);
             return Ok(());
         }
-        self.sessions.calm()?;
+        for late in self.sessions.calm()? {
+            self.note(late);
+        }
         self.close_gates()?;
         if self.opened.keeps {
             self.sessions.discard()?;

@@ -17,6 +17,9 @@ use crate::{Blocker, Reply, Trouble};
 /// Said inside of a transaction in a thread whose routines commit their statements elsewhere.
 const NO_AUTOCOMMIT: &str = "SET LOCAL isolde.autocommit = 'off'";
 
+/// What the server answers to the longer form of BEGIN.
+const START: &str = "START TRANSACTION";
+
 impl ScenarioStage {
     /// Begins the next step of a thread.
     pub(super) fn begin(&mut self, thread: usize, done: &mut Vec<Part>) -> Result<(), Trouble> {
@@ -54,18 +57,24 @@ impl ScenarioStage {
             && !self.gates.controls
             && !self.scripts[thread].autocommit
             && !client.ledger.is_open();
+        let calls_inside = sent.calls && self.scripts[thread].autocommit && client.ledger.is_open();
         if opens {
             client.wrapped = true;
-            client.ledger.statement("BEGIN", &[]);
-            return self.send(thread, Doing::Opening, "BEGIN");
-        }
-        if sent.calls && self.scripts[thread].autocommit && client.ledger.is_open() && !self.gates.is_empty() {
+            self.queue(thread, "BEGIN")?;
+        } else if calls_inside && !self.gates.is_empty() {
             // Between BEGIN and COMMIT nothing commits by itself.
-            client.ledger.statement(NO_AUTOCOMMIT, &[]);
-            return self.send(thread, Doing::Opening, NO_AUTOCOMMIT);
+            self.queue(thread, NO_AUTOCOMMIT)?;
         }
-        client.ledger.statement(&text, &[]);
+        self.clients[thread].ledger.statement(&text, &[]);
         self.send(thread, Doing::Statement, &text)
+    }
+
+    /// Says something together with what is sent next: it succeeds, leaves a transaction open, and nobody notices.
+    fn queue(&mut self, thread: usize, text: &str) -> Result<(), Trouble> {
+        let ledger = &mut self.clients[thread].ledger;
+        ledger.statement(text, &[]);
+        ledger.done(false, TransactionStatus::Open, Vec::new());
+        self.sessions.queue(thread, text)
     }
 
     fn send(&mut self, thread: usize, doing: Doing, text: &str) -> Result<(), Trouble> {
@@ -148,18 +157,11 @@ impl ScenarioStage {
             _ => None,
         };
         match self.clients[thread].doing.clone() {
-            Doing::Opening => {
-                let client = &mut self.clients[thread];
-                client.ledger.done(failed.is_some(), reply.status, Vec::new());
-                let sent = &self.scripts[thread].statements[client.progress.next];
-                let text = sent.text(&client.progress.variables).unwrap_or_default();
-                client.ledger.statement(&text, &[]);
-                self.send(thread, Doing::Statement, &text)
-            }
             Doing::Quiet | Doing::Statement | Doing::Commit => self.answered(thread, reply, failed, done),
             Doing::RollBack(after) => {
                 let client = &mut self.clients[thread];
                 let more = client.ledger.done(failed.is_some(), reply.status, Vec::new());
+                self.settle(thread, &more);
                 add_to_last(done, thread, more, None);
                 self.after(thread, after, done)
             }
@@ -258,10 +260,8 @@ impl ScenarioStage {
             let answer = self.sessions.ask_within(thread, again.query())?;
             again.keep(answer.as_ref(), &self.known.catalog, &mut touched);
         }
-        if touched.ended == Some(true) {
-            self.net.settle(&touched.settled);
-        }
-        match client.part.take() {
+        self.settle(thread, &touched);
+        match self.clients[thread].part.take() {
             Some(mut part) => {
                 part.result = result;
                 part.notes.extend(heard.notes);
@@ -280,6 +280,23 @@ impl ScenarioStage {
         Ok(())
     }
 
+    /// Transactions have ended, or parts of them.
+    fn settle(&mut self, thread: usize, touched: &Touched) {
+        let Some(committed) = touched.ended else { return };
+        if committed {
+            self.net.settle(&touched.settled);
+        }
+        self.restore.settle(thread, committed, touched.settled.len());
+    }
+
+    /// Takes note of an answer that nobody waits for any more.
+    pub(super) fn note(&mut self, reply: Reply) {
+        let (thread, failed) = (reply.session, reply.response.is_error());
+        let heard = self.hear(thread, reply.notices);
+        let touched = self.clients[thread].ledger.done(failed, reply.status, heard.writes);
+        self.settle(thread, &touched);
+    }
+
     /// Takes in the messages that came on the way.
     fn hear(&mut self, thread: usize, notices: Vec<Complaint>) -> Heard {
         let mut heard = Heard::default();
@@ -288,6 +305,7 @@ impl ScenarioStage {
         for notice in notices {
             if let Some(effect) = effects::strip(&notice) {
                 heard.truncated |= effect.kind == EffectKind::Truncate;
+                self.restore.hear(thread, &effect);
                 if let Some(write) = self.rows.write(&self.known, effect) {
                     draw(&self.known.catalog, client, &write);
                     heard.writes.push(write);
@@ -373,6 +391,14 @@ impl ScenarioStage {
         };
         client.doing = Doing::Next;
         let Ok(text) = sent.text(&client.progress.variables) else { return Ok(()) };
+        if self.sessions.is_idle(thread) && client.ledger.begins(&text) {
+            // Sent when it matters: with what comes next.
+            let tag = if text.get(..5).is_some_and(|word| word.eq_ignore_ascii_case("begin")) { "BEGIN" } else { START };
+            self.queue(thread, &text)?;
+            self.observe(thread, &Response::Done { tag: tag.into() }, Vec::new());
+            self.clients[thread].progress.next += 1;
+            return self.advance(thread, done);
+        }
         if client.ledger.is_quiet(&text, &[]) {
             client.ledger.statement(&text, &[]);
             return self.send(thread, Doing::Quiet, &text);
