@@ -4,7 +4,7 @@
 //! Two ways:
 //!
 //! - **Undo.** Where nothing writes but the statements of clients, it is [known here](crate::undo) what the run has committed, and a
-//!   string of statements takes it back. Otherwise `isolde.log` knows it (see [`crate::effects`]), and one call of a function in the server does; triggers and foreign keys sleep meanwhile (`session_replication_role = replica`). The function is written for the
+//!   few statements, prepared once, take it back. Otherwise `isolde.log` knows it (see [`crate::effects`]), and one call of a function in the server does; triggers and foreign keys sleep meanwhile (`session_replication_role = replica`). The function is written for the
 //!   tables that there are, so that its plans are made once. A small table is filled again from a copy, so that its rows lie in
 //!   the same order in every run: a SELECT without ORDER BY then returns them so. Where that cannot matter, because threads
 //!   reach the table by its whole primary key and in no other way ([`Plan::keyed`]), and in large tables, rows are put back one by one,
@@ -25,7 +25,7 @@ use isolde_wire::{Connection, Response};
 
 use crate::Trouble;
 use crate::effects::{self, Effect};
-use crate::undo::Told;
+use crate::undo::{Told, Undo};
 
 /// A table with at most so many rows is filled again rather than undone.
 const SMALL_ROWS: usize = 200;
@@ -247,14 +247,18 @@ impl Restore {
     pub fn begin(&mut self, connection: &mut Connection) -> Result<(), Trouble> {
         let mut undo = match &mut self.told {
             Some(told) => told.take_back(),
-            None => "SELECT isolde.restore()".into(),
+            None => vec![Undo::text("SELECT isolde.restore()")],
         };
         if self.told.is_some() && self.rewinds {
-            undo.push_str("SELECT isolde.rewind()");
+            undo.push(Undo::text("SELECT isolde.rewind()"));
+        }
+        for Undo { sql, params } in &undo {
+            let params: Vec<Option<&str>> = params.iter().map(Option::as_deref).collect();
+            connection.queue_prepared(sql, &params)?;
         }
         self.under_way = !undo.is_empty();
         if self.under_way {
-            connection.send(&undo)?;
+            connection.sync()?;
         }
         Ok(())
     }

@@ -234,6 +234,19 @@ impl Sessions {
 
     /// Sends a statement. The session must be idle.
     pub fn send(&mut self, session: usize, sql: &str) -> Result<(), Trouble> {
+        self.prepare_to_send(session, sql)?;
+        self.sessions[session].connection.send(sql).map_err(Trouble::from)
+    }
+
+    /// The same for a statement that will be sent again: it is kept [prepared](Connection::send_prepared). Definitions and settings must
+    /// stay as they are.
+    pub fn send_prepared(&mut self, session: usize, sql: &str) -> Result<(), Trouble> {
+        self.prepare_to_send(session, sql)?;
+        self.sessions[session].connection.send_prepared(sql).map_err(Trouble::from)
+    }
+
+    /// What comes before a statement is sent.
+    fn prepare_to_send(&mut self, session: usize, sql: &str) -> Result<(), Trouble> {
         let waited_for = self.sessions.iter().any(|s| s.blockers.contains(&Blocker::Session(session)));
         let alertable = self.alertable && !(self.commits_at_once && ENDS.contains(&sql));
         let session = &mut self.sessions[session];
@@ -245,7 +258,6 @@ impl Sessions {
             session.alert = waited_for;
             skip = 1;
         }
-        session.connection.send(sql)?;
         session.blockers.clear();
         let looking = (alertable && waited_for).then(Instant::now);
         session.busy = Some(Busy {
@@ -483,7 +495,7 @@ impl Sessions {
         let pids: Vec<String> = busy.iter().map(|&s| self.sessions[s].connection.pid().to_string()).collect();
         let blockers = |pid: &String| format!("pg_blocking_pids({pid}) || pg_safe_snapshot_blocking_pids({pid})");
         let question = format!("SELECT {}", pids.iter().map(blockers).collect::<Vec<_>>().join(", "));
-        let responses = self.control.execute(&question)?;
+        let responses = self.control.execute_prepared(&question)?;
         let lists = responses.first().and_then(|response| response.rows().first()).cloned().unwrap_or_default();
         let found = busy.into_iter().zip(lists).map(|(session, list)| {
             let pids = list.unwrap_or_default();

@@ -7,7 +7,7 @@
 //! ```text
 //!   alice   UPDATE account ... WHERE id = 1    told: (1,100) became (1,40)     committed
 //!   bob     UPDATE account ... WHERE id = 1    told: (1,40) became (1,-20)     committed
-//!   undo    UPDATE account SET balance = '100' WHERE id = '1'
+//!   undo    UPDATE account SET balance = $1 WHERE id = $2         100, 1
 //! ```
 //!
 //! In which order the transactions have committed need not be known, and is not: of two sessions that go on at once, either may be
@@ -19,16 +19,30 @@
 //! done.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 
 use isolde_wire::{Connection, Response, Row};
 
 use crate::Trouble;
-use crate::analysis::literal;
 use crate::effects::Effect;
 
 /// A row as text, column by column.
 type Texts = Vec<Option<String>>;
+
+/// A statement that takes something back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Undo {
+    /// The same for the same kind of change, whatever the values.
+    pub(crate) sql: String,
+    /// Its parameters, as text.
+    pub(crate) params: Texts,
+}
+
+impl Undo {
+    /// Without parameters.
+    pub(crate) fn text(sql: &str) -> Undo {
+        Undo { sql: sql.into(), params: Vec::new() }
+    }
+}
 
 /// What was told of a run, and how to take it back.
 #[derive(Clone, Debug)]
@@ -45,8 +59,8 @@ pub(crate) struct Told {
 struct Table {
     name: String,
     columns: Vec<Column>,
-    /// Fills it again from its copy.
-    refill: Option<String>,
+    /// Fills it again from its copy, first to last.
+    refill: Vec<Undo>,
 }
 
 #[derive(Clone, Debug)]
@@ -83,7 +97,7 @@ impl Told {
             let is = |at: usize| text(row, at) == "t";
             let table = tables.entry(oid).or_insert_with(|| Table {
                 name: text(row, 1).to_string(),
-                refill: is(2).then(|| refill(text(row, 1), text(row, 3), oid)),
+                refill: if is(2) { refill(text(row, 1), text(row, 3), oid) } else { Vec::new() },
                 ..Table::default()
             });
             let settable = !is(5) && !is(6);
@@ -95,7 +109,7 @@ impl Told {
                 unique: is(8),
             });
         }
-        let found_again = |table: &Table| table.refill.is_some() || table.columns.iter().any(|column| column.key);
+        let found_again = |table: &Table| !table.refill.is_empty() || table.columns.iter().any(|column| column.key);
         Ok(tables.values().all(found_again).then(|| Told { tables, open: BTreeMap::new(), net: BTreeMap::new() }))
     }
 
@@ -120,14 +134,14 @@ impl Told {
         }
     }
 
-    /// What takes back all that is committed, as one string of statements; empty if that is nothing. After it, nothing was told.
-    pub(crate) fn take_back(&mut self) -> String {
+    /// What takes back all that is committed, in one transaction. After it, nothing was told.
+    pub(crate) fn take_back(&mut self) -> Vec<Undo> {
         self.open.clear();
-        let mut out = String::new();
+        let mut out = Vec::new();
         for (oid, rows) in std::mem::take(&mut self.net) {
             match self.tables.get(&oid) {
-                Some(Table { refill: Some(refill), .. }) => out.push_str(refill),
-                Some(table) => table.take_back(&rows, &mut out),
+                Some(table) if table.refill.is_empty() => table.take_back(&rows, &mut out),
+                Some(table) => out.extend(table.refill.iter().cloned()),
                 None => {}
             }
         }
@@ -137,7 +151,7 @@ impl Told {
 
 impl Table {
     /// Takes rows away of which there are more than there were, and brings those back of which there are fewer.
-    fn take_back(&self, rows: &BTreeMap<Texts, i64>, out: &mut String) {
+    fn take_back(&self, rows: &BTreeMap<Texts, i64>, out: &mut Vec<Undo>) {
         let many = rows.iter().filter(|(_, count)| **count > 0).map(|(row, _)| (self.key(row), row));
         let mut missing: BTreeMap<Vec<&str>, &Texts> =
             rows.iter().filter(|(_, count)| **count < 0).map(|(row, _)| (self.key(row), row)).collect();
@@ -148,13 +162,11 @@ impl Table {
                     changed.push((now, *before));
                     missing.remove(&key);
                 }
-                None => {
-                    let _ = write!(out, "DELETE FROM ONLY {} WHERE {};", self.name, self.condition(now));
-                }
+                None => out.push(self.delete(now)),
             }
         }
-        changed.into_iter().for_each(|(now, before)| self.update(now, before, out));
-        missing.into_values().for_each(|row| self.insert(row, out));
+        out.extend(changed.into_iter().filter_map(|(now, before)| self.update(now, before)));
+        out.extend(missing.into_values().map(|row| self.insert(row)));
     }
 
     /// Whether a row can be changed in place: in no column that anything unique depends on.
@@ -162,23 +174,31 @@ impl Table {
         self.columns.iter().zip(before.iter().zip(now)).all(|(column, (old, new))| !column.unique || old == new)
     }
 
-    /// Gives a row what it had before where that differs.
-    fn update(&self, now: &Texts, before: &Texts, out: &mut String) {
-        let columns = self.columns.iter().zip(before.iter().zip(now));
-        let differing = columns.filter(|(column, (old, new))| column.settable && old != new);
-        let set: Vec<String> =
-            differing.map(|(column, (old, _))| format!("{} = {}", column.name, shown(old))).collect();
-        if !set.is_empty() {
-            let _ = write!(out, "UPDATE ONLY {} SET {} WHERE {};", self.name, set.join(", "), self.condition(now));
-        }
+    fn delete(&self, now: &Texts) -> Undo {
+        let mut params = Vec::new();
+        let condition = self.condition(now, &mut params);
+        Undo { sql: format!("DELETE FROM ONLY {} WHERE {condition}", self.name), params }
     }
 
-    fn insert(&self, row: &Texts, out: &mut String) {
+    /// Gives a row what it had before where that differs.
+    fn update(&self, now: &Texts, before: &Texts) -> Option<Undo> {
+        let columns = self.columns.iter().zip(before.iter().zip(now));
+        let differing = columns.filter(|(column, (old, new))| column.settable && old != new);
+        let mut params = Vec::new();
+        let set: Vec<String> =
+            differing.map(|(column, (old, _))| format!("{} = {}", column.name, param(old, &mut params))).collect();
+        let condition = self.condition(now, &mut params);
+        let sql = format!("UPDATE ONLY {} SET {} WHERE {condition}", self.name, set.join(", "));
+        (!set.is_empty()).then_some(Undo { sql, params })
+    }
+
+    fn insert(&self, row: &Texts) -> Undo {
         let kept = || self.columns.iter().zip(row).filter(|(column, _)| !column.generated);
+        let mut params = Vec::new();
         let names: Vec<&str> = kept().map(|(column, _)| column.name.as_str()).collect();
-        let values: Vec<String> = kept().map(|(_, value)| shown(value)).collect();
+        let values: Vec<String> = kept().map(|(_, value)| param(value, &mut params)).collect();
         let (names, values) = (names.join(", "), values.join(", "));
-        let _ = write!(out, "INSERT INTO {} ({names}) OVERRIDING SYSTEM VALUE VALUES ({values});", self.name);
+        Undo { sql: format!("INSERT INTO {} ({names}) OVERRIDING SYSTEM VALUE VALUES ({values})", self.name), params }
     }
 
     fn key<'r>(&self, row: &'r Texts) -> Vec<&'r str> {
@@ -187,23 +207,23 @@ impl Table {
     }
 
     /// What holds of the row with the same key.
-    fn condition(&self, row: &Texts) -> String {
+    fn condition(&self, row: &Texts, params: &mut Texts) -> String {
         let key = self.columns.iter().zip(row).filter(|(column, _)| column.key);
         let conditions: Vec<String> =
-            key.map(|(column, value)| format!("{} = {}", column.name, shown(value))).collect();
+            key.map(|(column, value)| format!("{} = {}", column.name, param(value, params))).collect();
         conditions.join(" AND ")
     }
 }
 
-fn refill(name: &str, columns: &str, oid: u32) -> String {
-    format!(
-        "DELETE FROM ONLY {name}; \
-         INSERT INTO {name} ({columns}) OVERRIDING SYSTEM VALUE SELECT {columns} FROM isolde.copy_{oid};"
-    )
+fn refill(name: &str, columns: &str, oid: u32) -> Vec<Undo> {
+    let copied = format!("INSERT INTO {name} ({columns}) OVERRIDING SYSTEM VALUE SELECT {columns} FROM isolde.copy_{oid}");
+    vec![Undo::text(&format!("DELETE FROM ONLY {name}")), Undo::text(&copied)]
 }
 
-fn shown(value: &Option<String>) -> String {
-    value.as_deref().map_or_else(|| "NULL".into(), literal)
+/// A value becomes the next parameter.
+fn param(value: &Option<String>, params: &mut Texts) -> String {
+    params.push(value.clone());
+    format!("${}", params.len())
 }
 
 fn text(row: &Row, at: usize) -> &str {
@@ -224,7 +244,7 @@ mod tests {
             unique: key,
         };
         let columns = vec![column("id", true), column("balance", false), column("note", false)];
-        let table = Table { name: "public.account".into(), columns, refill: None };
+        let table = Table { name: "public.account".into(), columns, refill: Vec::new() };
         Told { tables: BTreeMap::from([(7, table)]), open: BTreeMap::new(), net: BTreeMap::new() }
     }
 
@@ -238,6 +258,16 @@ mod tests {
         Effect { table: 7, kind, before: before.map(row), after: after.map(row) }
     }
 
+    /// One line per statement.
+    fn taken_back(told: &mut Told) -> Vec<String> {
+        let shown = |value: &Option<String>| value.clone().unwrap_or("NULL".into());
+        let line = |undo: Undo| {
+            let params: Vec<String> = undo.params.iter().map(shown).collect();
+            format!("{} <- {}", undo.sql, params.join(", "))
+        };
+        told.take_back().into_iter().map(line).collect()
+    }
+
     #[test]
     fn what_was_only_changed_becomes_what_it_was_first_in_whatever_order_it_was_heard() {
         let mut told = told();
@@ -247,11 +277,13 @@ mod tests {
         told.hear(0, &effect(Some("(1,100,a)"), Some("(1,40,a)")));
         told.settle(0, true, 1);
         assert_eq!(
-            told.take_back(),
-            "UPDATE ONLY public.account SET balance = '100', note = 'a' WHERE id = '1';\
-             UPDATE ONLY public.account SET balance = '5' WHERE id = '2';"
+            taken_back(&mut told),
+            [
+                "UPDATE ONLY public.account SET balance = $1, note = $2 WHERE id = $3 <- 100, a, 1",
+                "UPDATE ONLY public.account SET balance = $1 WHERE id = $2 <- 5, 2",
+            ]
         );
-        assert_eq!(told.take_back(), "");
+        assert!(told.take_back().is_empty());
     }
 
     #[test]
@@ -262,10 +294,12 @@ mod tests {
         told.hear(0, &effect(Some("(2,5,)"), Some("(3,5,)")));
         told.settle(0, true, 3);
         assert_eq!(
-            told.take_back(),
-            "DELETE FROM ONLY public.account WHERE id = '3';\
-             UPDATE ONLY public.account SET balance = '100' WHERE id = '1';\
-             INSERT INTO public.account (id, balance, note) OVERRIDING SYSTEM VALUE VALUES ('2', '5', NULL);"
+            taken_back(&mut told),
+            [
+                "DELETE FROM ONLY public.account WHERE id = $1 <- 3",
+                "UPDATE ONLY public.account SET balance = $1 WHERE id = $2 <- 100, 1",
+                "INSERT INTO public.account (id, balance, note) OVERRIDING SYSTEM VALUE VALUES ($1, $2, $3) <- 2, 5, NULL",
+            ]
         );
     }
 
@@ -278,7 +312,10 @@ mod tests {
         told.settle(0, false, 1);
         told.settle(0, true, 1);
         told.hear(1, &effect(Some("(3,5,)"), Some("(3,6,)")));
-        assert_eq!(told.take_back(), "UPDATE ONLY public.account SET balance = '100' WHERE id = '1';");
-        assert_eq!(told.take_back(), "");
+        assert_eq!(
+            taken_back(&mut told),
+            ["UPDATE ONLY public.account SET balance = $1 WHERE id = $2 <- 100, 1"]
+        );
+        assert!(told.take_back().is_empty());
     }
 }

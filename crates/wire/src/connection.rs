@@ -8,10 +8,12 @@ use bytes::BytesMut;
 use fallible_iterator::FallibleIterator;
 use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
+use postgres_protocol::IsNull;
 use postgres_protocol::message::{backend, frontend};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::answer::{Answer, Complaint, Message, Response};
+use crate::prepared::Prepared;
 use crate::{Mode, Place, Settings, Stream};
 
 /// Where reading may wait this long it does so itself, which saves a call: less is not waited for precisely.
@@ -26,6 +28,7 @@ pub struct Connection {
     received: BytesMut,
     /// Said, and to be sent with what is said next.
     queued: BytesMut,
+    prepared: Prepared,
     /// How long reading waits; `None` is for ever.
     read_timeout: Option<Duration>,
     pid: i32,
@@ -102,6 +105,7 @@ impl Connection {
             settings: settings.clone(),
             received: BytesMut::with_capacity(8 << 10),
             queued: BytesMut::new(),
+            prepared: Prepared::default(),
             read_timeout: None,
             pid: 0,
             secret: 0,
@@ -227,19 +231,62 @@ impl Connection {
 
     /// Sends a query string without waiting for an answer.
     pub fn send(&mut self, sql: &str) -> io::Result<()> {
-        frontend::query(sql, &mut self.queued)?;
+        self.queue(sql)?;
+        self.flush()
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
         let sent = self.stream.write_all(&self.queued);
         self.queued.clear();
         sent
     }
 
+    /// The same for one statement that will be sent more often: the server keeps it prepared.
+    pub fn send_prepared(&mut self, sql: &str) -> io::Result<()> {
+        self.queue_prepared(sql, &[])?;
+        self.sync()
+    }
+
+    /// Says one statement that will be said more often, together with what comes before the next [sync](Connection::sync). All of that is
+    /// one transaction if none is open, and has one answer.
+    pub fn queue_prepared(&mut self, sql: &str, params: &[Option<&str>]) -> io::Result<()> {
+        let out = &mut self.queued;
+        let (name, prepares) = self.prepared.name(sql);
+        if prepares {
+            frontend::parse(name, sql, [], out)?;
+        }
+        let write = |value: Option<&str>, out: &mut BytesMut| match value {
+            Some(text) => {
+                out.extend_from_slice(text.as_bytes());
+                Ok(IsNull::No)
+            }
+            None => Ok(IsNull::Yes),
+        };
+        let bound = frontend::bind("", name, [], params.iter().copied(), write, [], out);
+        bound.map_err(|error| match error {
+            frontend::BindError::Conversion(error) => io::Error::other(error),
+            frontend::BindError::Serialization(error) => error,
+        })?;
+        frontend::describe(b'P', "", out)?;
+        frontend::execute("", 0, out)
+    }
+
+    /// Sends what was queued, and asks for the answer.
+    pub fn sync(&mut self) -> io::Result<()> {
+        self.prepared.end();
+        frontend::sync(&mut self.queued);
+        self.flush()
+    }
+
     /// Says something together with what is sent next, which spares both sides a turn. It has an answer of its own.
     pub fn queue(&mut self, sql: &str) -> io::Result<()> {
+        self.prepared.end();
         frontend::query(sql, &mut self.queued)
     }
 
     /// What was queued is not said after all.
     pub fn unqueue(&mut self) {
+        self.prepared.clear();
         self.queued.clear();
     }
 
@@ -279,7 +326,9 @@ impl Connection {
     /// What a message says, and what it changes here.
     fn understood(&mut self, raw: &backend::Message) -> io::Result<Message> {
         match raw {
+            backend::Message::ParseComplete => self.prepared.complete(),
             backend::Message::ReadyForQuery(body) => {
+                self.prepared.ready();
                 self.status = match body.status() {
                     b'T' => TransactionStatus::Open,
                     b'E' => TransactionStatus::Failed,
@@ -334,6 +383,12 @@ impl Connection {
             Some(error) => Err(io::Error::other(format!("{error}\nin: {sql}"))),
             None => Ok(responses),
         }
+    }
+
+    /// The same for one statement that will be sent more often.
+    pub fn execute_prepared(&mut self, sql: &str) -> io::Result<Vec<Response>> {
+        self.send_prepared(sql)?;
+        self.finish()
     }
 
     /// Like [`Connection::answers`], for what must not fail.

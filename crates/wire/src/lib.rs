@@ -17,6 +17,7 @@
 
 mod answer;
 mod connection;
+mod prepared;
 mod settings;
 mod stream;
 mod tls;

@@ -94,6 +94,8 @@ struct Open {
     /// Sessions keep something beyond their transactions.
     keeps: bool,
     module: Module,
+    /// Neither definitions nor settings change, so statements can be kept prepared.
+    prepares: bool,
 }
 
 impl ScenarioStage {

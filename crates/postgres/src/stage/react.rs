@@ -65,7 +65,12 @@ impl ScenarioStage {
             // Between BEGIN and COMMIT nothing commits by itself.
             self.queue(thread, NO_AUTOCOMMIT)?;
         }
-        self.clients[thread].ledger.statement(&text, &[]);
+        let client = &mut self.clients[thread];
+        client.ledger.statement(&text, &[]);
+        if self.opened.prepares && self.scripts[thread].statements[client.progress.next].planned {
+            client.doing = Doing::Statement;
+            return self.sessions.send_prepared(thread, &text);
+        }
         self.send(thread, Doing::Statement, &text)
     }
 

@@ -36,7 +36,12 @@ pub(super) struct Sent {
     pub(super) ordered: bool,
     /// It runs a routine, statement by statement.
     pub(super) calls: bool,
+    /// It reads or writes rows, which is planned before it is done: once is enough.
+    pub(super) planned: bool,
 }
+
+/// The first words of statements that a server plans.
+const PLANNED: &[&str] = &["select", "with", "values", "table", "insert", "update", "delete", "merge"];
 
 impl Sent {
     /// A statement of a file.
@@ -62,6 +67,7 @@ impl Sent {
         Sent {
             pieces,
             ordered: !is_query || lower.contains("order by"),
+            planned: PLANNED.contains(&first),
             calls: computes || matches!(first, "call" | "do"),
             shown,
             place: Place { file: file.map(String::from), line },

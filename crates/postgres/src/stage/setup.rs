@@ -128,11 +128,13 @@ impl ScenarioStage {
             drop(control);
             home.copy()?;
         }
+        let keeps = texts.iter().any(|text| keeps(text));
         let opened = Open {
             isolation: file.threads.iter().map(|t| t.isolation.or(file.options.isolation)).collect(),
             autocommit: file.threads.iter().map(|t| t.autocommit).collect(),
-            keeps: texts.iter().any(|text| keeps(text)),
             module,
+            keeps,
+            prepares: restore.undoes() && !keeps && !mentions(&texts, &["deallocate"]),
         };
         let (sessions, tells_reads) = opened.sessions(&home, restore.undoes())?;
         let ledger = |level: &Option<Isolation>| Ledger::new(analyst.clone(), level.unwrap_or_default());
