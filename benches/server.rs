@@ -48,6 +48,9 @@ step bw { UPDATE account SET balance = balance - 60 WHERE id = 1; }
 step bc { COMMIT; }
 ";
 
+/// What is compared takes turns.
+const TURNS: u32 = 6;
+
 /// Permutations without those in which a session must go on that waits, which the tester cannot run.
 const PERMUTATIONS: &[&str] = &[
     "ab ar aw ac bb br bw bc",
@@ -64,68 +67,75 @@ fn main() {
     let round = Duration::from_millis(if quick { 50 } else { 3_000 });
     let cluster = Cluster::shared();
     println!("two sessions x (BEGIN, SELECT, UPDATE, COMMIT)          {:>12} {:>10}", "executions/s", "ratio");
-    let raw = plain_loop(cluster, round);
+    let (raw, explored) = executions(cluster, round);
     row("the same statements in a plain loop", raw, raw);
-    row("isolde, all interleavings (stateless)", explored(cluster, round), raw);
+    row("isolde, all interleavings (stateless)", explored, raw);
     if let Some(rate) = tester(cluster, round) {
         row("isolationtester, 6 permutations that it can run", rate, raw);
     }
     println!();
     println!("one UPDATE by key, autocommit                           {:>12} {:>10}", "statements/s", "ratio");
-    let (without, with) = updates(cluster, round);
+    let [without, told, logged] = updates(cluster, round);
     row("without triggers", without, without);
-    row("with what tells the changed rows", with, without);
+    row("with what tells the changed rows", told, without);
+    row("with what tells and logs them", logged, without);
 }
 
 fn row(what: &str, rate: f64, base: f64) {
     println!("  {what:<54}{rate:>12.0} {:>9.2}x", base / rate);
 }
 
-/// Eight statements, one after another, and one that puts the row back.
-fn plain_loop(cluster: &'static Cluster, round: Duration) -> f64 {
+/// Executions per second in a plain loop and through the search. They take turns, so that what else the machine does is the same for both.
+fn executions(cluster: &'static Cluster, round: Duration) -> (f64, f64) {
     let database = cluster.create_database().expect("a database");
     let open = || cluster.connect(&database, "").expect("a session");
     let (mut alice, mut bob) = (open(), open());
     let setup = SCENARIO.split("--@").next().unwrap_or_default();
     alice.execute(setup).expect("the set-up is fine");
-    let rate = measured(round, || {
-        for session in [&mut alice, &mut bob] {
-            for statement in [
-                "BEGIN",
-                "SELECT balance FROM account WHERE id = 1",
-                "UPDATE account SET balance = balance - 60 WHERE id = 1",
-                "COMMIT",
-            ] {
-                session.execute(statement).expect("it is fine");
-            }
-        }
-        alice.execute("UPDATE account SET balance = 100 WHERE id = 1").expect("it is fine");
-        1
-    });
-    drop((alice, bob));
-    cluster.drop_database(&database).expect("nobody is there");
-    rate
-}
-
-/// All interleavings, through the search.
-fn explored(cluster: &'static Cluster, round: Duration) -> f64 {
     let sections = file::read("server.sql", SCENARIO, &mut file::no_includes).expect("a scenario");
     let mut stage = ScenarioStage::new(&sections, &cluster.settings("postgres")).expect("a stage");
     let system = LiveSystem::new(&mut stage, false).expect("it starts");
-    let search = Search { strategy: Strategy::Depth, matching: Matching::Off, ..Search::default() };
-    let rate = measured(round, || {
-        let mut count = 0;
-        search.run(
-            &system,
-            &mut on_leaf(|_| {
-                count += 1;
-                ControlFlow::Continue(())
-            }),
-        );
-        count
-    });
+    let rates: Vec<(f64, f64)> = (0..TURNS)
+        .map(|_| {
+            let raw = measured(round / TURNS, || plain_execution(&mut alice, &mut bob));
+            (raw, measured(round / TURNS, || explore(&system)))
+        })
+        .collect();
     assert!(system.trouble().is_none(), "{:?}", system.trouble());
-    rate
+    drop((alice, bob));
+    cluster.drop_database(&database).expect("nobody is there");
+    let mean = |rates: Vec<f64>| rates.len() as f64 / rates.iter().map(|rate| 1.0 / rate).sum::<f64>();
+    (mean(rates.iter().map(|(raw, _)| *raw).collect()), mean(rates.iter().map(|(_, explored)| *explored).collect()))
+}
+
+/// Eight statements, one after another, and one that puts the row back.
+fn plain_execution(alice: &mut Connection, bob: &mut Connection) -> u64 {
+    for session in [&mut *alice, bob] {
+        for statement in [
+            "BEGIN",
+            "SELECT balance FROM account WHERE id = 1",
+            "UPDATE account SET balance = balance - 60 WHERE id = 1",
+            "COMMIT",
+        ] {
+            session.execute(statement).expect("it is fine");
+        }
+    }
+    alice.execute("UPDATE account SET balance = 100 WHERE id = 1").expect("it is fine");
+    1
+}
+
+/// All interleavings once; how many.
+fn explore(system: &LiveSystem<'_>) -> u64 {
+    let search = Search { strategy: Strategy::Depth, matching: Matching::Off, ..Search::default() };
+    let mut count = 0;
+    search.run(
+        system,
+        &mut on_leaf(|_| {
+            count += 1;
+            ControlFlow::Continue(())
+        }),
+    );
+    count
 }
 
 /// The same permutations by PostgreSQL's own tester, start and end of the process included once per round.
@@ -149,23 +159,36 @@ fn tester(cluster: &'static Cluster, round: Duration) -> Option<f64> {
     Some(rate)
 }
 
-/// Statements per second without the triggers and with them.
-fn updates(cluster: &'static Cluster, round: Duration) -> (f64, f64) {
-    let database = cluster.create_database().expect("a database");
-    let mut session: Connection = cluster.connect(&database, "").expect("a session");
-    session.execute(SCENARIO.split("--@").next().unwrap_or_default()).expect("the set-up is fine");
-    let update = |session: &mut Connection| {
-        measured(round, || {
-            session.execute("UPDATE account SET balance = balance + 1 WHERE id = 1").expect("it is fine");
-            1
-        })
+/// Statements per second without the triggers, with those that tell, and with those that log besides; also in turns.
+fn updates(cluster: &'static Cluster, round: Duration) -> [f64; 3] {
+    const STOP: &str = "ALTER TABLE account DISABLE TRIGGER USER";
+    const START: &str = "ALTER TABLE account ENABLE TRIGGER USER";
+    let open = |tells: bool| {
+        let database = cluster.create_database().expect("a database");
+        let mut session = cluster.connect(&database, "").expect("a session");
+        session.execute(SCENARIO.split("--@").next().unwrap_or_default()).expect("the set-up is fine");
+        effects::install(&mut session).expect("triggers can be made");
+        if tells {
+            effects::stop_logging(&mut session).expect("they can be changed");
+        }
+        (database, session)
     };
-    let without = update(&mut session);
-    effects::install(&mut session).expect("triggers can be made");
-    let with = update(&mut session);
-    drop(session);
-    cluster.drop_database(&database).expect("nobody is there");
-    (without, with)
+    let ((first, mut telling), (second, mut logging)) = (open(true), open(false));
+    let update = |session: &mut Connection| {
+        session.execute("UPDATE account SET balance = balance + 1 WHERE id = 1").expect("it is fine");
+        1
+    };
+    let mut times = [0.0; 3];
+    for _ in 0..TURNS {
+        telling.execute(STOP).expect("it is ours");
+        times[0] += 1.0 / measured(round / TURNS, || update(&mut telling));
+        telling.execute(START).expect("it is ours");
+        times[1] += 1.0 / measured(round / TURNS, || update(&mut telling));
+        times[2] += 1.0 / measured(round / TURNS, || update(&mut logging));
+    }
+    drop((telling, logging));
+    [first, second].iter().for_each(|database| cluster.drop_database(database).expect("nobody is there"));
+    times.map(|time| f64::from(TURNS) / time)
 }
 
 /// How often per second; `act` says how much it did.

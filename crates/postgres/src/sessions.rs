@@ -396,9 +396,7 @@ impl Sessions {
         let mut busy = self.sessions.iter().enumerate().filter(|(_, session)| session.busy.is_some());
         let (first, second) = (busy.next().map(|(at, _)| at), busy.next());
         match (first, second) {
-            (Some(only), None) => {
-                Ok(self.sessions[only].connection.listen(patience)? && self.hear(only, replies)?)
-            }
+            (Some(only), None) => Ok(self.sessions[only].connection.listen(patience)? && self.hear(only, replies)?),
             _ => self.listen_to_several(patience, replies),
         }
     }

@@ -216,7 +216,8 @@ impl Table {
 }
 
 fn refill(name: &str, columns: &str, oid: u32) -> Vec<Undo> {
-    let copied = format!("INSERT INTO {name} ({columns}) OVERRIDING SYSTEM VALUE SELECT {columns} FROM isolde.copy_{oid}");
+    let copied =
+        format!("INSERT INTO {name} ({columns}) OVERRIDING SYSTEM VALUE SELECT {columns} FROM isolde.copy_{oid}");
     vec![Undo::text(&format!("DELETE FROM ONLY {name}")), Undo::text(&copied)]
 }
 
@@ -236,13 +237,8 @@ mod tests {
     use crate::effects::EffectKind;
 
     fn told() -> Told {
-        let column = |name: &str, key: bool| Column {
-            name: name.into(),
-            generated: false,
-            settable: true,
-            key,
-            unique: key,
-        };
+        let column =
+            |name: &str, key: bool| Column { name: name.into(), generated: false, settable: true, key, unique: key };
         let columns = vec![column("id", true), column("balance", false), column("note", false)];
         let table = Table { name: "public.account".into(), columns, refill: Vec::new() };
         Told { tables: BTreeMap::from([(7, table)]), open: BTreeMap::new(), net: BTreeMap::new() }
@@ -312,10 +308,7 @@ mod tests {
         told.settle(0, false, 1);
         told.settle(0, true, 1);
         told.hear(1, &effect(Some("(3,5,)"), Some("(3,6,)")));
-        assert_eq!(
-            taken_back(&mut told),
-            ["UPDATE ONLY public.account SET balance = $1 WHERE id = $2 <- 100, 1"]
-        );
+        assert_eq!(taken_back(&mut told), ["UPDATE ONLY public.account SET balance = $1 WHERE id = $2 <- 100, 1"]);
         assert!(told.take_back().is_empty());
     }
 }

@@ -52,8 +52,7 @@ COMMIT;
 ",
 ];
 
-const ALL: &str =
-    "SELECT md5(string_agg(t, ',' ORDER BY t)) FROM (SELECT item::text AS t FROM item UNION ALL SELECT stock::text FROM stock \
+const ALL: &str = "SELECT md5(string_agg(t, ',' ORDER BY t)) FROM (SELECT item::text AS t FROM item UNION ALL SELECT stock::text FROM stock \
      UNION ALL SELECT many::text FROM many UNION ALL SELECT keyless::text FROM keyless \
      UNION ALL SELECT last_value::text || is_called FROM item_id_seq) AS x";
 
@@ -90,14 +89,65 @@ fn what_statements_did_is_undone() {
 
 #[test]
 fn so_it_is_where_rows_lie_anywhere_and_at_every_level() {
-    let leveled = format!("{TABLES}{}", THREADS.concat()).replace("thread mover", "thread mover isolation repeatable read");
+    let leveled =
+        format!("{TABLES}{}", THREADS.concat()).replace("thread mover", "thread mover isolation repeatable read");
     put_back(&leveled, 2, 40);
     let serializable = leveled.replace("thread seller", "thread seller isolation serializable");
     put_back(&serializable, 3, 15);
 }
 
+/// A routine that writes, one that is a trigger, and one that catches what it breaks.
+const ROUTINES: &str = "
+CREATE PROCEDURE shift(by int) LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE many SET twin = twin - by WHERE id = 300;
+  INSERT INTO keyless VALUES ('shifted', by);
+  IF by > 5 THEN RAISE EXCEPTION 'too far'; END IF;
+END $$;
+CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO keyless VALUES ('noted', NEW.item); RETURN NULL; END $$;
+CREATE TRIGGER note AFTER UPDATE ON stock FOR EACH ROW EXECUTE FUNCTION note();
+";
+const CATCHING: &str = "
+CREATE PROCEDURE careful() LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE many SET twin = -7000 WHERE id = 7;
+  BEGIN
+    DELETE FROM many WHERE id = 9;
+    INSERT INTO many VALUES (8, 0, NULL);
+  EXCEPTION WHEN unique_violation THEN
+    INSERT INTO keyless VALUES ('caught', 8);
+  END;
+END $$;
+";
+
 #[test]
-fn with_routines_the_log_knows() {
-    let routine = "CREATE FUNCTION twice(n float8) RETURNS float8 LANGUAGE plpgsql AS 'BEGIN RETURN n * 2; END';\n";
-    put_back(&format!("{TABLES}{routine}{}", THREADS.concat()), 4, 40);
+fn so_is_what_routines_did() {
+    let caller = "--@ thread caller\nCALL shift(2);\nBEGIN;\nCALL shift(3);\nCOMMIT;\nCALL shift(9);\n";
+    put_back(&format!("{TABLES}{ROUTINES}{}{caller}", THREADS.concat()), 4, 40);
+}
+
+#[test]
+fn where_errors_are_caught_the_log_knows() {
+    let caller = "--@ thread caller\nCALL careful();\nBEGIN;\nCALL careful();\nROLLBACK;\nCALL shift(1);\n";
+    put_back(&format!("{TABLES}{ROUTINES}{CATCHING}{}{caller}", THREADS.concat()), 5, 40);
+    let block = "--@ thread caller\nDO $$ BEGIN DELETE FROM keyless; RAISE division_by_zero; EXCEPTION WHEN division_by_zero THEN NULL; END $$;\n";
+    put_back(&format!("{TABLES}{}{block}", THREADS.concat()), 6, 40);
+}
+
+#[test]
+fn a_check_at_the_end_of_a_statement_fails_the_statement() {
+    let text = "--@ option serial off
+CREATE TABLE item (id serial PRIMARY KEY);
+CREATE TABLE stock (id int PRIMARY KEY, item int REFERENCES item DEFERRABLE INITIALLY DEFERRED);
+CREATE TABLE many (id int); CREATE TABLE keyless (id int);
+--@ thread a
+INSERT INTO stock VALUES (1, 7);
+INSERT INTO item VALUES (7);
+";
+    let mut stage = stage(&read(text));
+    stage.restart().unwrap();
+    stage.step(0).unwrap();
+    let Standing::Ended(ending) = stage.standing(0) else { panic!("an error ends the thread") };
+    assert!(format!("{ending:?}").contains("23503"), "{ending:?}");
+    assert_eq!(stage.ask("SELECT count(*) FROM stock").unwrap().rows(), [[Some("0".to_string())]]);
 }

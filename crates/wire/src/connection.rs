@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
 use fallible_iterator::FallibleIterator;
+use postgres_protocol::IsNull;
 use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
-use postgres_protocol::IsNull;
 use postgres_protocol::message::{backend, frontend};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
@@ -268,7 +268,9 @@ impl Connection {
             frontend::BindError::Serialization(error) => error,
         })?;
         frontend::describe(b'P', "", out)?;
-        frontend::execute("", 0, out)
+        frontend::execute("", 0, out)?;
+        // What is over is over, as with a query string: otherwise it would end with the next statement.
+        frontend::close(b'P', "", out)
     }
 
     /// Sends what was queued, and asks for the answer.

@@ -247,6 +247,8 @@ impl Session {
     /// Takes in what the server says; what has been answered by that.
     pub fn hear_server(&mut self, frames: Vec<Frame>) -> io::Result<Vec<Answered>> {
         let mut answered = Vec::new();
+        // What came together is told together: each message by itself would wake the client.
+        let mut told = Vec::new();
         for frame in frames {
             if frame.tag == b'Z' {
                 self.status = frame.body().first().copied().unwrap_or(b'I');
@@ -255,7 +257,7 @@ impl Session {
             let Some(flight) = &mut self.flying else {
                 match &mut self.behind {
                     Some(behind) => behind.push(frame),
-                    None => self.tell(&[frame])?,
+                    None => told.push(frame),
                 }
                 continue;
             };
@@ -273,8 +275,7 @@ impl Session {
             let urgent = !flight.held || frame.tag == b'G' || frame.tag == b'W';
             flight.answer.push(frame);
             if urgent {
-                let fresh = flight.fresh();
-                self.tell(&fresh)?;
+                told.extend(flight.fresh());
             }
             if done {
                 let flight = self.flying.take().expect("it was there a moment ago");
@@ -282,6 +283,9 @@ impl Session {
                 self.read_committed = false;
                 answered.push(flight.into_answered(self.transaction(), false));
             }
+        }
+        if !told.is_empty() {
+            self.tell(&told)?;
         }
         self.pass()?;
         Ok(answered)

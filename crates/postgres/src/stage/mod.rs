@@ -14,6 +14,7 @@ mod outcome;
 mod react;
 mod script;
 mod setup;
+mod told;
 pub mod witness;
 
 use std::collections::BTreeMap;

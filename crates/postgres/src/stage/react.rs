@@ -398,7 +398,8 @@ impl ScenarioStage {
         let Ok(text) = sent.text(&client.progress.variables) else { return Ok(()) };
         if self.sessions.is_idle(thread) && client.ledger.begins(&text) {
             // Sent when it matters: with what comes next.
-            let tag = if text.get(..5).is_some_and(|word| word.eq_ignore_ascii_case("begin")) { "BEGIN" } else { START };
+            let tag =
+                if text.get(..5).is_some_and(|word| word.eq_ignore_ascii_case("begin")) { "BEGIN" } else { START };
             self.queue(thread, &text)?;
             self.observe(thread, &Response::Done { tag: tag.into() }, Vec::new());
             self.clients[thread].progress.next += 1;

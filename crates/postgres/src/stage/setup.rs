@@ -17,7 +17,7 @@ use super::client::Client;
 use super::mask::Masks;
 use super::outcome::Net;
 use super::script::{Script, Sent, Variables};
-use super::{Open, ScenarioStage};
+use super::{Open, ScenarioStage, told};
 use crate::analysis::{Analyst, Ledger};
 use crate::catalog::{self, Known};
 use crate::effects::{self, Rows};
@@ -112,17 +112,15 @@ impl ScenarioStage {
         let alertable = !control.query("SET deadlock_timeout = '1s'")?.iter().any(Response::is_error);
         effects::install(&mut control)?;
         control.execute(&gate::functions(alertable))?;
+        let texts = texts(file);
+        let told = told::is_all(&mut control, file, &texts)?.then(|| known.oids.keys().copied().collect());
         let mut warnings = Vec::new();
         let mut gates = Gates::default();
         rewrite_routines(&mut control, file, &mut gates, &mut warnings)?;
         let scripts: Vec<Script> = file.threads.iter().map(|t| script(t, file, &mut gates)).collect();
-        let texts = texts(file);
         let restore = match mentions(&texts, DEFINING) {
             true => Restore::by_copy("threads change definitions"),
-            false => {
-                let told = tells_all(&mut control, file, &texts)?.then(|| known.oids.keys().copied().collect());
-                Restore::prepare(&mut control, &Plan { told, ..plan(file, &texts, &analyst, &known) })?
-            }
+            false => Restore::prepare(&mut control, &Plan { told, ..plan(file, &texts, &analyst, &known) })?,
         };
         if !restore.undoes() {
             drop(control);
@@ -192,25 +190,6 @@ fn plan(file: &ScenarioFile, texts: &[String], analyst: &Analyst, known: &Known)
     let keyed = known.oids.iter().filter(|(_, id)| is_keyed(id)).map(|(oid, _)| *oid).collect();
     let ordered = !scanned.is_empty() || known.oids.values().any(|id| !is_keyed(id));
     Plan { truncates, keyed, ordered, exact, told: None }
-}
-
-/// Settings by which the same row is told in other words.
-const WORDING: &[&str] =
-    &["datestyle", "intervalstyle", "timezone", "zone", "extra_float_digits", "bytea_output", "search_path", "lc_monetary"];
-
-/// Whether nothing writes but the statements of threads: there is no routine, and no transaction that another session ends. And whether
-/// they all tell of a row in the same words.
-fn tells_all(connection: &mut Connection, file: &ScenarioFile, texts: &[String]) -> Result<bool, Trouble> {
-    let mut statements = file.threads.iter().flat_map(|thread| &thread.body);
-    let hidden = mentions(texts, &["truncate", "prepare"]) || mentions(texts, WORDING);
-    if hidden || statements.any(|s| matches!(s.ast.kind, StatementKind::Do(_))) {
-        return Ok(false);
-    }
-    let answer = connection.execute(
-        "SELECT FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace \
-         WHERE n.nspname NOT LIKE 'pg\\_%' AND n.nspname NOT IN ('information_schema', 'isolde') LIMIT 1",
-    )?;
-    Ok(answer.iter().all(|response| response.rows().is_empty()))
 }
 
 /// The tables whose primary keys threads may change.
@@ -467,7 +446,7 @@ fn keeps(text: &str) -> bool {
 }
 
 /// Whether one of these words stands in a text, outside of comments.
-fn mentions(texts: &[String], words: &[&str]) -> bool {
+pub(super) fn mentions(texts: &[String], words: &[&str]) -> bool {
     texts.iter().any(|text| {
         let line = bind::one_line(text).to_lowercase();
         line.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| words.contains(&word))
