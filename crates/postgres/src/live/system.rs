@@ -139,7 +139,7 @@ impl<'s> LiveSystem<'s> {
         let (parts, did) = {
             let mut stage = self.stage.borrow_mut();
             *self.at.borrow_mut() = None;
-            step(&mut **stage, thread)?
+            step(&mut **stage, thread, |stage, thread| stage.step(thread))?
         };
         spot.standings = did.after.clone();
         spot.way = Some(Arc::new(Link { before: spot.way.take(), thread, did }));
@@ -190,7 +190,7 @@ impl<'s> LiveSystem<'s> {
         stage.restart()?;
         self.expect(&self.start.standings, &standings(stage), "starts")?;
         for link in links {
-            let (_, did) = step(stage, link.thread)?;
+            let (_, did) = step(stage, link.thread, |stage, thread| stage.step_again(thread))?;
             self.replayed.set(self.replayed.get() + 1);
             self.expect(&link.did.after, &did.after, &link.did.statement)?;
             if did != link.did {
@@ -239,7 +239,10 @@ fn standings(stage: &mut dyn Stage) -> Arc<[Standing]> {
     (0..stage.threads().len()).map(|thread| stage.standing(thread).clone()).collect()
 }
 
-fn step(stage: &mut dyn Stage, thread: usize) -> Result<(Vec<Part>, Did), Trouble> {
+/// How a stage takes a step.
+type Take = fn(&mut dyn Stage, usize) -> Result<Vec<Part>, Trouble>;
+
+fn step(stage: &mut dyn Stage, thread: usize, take: Take) -> Result<(Vec<Part>, Did), Trouble> {
     let statement = match stage.standing(thread) {
         Standing::Ready(statement) => statement.clone(),
         other => {
@@ -250,7 +253,7 @@ fn step(stage: &mut dyn Stage, thread: usize) -> Result<(Vec<Part>, Did), Troubl
     };
     let waited: Vec<usize> =
         (0..stage.threads().len()).filter(|&t| matches!(stage.standing(t), Standing::Waiting(_))).collect();
-    let parts = stage.step(thread)?;
+    let parts = take(stage, thread)?;
     let mut digester = Digester::default();
     parts.iter().for_each(|part| recognise(part, &mut digester));
     let raced = waited.len() > 1 && parts.iter().any(|part| waited.contains(&part.thread));

@@ -81,6 +81,8 @@ pub struct ScenarioStage {
     inner: bool,
     /// A step is a whole transaction.
     atomic: bool,
+    /// What statements have found is asked for.
+    asks: bool,
     /// Nothing has happened since everything was put in place.
     fresh: bool,
     // The last, so that nobody is connected when it goes.
@@ -333,6 +335,13 @@ impl Stage for ScenarioStage {
         done.sort_by_key(|part| (part.thread != thread, part.thread));
         self.look();
         Ok(done)
+    }
+
+    fn step_again(&mut self, thread: usize) -> Result<Vec<Part>, Trouble> {
+        self.asks = false;
+        let done = self.step(thread);
+        self.asks = true;
+        done
     }
 
     fn ask(&mut self, query: &str) -> Result<Response, Trouble> {

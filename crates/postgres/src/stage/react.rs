@@ -252,7 +252,7 @@ impl ScenarioStage {
         done: &mut Vec<Part>,
     ) -> Result<(), Trouble> {
         let client = &mut self.clients[thread];
-        let again = client.ledger.again().filter(|_| !failed && !heard.reads.is_told());
+        let again = client.ledger.again().filter(|_| self.asks && !failed && !heard.reads.is_told());
         let waited = client.part.as_ref().is_some_and(|part| part.kind != StepKind::Statement);
         client.ledger.told(if waited { heard.reads.after_waiting() } else { heard.reads });
         let clean = client.ledger.is_clean();

@@ -164,6 +164,7 @@ impl ScenarioStage {
             warnings,
             masks: Masks::default(),
             waited: BTreeMap::new(),
+            asks: true,
             fresh: true,
             home,
         };
