@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn who_raises_does_not_catch() {
-        assert!(!catches("BEGIN RAISE EXCEPTION 'when'; END"));
+        assert!(!catches("BEGIN RAISE EXCEPTION 'too far'; END IF; CASE WHEN true"));
         assert!(catches("BEGIN INSERT INTO t VALUES (1); EXCEPTION\n  WHEN unique_violation THEN NULL; END"));
     }
 }
