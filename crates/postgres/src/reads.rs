@@ -28,7 +28,7 @@ use crate::Trouble;
 use crate::analysis::{literal, whole};
 use crate::catalog::Known;
 use crate::effects;
-use crate::live::{Found, Look, Touched};
+use crate::live::{By, Found, Look, Touched};
 
 /// Where the module is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -188,7 +188,7 @@ impl Reads {
     /// Says which rows the scans of a statement have found.
     pub(crate) fn refine(&self, catalog: &Catalog, touched: &mut Touched) {
         let Touched { reads, locks, coarse, .. } = touched;
-        for look in reads.iter_mut().chain(locks).filter(|look| look.scans) {
+        for look in reads.iter_mut().chain(locks).filter(|look| look.by == By::Scan) {
             if let Some(TableRead { found: Some(found), .. }) = self.tables.get(&look.read.table) {
                 let whole = format!("{} is read whole", catalog.table(look.read.table).name);
                 coarse.retain(|reason| !reason.starts_with(&whole));

@@ -20,7 +20,7 @@ use both::{check, ends_on_server, gist, read, stage_reading};
 use isolde_engine::{Database, RowId};
 use isolde_postgres::app::{AppFile, AppStage};
 use isolde_postgres::effects;
-use isolde_postgres::live::{self, Question, Stage};
+use isolde_postgres::live::{self, By, Question, Stage};
 use isolde_postgres::reads::Module;
 use isolde_report::{Report, Verdict};
 use isolde_scenario::file::FileOptions;
@@ -134,8 +134,8 @@ fn told(text: &str, module: &Module) -> FoundRows {
     for look in parts.iter().flat_map(|part| part.touched.reads.iter().chain(&part.touched.locks)) {
         let found = look.found.iter().flat_map(|found| &found.rows).map(|RowId(row)| *row);
         let name = stage.catalog().table(look.table).name.to_string();
-        assert!(look.found.is_some() || !look.scans, "nothing is told of {name}:\n{text}");
-        if look.scans {
+        assert!(look.found.is_some() || look.by != By::Scan, "nothing is told of {name}:\n{text}");
+        if look.by == By::Scan {
             rows.entry(name).or_default().extend(found);
         }
     }

@@ -15,14 +15,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use isolde_engine::footprint::{ColumnSet, Read, Write};
-use isolde_sql::Value;
+use isolde_engine::footprint::Write;
 use isolde_sql::ast::Isolation;
-use isolde_sql::catalog::{Catalog, TableId};
+use isolde_sql::catalog::TableId;
 
 use super::inline::{inline, substitute};
-use super::walk::{add, whole};
-use super::{Again, Analysis, Analyst, Control};
+use super::walk::whole;
+use super::{Again, Analysis, Analyst, Control, keys};
 use crate::live::{Look, Touched};
 use crate::reads::Reads;
 
@@ -172,7 +171,7 @@ impl Ledger {
             self.widen(&mut touched, &analysis);
             touched.everything |= analysis.control == Control::Commit;
         }
-        implied(self.analyst.catalog(), &writes, &mut touched);
+        keys::implied(&self.analyst, &writes, &mut touched);
         touched.writes = writes;
         self.mark(&mut touched, &analysis);
         if !failed {
@@ -345,51 +344,4 @@ impl Layer {
         self.writes_all.extend(other.writes_all);
         self.keys.extend(other.keys);
     }
-}
-
-/// What writing a row implies: its unique keys are looked for among everybody's rows, the rows it refers to are held, and rows
-/// that refer to it are looked for when it goes.
-fn implied(catalog: &Catalog, writes: &[Write], touched: &mut Touched) {
-    let mut more = Touched::default();
-    for write in writes.iter().filter(|write| catalog.has_table(write.table)) {
-        let table = catalog.table(write.table);
-        let changed = write.changed();
-        let part = |row: &Option<isolde_sql::Row>, columns: &[usize]| -> Option<Vec<Value>> {
-            let row = row.as_ref()?;
-            columns.iter().map(|&c| row.get(c).cloned()).collect()
-        };
-        for index in table.indexes.iter().filter(|index| index.unique) {
-            let concerned = index.mentions().iter().any(|&c| changed.contains(c));
-            if !concerned || write.after.is_none() {
-                continue;
-            }
-            match part(&write.after, &index.columns).filter(|_| index.is_plain()) {
-                Some(key) => more.locks.push(keyed(table.id, &index.columns, key).into()),
-                None => more.locks.push(whole(table.id, true).into()),
-            }
-        }
-        for key in &table.foreign_keys {
-            let concerned = key.columns.iter().any(|&c| changed.contains(c));
-            if let Some(values) = part(&write.after, &key.columns).filter(|_| concerned)
-                && values.iter().all(|v| !v.is_null())
-            {
-                more.locks.push(keyed(key.parent, &key.parent_columns, values).into());
-            }
-        }
-        for (child, position) in catalog.references_to(table.id) {
-            let Some(key) = child.foreign_keys.get(position) else { continue };
-            let concerned = key.parent_columns.iter().any(|&c| changed.contains(c));
-            if let Some(values) = part(&write.before, &key.parent_columns).filter(|_| concerned) {
-                more.reads.push(keyed(child.id, &key.columns, values).into());
-            }
-        }
-    }
-    add(touched, more);
-}
-
-/// The rows with this key.
-fn keyed(table: TableId, columns: &[usize], values: Vec<Value>) -> Read {
-    let key: Vec<(usize, Value)> = columns.iter().copied().zip(values).collect();
-    let columns: ColumnSet = key.iter().map(|(column, _)| *column).collect();
-    Read { key, columns, ..whole(table, true) }
 }

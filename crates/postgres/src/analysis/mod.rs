@@ -19,6 +19,7 @@
 
 mod again;
 mod inline;
+mod keys;
 mod ledger;
 mod walk;
 

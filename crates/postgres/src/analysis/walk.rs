@@ -10,7 +10,7 @@ use isolde_sql::catalog::{RoutineId, TableId};
 use isolde_sql::typed::*;
 use isolde_sql::{Type, Value, bind};
 
-use super::Analyst;
+use super::{Analyst, keys};
 use crate::catalog::WHOLE;
 use crate::live::{Look, Touched};
 
@@ -138,8 +138,13 @@ impl<'a> Walk<'a> {
         self.query(&insert.source);
         self.exprs(&insert.values);
         if let Some(conflict) = &insert.on_conflict {
-            self.touched.locks.push(whole(insert.table, true).into());
-            self.coarse(format!("ON CONFLICT may meet any row of {}", self.name(insert.table)));
+            match keys::proposed(self.analyst, insert) {
+                Some(looks) => self.touched.locks.extend(looks),
+                None => {
+                    self.touched.locks.push(whole(insert.table, true).into());
+                    self.coarse(format!("ON CONFLICT may meet any row of {}", self.name(insert.table)));
+                }
+            }
             if let Some(update) = &conflict.update {
                 self.sets(insert.table, update.set.iter().map(|(column, _)| *column));
                 self.exprs(update.set.iter().map(|(_, e)| e).chain(&update.filter));

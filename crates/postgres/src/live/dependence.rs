@@ -14,16 +14,18 @@
 //!
 //! A thread that took part in an event, be it that it was woken, comes after it.
 //!
-//! A condition is only trusted where it speaks of the primary key: of another column a third event may have changed the value
+//! Of an UPDATE or DELETE, a condition is only trusted where it speaks of the primary key: of another column a third event may have changed the value
 //! by the time that the two are neighbours. Which rows a statement has [found](super::Found) is trusted as long as nobody changes the
 //! columns that it asks about.
+
+use std::mem::discriminant;
 
 use isolde_engine::footprint::{ColumnSet, Write};
 use isolde_sql::Value;
 use isolde_sql::catalog::{Catalog, TableId};
 
 use super::system::Event;
-use super::{Look, Touched};
+use super::{By, Look, Touched};
 
 /// Whether the order of two neighbouring events may matter.
 pub(super) fn dependent(catalog: &Catalog, first: &Event, second: &Event) -> bool {
@@ -61,8 +63,21 @@ fn sees(catalog: &Catalog, look: &Look, write: &Write) -> bool {
     let stable = stable(catalog, look.table);
     match (&write.before, &write.after) {
         (Some(_), Some(_)) => !look.misses(write) && look.may_hit(write, stable, ColumnSet::NONE),
-        _ => look.may_concern(write, stable),
+        _ => !is_apart(look, write) && look.may_concern(write, stable),
     }
+}
+
+/// Whether a row is inserted that has other values than those looked for. All its values are those of who inserts it, and nobody changes
+/// them before others can see it: so they are trusted in all columns.
+fn is_apart(look: &Look, write: &Write) -> bool {
+    let (None, Some(row)) = (&write.before, &write.after) else { return false };
+    let differs = |(column, value): &(usize, Value)| row.get(*column).is_some_and(|theirs| differ(theirs, value));
+    look.table == write.table && look.key.iter().any(differs)
+}
+
+/// Whether two values of a column are known to differ: what could not be read as one of its type is still a text.
+fn differ(one: &Value, other: &Value) -> bool {
+    one != other && (one.is_null() || other.is_null() || discriminant(one) == discriminant(other))
 }
 
 /// Whether one has, takes or gives up a lock that the other wants.
@@ -101,8 +116,9 @@ impl<'t> Locks<'t> {
     }
 
     fn meets(&self, catalog: &Catalog, other: &Locks<'_>) -> bool {
-        let concerns =
-            |look: &Look, write: &Write| !look.misses(write) && look.may_concern(write, stable(catalog, look.table));
+        let concerns = |look: &Look, write: &Write| {
+            !look.misses(write) && !is_apart(look, write) && look.may_concern(write, stable(catalog, look.table))
+        };
         self.conditions().any(|look| other.writes().any(|write| concerns(look, write)))
             || self.tables().any(|table| other.uses(table))
             || self.keys().any(|key| other.keys().any(|theirs| theirs == key))
@@ -118,8 +134,17 @@ fn may_overlap(catalog: &Catalog, one: &Look, other: &Look) -> bool {
         return false;
     }
     let stable = stable(catalog, one.table);
+    // A key that is only asked for is in nobody's way: those who write it are.
+    let columns = |look: &Look| look.key.iter().map(|(column, _)| *column).collect::<ColumnSet>();
+    let (ours, theirs) = (columns(one), columns(other));
+    let probes = one.by == By::Probe || other.by == By::Probe;
+    if probes && ours != theirs && !ours.is_empty() && !theirs.is_empty() {
+        return false;
+    }
+    // Keys are looked for in what is there now, and conditions perhaps in a snapshot, of before somebody changed a row.
+    let both_now = one.by != By::Scan && other.by != By::Scan;
     let apart = |(column, value): &(usize, Value)| {
-        stable.contains(*column) && other.key.iter().any(|(c, v)| c == column && v != value)
+        (both_now || stable.contains(*column)) && other.key.iter().any(|(c, v)| c == column && differ(v, value))
     };
     one.table == other.table && !one.key.iter().any(apart)
 }

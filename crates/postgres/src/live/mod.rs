@@ -164,10 +164,21 @@ pub struct Touched {
 pub struct Look {
     /// The condition.
     pub read: Read,
-    /// It was looked for by going through rows of the table: not by way of a key that must not be there twice.
-    pub scans: bool,
+    /// How it was looked for.
+    pub by: By,
     /// What was found, if that is known.
     pub found: Option<Arc<Found>>,
+}
+
+/// How something was looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// By going through rows, in a snapshot.
+    Scan,
+    /// By a key, among the rows that are there now.
+    Key,
+    /// The same, only to know whether there is a row: none is locked.
+    Probe,
 }
 
 /// The rows that were found. One that was not found is not found either when columns of it have changed that nobody asked about.
@@ -182,7 +193,7 @@ pub struct Found {
 impl Look {
     /// For rows of a table.
     pub fn scan(read: Read) -> Look {
-        Look { read, scans: true, found: None }
+        Look { read, by: By::Scan, found: None }
     }
 
     /// Whether a change of a row does not concern it: the row was not found, and would not be found after the change.
@@ -195,7 +206,7 @@ impl Look {
 
 impl From<Read> for Look {
     fn from(read: Read) -> Look {
-        Look { read, scans: false, found: None }
+        Look { read, by: By::Key, found: None }
     }
 }
 
