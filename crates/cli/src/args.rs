@@ -20,6 +20,7 @@ use isolde_scenario::file::{Choice, Granularity, Hashing, SearchKind};
 use crate::model;
 use crate::picture::Picture;
 use crate::prove;
+use crate::report;
 use crate::server::{self, Server};
 use crate::space;
 
@@ -88,6 +89,10 @@ pub(crate) enum Command {
     /// Explore the state space of a TLA+ specification
     #[command(long_about = space::ABOUT, after_long_help = space::LONG_HELP)]
     Space(Box<space::Space>),
+
+    /// Show answers that were kept as JSON, as a page or as text
+    #[command(long_about = report::ABOUT, after_long_help = report::LONG_HELP)]
+    Report(report::Kept),
 
     /// Print a completion script for a shell
     ///

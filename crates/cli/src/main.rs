@@ -20,6 +20,7 @@ mod picture;
 mod prove;
 mod prove_confirm;
 mod replay;
+mod report;
 mod server;
 mod space;
 mod spec;
@@ -73,6 +74,7 @@ fn run(cli: Cli) -> u8 {
         Command::Model(model) => model::run(&model, color),
         Command::Prove(prove) => prove::run(&prove, color),
         Command::Space(space) => space::run(&space, color),
+        Command::Report(kept) => report::run(&kept, color),
         Command::Completions { shell } => {
             clap_complete::generate(shell, &mut Cli::command(), "isolde", &mut std::io::stdout());
             Ok(0)

@@ -51,7 +51,7 @@ pub(crate) struct Watch {
     next_change: Duration,
     /// What may be said about the rest of the search.
     outlook: Outlook,
-    /// When it began, and how many steps it had taken when it was last looked at: a file may take several searches.
+    /// When it began, and how many steps it had taken when it was last looked at; a file may take several searches.
     search_began: Duration,
     transitions: u64,
 }
@@ -105,10 +105,12 @@ impl Watch {
         if self.shown.is_none() {
             return self.tell(|_| String::new());
         }
-        if progress.transitions < self.transitions {
+        // A few less only mean that several workers report.
+        if progress.transitions < self.transitions / 2 {
             self.search_began = self.elapsed();
+            self.transitions = 0;
         }
-        self.transitions = progress.transitions;
+        self.transitions = self.transitions.max(progress.transitions);
         let (prospect, began) = (self.outlook.look(progress), self.search_began);
         self.tell(|elapsed| words(progress, prospect, elapsed.saturating_sub(began)))
     }

@@ -1,11 +1,12 @@
 //! What may be said about how much is left: an estimate that moves is no more than a bound.
 //!
 //! The [estimate](crate::estimate) of a single moment jumps about, because it is a product of guesses on the way to where the search
-//! happens to stand. What it says over a while tells more. So the estimates of the second half of the work so far are
-//! kept, as numbers of steps that everything would take:
+//! happens to stand. What it says over a while tells more. So the estimates are kept, as numbers of steps that everything would
+//! take: of the last three quarters of the work so far, to see whether they rise, and of the second half, to see where they are.
 //!
 //! ```text
-//!   still rising, more than a little    new branches turn up all the time: at most so much is done, by the lowest of them
+//!   still rising, more than a little    new branches turn up all the time: at most so much is done,
+//!                                       by the lowest of them
 //!   all within a factor of 3            between so much and so much is done
 //!   otherwise                           nothing can be said
 //! ```
@@ -55,19 +56,20 @@ const SAMPLES_MIN: usize = 16;
 const GROWTH_MIN: f64 = 1.1;
 
 impl Outlook {
-    /// Takes in how far the search has come, and says what may be said. Another search begins when the steps begin anew.
+    /// Takes in how far the search has come, and says what may be said. Another search begins when the steps begin anew; that
+    /// there are a few less than before only means that several workers report.
     pub fn look(&mut self, progress: &Progress) -> Option<Prospect> {
         let Progress { transitions, pending, .. } = *progress;
         let last = self.samples.back().map_or(0, |sample| sample.transitions);
-        if transitions < last {
+        if transitions < last / 2 {
             self.samples.clear();
         }
-        // Often enough, and never too many: they are kept while they are in the second half.
-        if self.samples.is_empty() || transitions - last > transitions / 256 {
+        // Often enough, and never too many.
+        if self.samples.is_empty() || transitions.saturating_sub(last) > transitions / 256 {
             let total =
                 progress.explored_ppm.filter(|ppm| *ppm > 0).map(|ppm| transitions as f64 / f64::from(ppm) * 1e6);
             self.samples.push_back(Sample { transitions, total, pending });
-            while self.samples.front().is_some_and(|sample| sample.transitions < transitions / 2) {
+            while self.samples.front().is_some_and(|sample| sample.transitions < transitions / 4) {
                 self.samples.pop_front();
             }
         }
@@ -82,13 +84,15 @@ impl Outlook {
 
     fn share(&self, transitions: u64) -> Option<Prospect> {
         let totals = self.samples.iter().filter_map(|sample| sample.total);
-        let (least, most) = totals
-            .clone()
+        let recent = self.samples.iter().filter(|sample| sample.transitions >= transitions / 2);
+        let (least, most) = recent
+            .filter_map(|sample| sample.total)
             .fold((f64::INFINITY, 0.0), |(least, most), total| (f64::min(least, total), f64::max(most, total)));
         let (first, last) = (totals.clone().next()?, totals.clone().next_back()?);
         let share = |total: f64| (transitions as f64 / total.max(transitions as f64) * 1e6) as u32;
         if last >= first * RISE_MAX && last >= most / RISE_MAX {
-            Some(Prospect::AtMost(share(least))).filter(|_| share(least) <= AT_MOST_MAX)
+            let bound = share(totals.fold(least, f64::min));
+            (bound <= AT_MOST_MAX).then_some(Prospect::AtMost(bound))
         } else if most <= least * SPREAD_MAX {
             Some(Prospect::Between(share(most), share(least)))
         } else {
@@ -130,7 +134,7 @@ mod tests {
 
     #[test]
     fn a_rising_estimate_is_a_bound() {
-        let said = said((1..200).map(|i| (100 * i, 500.0 * i as f64)));
+        let said = said((1..200).map(|i| (100 * i, 1000.0 * i as f64)));
         assert!(matches!(said, Some(Prospect::AtMost(395_000..=400_000))), "{said:?}");
     }
 

@@ -28,6 +28,7 @@ mod flow;
 mod graph;
 mod html;
 mod instance;
+mod kept;
 mod layers;
 mod model;
 mod paint;
@@ -45,6 +46,7 @@ pub use flow::{FlowEdge, FlowGraph, FlowKind, FlowNode};
 pub use graph::{EdgeEnd, EdgeKind, Graph, GraphEdge, Node};
 pub use html::HtmlPage;
 pub use instance::{DrawnLink, DrawnObject, Fate, InstanceGraph};
+pub use kept::Answer;
 pub use model::{
     Baseline, Change, ChangedLines, Decided, Example, Finding, Ignored, ModelRemark, ModelReport, ModelSize,
     ObjectChange,

@@ -95,6 +95,24 @@ fn an_answer_can_be_a_page() {
     }
 }
 
+/// An answer that was kept says the same later.
+#[test]
+fn answers_are_read_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let json = directory.path().join("answer.json");
+    let kept = json.to_str().unwrap();
+    let file = "examples/withdraw/withdraw.sql";
+    isolde(&root()).args(["explore", file, "--format", "json", "--output", kept]).output().unwrap();
+    let again = isolde(&root()).args(["report", kept]).output().unwrap();
+    assert_eq!(again.status.code(), Some(0));
+    assert_eq!(again.stdout, isolde(&root()).args(["explore", file]).output().unwrap().stdout);
+    let (_, page) = on_page(&["report", kept]);
+    assert!(page.contains("No serial order of alice and bob ends like this run."));
+    let refused = isolde(&root()).args(["report", file]).output().unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8(refused.stderr).unwrap().contains("not JSON"));
+}
+
 #[test]
 fn pages_of_several_files_of_a_replay_and_of_nothing() {
     let (bug, fixed) = ("examples/withdraw/withdraw.sql", "examples/withdraw/fixed.sql");

@@ -3,8 +3,6 @@
 //! Everything is in the page from the start. The script only chooses: after which step to look, which fades the steps that come
 //! later and shows that step's *moment*, who waits for whom and which rows were written up to then.
 
-use std::collections::BTreeMap;
-
 use maud::{Markup, html};
 
 use crate::columns::{heading, place_text, result_text, value_text, without_idle};
@@ -139,30 +137,60 @@ fn moment(run: &Trace, after: usize) -> Markup {
             @if !rows.is_empty() {
                 table class="written" {
                     caption { "rows written so far, committed or not" }
-                    @for (index, change) in rows {
-                        tr {
-                            td class="number" { (index + 1) }
-                            td class="by" { (run.threads[run.steps[index].thread]) }
-                            td { (changed(change)) }
-                        }
-                    }
+                    @for row in rows { tr { td class="by" { (row.by(run)) } td { (changed(&row.change)) } } }
                 }
             }
         }
     }
 }
 
-/// The last write of each row, in the order of these writes.
-fn written(steps: &[TraceStep]) -> Vec<(usize, &RowChange)> {
-    let mut last: BTreeMap<(&str, &str), (usize, usize)> = BTreeMap::new();
+/// A row that was written: from what it was at first to what it is now, and whose steps did that.
+struct Written {
+    change: RowChange,
+    steps: Vec<usize>,
+}
+
+/// The rows that these steps have written, in the order in which they were first written.
+fn written(steps: &[TraceStep]) -> Vec<Written> {
+    let mut rows: Vec<Written> = Vec::new();
     for (index, step) in steps.iter().enumerate() {
-        for (nth, change) in step.changes.iter().enumerate() {
-            last.insert((&change.table, &change.key), (index, nth));
+        for change in &step.changes {
+            let same = |row: &&mut Written| (&row.change.table, &row.change.key) == (&change.table, &change.key);
+            match rows.iter_mut().find(same) {
+                Some(row) => row.then(index, change),
+                None => rows.push(Written { change: change.clone(), steps: vec![index] }),
+            }
         }
     }
-    let mut places: Vec<(usize, usize)> = last.into_values().collect();
-    places.sort_unstable();
-    places.into_iter().map(|(index, nth)| (index, &steps[index].changes[nth])).collect()
+    rows
+}
+
+impl Written {
+    /// The row is written once more.
+    fn then(&mut self, step: usize, next: &RowChange) {
+        if self.steps.last() != Some(&step) {
+            self.steps.push(step);
+        }
+        let gone = next.kind == ChangeKind::Delete;
+        self.change.kind = match (self.change.kind, next.kind) {
+            (ChangeKind::Delete, _) => ChangeKind::Update,
+            (first, ChangeKind::Update | ChangeKind::Insert) => first,
+            (_, ChangeKind::Delete) => ChangeKind::Delete,
+        };
+        for column in &next.columns {
+            match self.change.columns.iter_mut().find(|known| known.column == column.column) {
+                Some(known) if gone => known.before = known.before.take().or_else(|| column.before.clone()),
+                Some(known) => known.after.clone_from(&column.after),
+                None => self.change.columns.push(column.clone()),
+            }
+        }
+    }
+
+    /// `3 bob, 5 alice`
+    fn by(&self, run: &Trace) -> String {
+        let one = |index: &usize| format!("{} {}", index + 1, run.threads[run.steps[*index].thread]);
+        self.steps.iter().map(one).collect::<Vec<_>>().join(", ")
+    }
 }
 
 /// Where a thread stands after so many steps.
@@ -196,5 +224,46 @@ fn final_table(table: &FinalTable) -> Markup {
             }
             @if more > 0 { p class="remark" { "and " (more) " more" } }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn change(kind: ChangeKind, before: Option<&str>, after: Option<&str>) -> RowChange {
+        let column = ColumnChange { column: "b".into(), before: before.map(Into::into), after: after.map(Into::into) };
+        // A write of the value that was there.
+        let columns = if before == after { Vec::new() } else { vec![column] };
+        RowChange { table: "t".into(), key: "id = 1".into(), kind, columns }
+    }
+
+    fn net(changes: Vec<RowChange>) -> String {
+        let steps = changes.into_iter().map(|change| TraceStep {
+            thread: 0,
+            kind: StepKind::Statement,
+            statement: String::new(),
+            place: None,
+            result: StepResult::Done { tag: String::new() },
+            changes: vec![change],
+            notes: Vec::new(),
+        });
+        let rows = written(&steps.collect::<Vec<_>>());
+        let texts = rows.iter().map(|row| format!("{} {:?}", changed(&row.change).into_string(), row.steps));
+        texts.collect::<Vec<_>>().join("\n").replace("<span class=\"sign\">", "").replace("</span>", "")
+    }
+
+    #[test]
+    fn a_row_that_is_written_again_is_told_once() {
+        use ChangeKind::{Delete, Insert, Update};
+        let (one, two) = (Some("1"), Some("2"));
+        let twice = net(vec![change(Update, one, two), change(Update, two, two)]);
+        assert_eq!(twice, "~ t id = 1: b <del>1</del> → <ins>2</ins> [0, 1]");
+        let changed = net(vec![change(Insert, None, one), change(Update, one, two)]);
+        assert_eq!(changed, "+ t: b <ins>2</ins> [0, 1]");
+        let gone = net(vec![change(Update, one, two), change(Delete, two, None)]);
+        assert_eq!(gone, "- t: b <del>1</del> [0, 1]");
+        let back = net(vec![change(Delete, one, None), change(Insert, None, two)]);
+        assert_eq!(back, "~ t id = 1: b <del>1</del> → <ins>2</ins> [0, 1]");
     }
 }

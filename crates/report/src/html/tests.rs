@@ -90,161 +90,156 @@ fn a_lost_update() {
     check(
         &html,
         expect![[r#"
-        bank.sql
-        violated
-        serial outcome (lost update)
-        What the threads saw and left behind is possible in no serial order of alice and bob.
-        How it happens
-        #
-        line
-        alice
-        bob
-        1
-        6
-        SELECT balance INTO bal FROM account WHERE id = acc
-        → balance 100
-        2
-        6
-        SELECT balance INTO bal FROM account WHERE id = acc
-        → balance 100
-        3
-        8
-        UPDATE account SET balance = bal - amount WHERE id = acc
-        → UPDATE 1
-        ~
-        account 1: balance
-        100
-        →
-        40
-        4
-        8
-        UPDATE account SET balance = bal - amount WHERE id = acc
-        … waits for alice
-        5
-        (commits)
-        6
-        8
-        (goes on)
-        → UPDATE 1
-        ~
-        account 1: balance
-        100
-        →
-        40
-        7
-        (commits)
-        ◀
-        ▶
-        ← →
-        alice
-        has not begun
-        bob
-        has not begun
-        alice
-        goes on later
-        bob
-        has not begun
-        alice
-        goes on later
-        bob
-        goes on later
-        alice
-        goes on later
-        bob
-        goes on later
-        rows written so far, committed or not
-        3
-        alice
-        ~
-        account 1: balance
-        100
-        →
-        40
-        alice
-        goes on later
-        bob
-        waits for alice
-        rows written so far, committed or not
-        3
-        alice
-        ~
-        account 1: balance
-        100
-        →
-        40
-        alice
-        is done
-        bob
-        waits for alice
-        rows written so far, committed or not
-        3
-        alice
-        ~
-        account 1: balance
-        100
-        →
-        40
-        alice
-        is done
-        bob
-        goes on later
-        rows written so far, committed or not
-        6
-        bob
-        ~
-        account 1: balance
-        100
-        →
-        40
-        alice
-        is done
-        bob
-        is done
-        rows written so far, committed or not
-        6
-        bob
-        ~
-        account 1: balance
-        100
-        →
-        40
-        account
-        at the end
-        id
-        balance
-        1
-        40
-        Why
-        bob's read of account 1 (line 6) missed alice's update (line 8), and bob's update overwrote it.
-        Write
-        FOR UPDATE
-        behind it.
-        Fixes that were tried
-        holds
-        FOR UPDATE on the read
-        --- a/bank.sql
-        +++ b/bank.sql
-        @@ -8 +8 @@
-        before
-        --- was
-        +-- is
-        after
-        still fails
-        FOR SHARE on the read
-        deadlock
-        What was checked
-        violated
-        serial outcome
-        undecided
-        uncaught error
-        Searched
-        stateful: 1,234 states, 2,345 steps, 3 end states, at most 8 steps deep; stopped at the first violation.
-        See it again
-        isolde replay bank.sql 'alice bob alice bob alice bob bob'
-        Copy
-        isolde explore bank.sql --html bank.html
-        Isolde 0.1.0
-    "#]],
+            bank.sql
+            violated
+            serial outcome (lost update)
+            What the threads saw and left behind is possible in no serial order of alice and bob.
+            How it happens
+            #
+            line
+            alice
+            bob
+            1
+            6
+            SELECT balance INTO bal FROM account WHERE id = acc
+            → balance 100
+            2
+            6
+            SELECT balance INTO bal FROM account WHERE id = acc
+            → balance 100
+            3
+            8
+            UPDATE account SET balance = bal - amount WHERE id = acc
+            → UPDATE 1
+            ~
+            account 1: balance
+            100
+            →
+            40
+            4
+            8
+            UPDATE account SET balance = bal - amount WHERE id = acc
+            … waits for alice
+            5
+            (commits)
+            6
+            8
+            (goes on)
+            → UPDATE 1
+            ~
+            account 1: balance
+            100
+            →
+            40
+            7
+            (commits)
+            ◀
+            ▶
+            ← →
+            alice
+            has not begun
+            bob
+            has not begun
+            alice
+            goes on later
+            bob
+            has not begun
+            alice
+            goes on later
+            bob
+            goes on later
+            alice
+            goes on later
+            bob
+            goes on later
+            rows written so far, committed or not
+            3 alice
+            ~
+            account 1: balance
+            100
+            →
+            40
+            alice
+            goes on later
+            bob
+            waits for alice
+            rows written so far, committed or not
+            3 alice
+            ~
+            account 1: balance
+            100
+            →
+            40
+            alice
+            is done
+            bob
+            waits for alice
+            rows written so far, committed or not
+            3 alice
+            ~
+            account 1: balance
+            100
+            →
+            40
+            alice
+            is done
+            bob
+            goes on later
+            rows written so far, committed or not
+            3 alice, 6 bob
+            ~
+            account 1: balance
+            100
+            →
+            40
+            alice
+            is done
+            bob
+            is done
+            rows written so far, committed or not
+            3 alice, 6 bob
+            ~
+            account 1: balance
+            100
+            →
+            40
+            account
+            at the end
+            id
+            balance
+            1
+            40
+            Why
+            bob's read of account 1 (line 6) missed alice's update (line 8), and bob's update overwrote it.
+            Write
+            FOR UPDATE
+            behind it.
+            Fixes that were tried
+            holds
+            FOR UPDATE on the read
+            --- a/bank.sql
+            +++ b/bank.sql
+            @@ -8 +8 @@
+            before
+            --- was
+            +-- is
+            after
+            still fails
+            FOR SHARE on the read
+            deadlock
+            What was checked
+            violated
+            serial outcome
+            undecided
+            uncaught error
+            Searched
+            stateful: 1,234 states, 2,345 steps, 3 end states, at most 8 steps deep; stopped at the first violation.
+            See it again
+            isolde replay bank.sql 'alice bob alice bob alice bob bob'
+            Copy
+            isolde explore bank.sql --html bank.html
+            Isolde 0.1.0
+        "#]],
     );
 }
 
