@@ -15,7 +15,7 @@ use isolde_postgres::live::LiveSystem;
 use isolde_postgres::stage::ScenarioStage;
 use isolde_scenario::file;
 use isolde_testkit::{Cluster, isolation};
-use isolde_wire::Connection;
+use isolde_wire::{Connection, Response};
 
 const SCENARIO: &str = "
 CREATE TABLE account (id int PRIMARY KEY, balance int NOT NULL);
@@ -67,8 +67,9 @@ fn main() {
     let round = Duration::from_millis(if quick { 50 } else { 3_000 });
     let cluster = Cluster::shared();
     println!("two sessions x (BEGIN, SELECT, UPDATE, COMMIT)          {:>12} {:>10}", "executions/s", "ratio");
-    let (raw, explored) = executions(cluster, round);
+    let [raw, prepared, explored] = executions(cluster, round);
     row("the same statements in a plain loop", raw, raw);
+    row("the same, prepared once", prepared, raw);
     row("isolde, all interleavings (stateless)", explored, raw);
     if let Some(rate) = tester(cluster, round) {
         row("isolationtester, 6 permutations that it can run", rate, raw);
@@ -85,8 +86,9 @@ fn row(what: &str, rate: f64, base: f64) {
     println!("  {what:<54}{rate:>12.0} {:>9.2}x", base / rate);
 }
 
-/// Executions per second in a plain loop and through the search. They take turns, so that what else the machine does is the same for both.
-fn executions(cluster: &'static Cluster, round: Duration) -> (f64, f64) {
+/// Executions per second in a plain loop, in one of prepared statements, and through the search. They take turns, so that what else the
+/// machine does is the same for all.
+fn executions(cluster: &'static Cluster, round: Duration) -> [f64; 3] {
     let database = cluster.create_database().expect("a database");
     let open = || cluster.connect(&database, "").expect("a session");
     let (mut alice, mut bob) = (open(), open());
@@ -95,21 +97,24 @@ fn executions(cluster: &'static Cluster, round: Duration) -> (f64, f64) {
     let sections = file::read("server.sql", SCENARIO, &mut file::no_includes).expect("a scenario");
     let mut stage = ScenarioStage::new(&sections, &cluster.settings("postgres")).expect("a stage");
     let system = LiveSystem::new(&mut stage, false).expect("it starts");
-    let rates: Vec<(f64, f64)> = (0..TURNS)
-        .map(|_| {
-            let raw = measured(round / TURNS, || plain_execution(&mut alice, &mut bob));
-            (raw, measured(round / TURNS, || explore(&system)))
-        })
-        .collect();
+    let mut times = [0.0; 3];
+    for _ in 0..TURNS {
+        times[0] += 1.0 / measured(round / TURNS, || plain_execution(&mut alice, &mut bob, Connection::execute));
+        times[1] +=
+            1.0 / measured(round / TURNS, || plain_execution(&mut alice, &mut bob, Connection::execute_prepared));
+        times[2] += 1.0 / measured(round / TURNS, || explore(&system));
+    }
     assert!(system.trouble().is_none(), "{:?}", system.trouble());
     drop((alice, bob));
     cluster.drop_database(&database).expect("nobody is there");
-    let mean = |rates: Vec<f64>| rates.len() as f64 / rates.iter().map(|rate| 1.0 / rate).sum::<f64>();
-    (mean(rates.iter().map(|(raw, _)| *raw).collect()), mean(rates.iter().map(|(_, explored)| *explored).collect()))
+    times.map(|time| f64::from(TURNS) / time)
 }
 
+/// How a statement is executed.
+type Execute = fn(&mut Connection, &str) -> std::io::Result<Vec<Response>>;
+
 /// Eight statements, one after another, and one that puts the row back.
-fn plain_execution(alice: &mut Connection, bob: &mut Connection) -> u64 {
+fn plain_execution(alice: &mut Connection, bob: &mut Connection, execute: Execute) -> u64 {
     for session in [&mut *alice, bob] {
         for statement in [
             "BEGIN",
@@ -117,10 +122,10 @@ fn plain_execution(alice: &mut Connection, bob: &mut Connection) -> u64 {
             "UPDATE account SET balance = balance - 60 WHERE id = 1",
             "COMMIT",
         ] {
-            session.execute(statement).expect("it is fine");
+            execute(session, statement).expect("it is fine");
         }
     }
-    alice.execute("UPDATE account SET balance = 100 WHERE id = 1").expect("it is fine");
+    execute(alice, "UPDATE account SET balance = 100 WHERE id = 1").expect("it is fine");
     1
 }
 

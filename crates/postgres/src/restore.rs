@@ -3,12 +3,13 @@
 //! A search runs thousands of times from the same start, so coming back to it should cost what was done, not what there is.
 //! Two ways:
 //!
-//! - **Undo.** Where nothing writes but the statements of clients, it is [known here](crate::undo) what the run has committed, and a
-//!   few statements, prepared once, take it back. Otherwise `isolde.log` knows it (see [`crate::effects`]), and one call of a function in the server does; triggers and foreign keys sleep meanwhile (`session_replication_role = replica`). The function is written for the
-//!   tables that there are, so that its plans are made once. A small table is filled again from a copy, so that its rows lie in
+//! - **Undo.** Where what the server tells is all that a run does, it is [known here](crate::undo) what it has committed, and a few
+//!   statements, prepared once, take it back. Otherwise `isolde.log` knows it (see [`crate::effects`]), and one call of a function in
+//!   the server does, written for the tables that there are, so that its plans are made once. Triggers and foreign keys
+//!   sleep meanwhile (`session_replication_role = replica`). A small table is filled again from a copy, so that its rows lie in
 //!   the same order in every run: a SELECT without ORDER BY then returns them so. Where that cannot matter, because threads
-//!   reach the table by its whole primary key and in no other way ([`Plan::keyed`]), and in large tables, rows are put back one by one,
-//!   newest change first. A table that was truncated is filled again whatever its size. Sequences are set back.
+//!   reach the table by its whole primary key and in no other way ([`Plan::keyed`]), and in large tables, rows are put back one by
+//!   one. A table that was truncated is filled again whatever its size. Sequences are set back.
 //! - **Copy.** Where threads change definitions, or the role may not do the above, the whole database is made again from a copy.
 //!   That is always right, and takes a tenth of a second.
 //!

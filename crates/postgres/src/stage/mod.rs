@@ -2,7 +2,7 @@
 //!
 //! Each thread has a session and a client behind it. A step sends what the client sends next, then lets everybody
 //! react until all are at rest: answers are taken in, what they wake goes on, a client that failed rolls back, and statements that
-//! nobody can notice (`BEGIN`, `SET`) are sent at once. So between steps each client is at a statement that others may
+//! nobody can notice are sent at once (`SET`) or with the next one (`BEGIN`). So between steps each client is at a statement that others may
 //! notice, as on the embedded engine, and a schedule means the same on both.
 //!
 //! A routine that passes gates takes a step per statement. It is called inside of `BEGIN` where the thread has
