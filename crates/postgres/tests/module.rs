@@ -49,7 +49,9 @@ fn build() -> Result<PathBuf, String> {
     let config: BTreeMap<String, String> =
         answer[0].rows().iter().map(|row| (row[0].clone().unwrap(), row[1].clone().unwrap_or_default())).collect();
     let program = Path::new(&config["BINDIR"]).join("pg_config");
-    for needed in [&program, &Path::new(&config["INCLUDEDIR-SERVER"]).join("postgres.h"), Path::new(&config["PGXS"])] {
+    // `./test` may have put them elsewhere.
+    let headers = std::env::var("ISOLDE_PG_HEADERS").unwrap_or_else(|_| config["INCLUDEDIR-SERVER"].clone());
+    for needed in [&program, &Path::new(&headers).join("postgres.h"), Path::new(&config["PGXS"])] {
         if !needed.exists() {
             return Err(format!("there is no {} (on Debian: postgresql-server-dev-*)", needed.display()));
         }
@@ -64,6 +66,7 @@ fn build() -> Result<PathBuf, String> {
     let made = Command::new("make")
         .current_dir(&directory)
         .args(["with_llvm=no", CFLAGS, &format!("PG_CONFIG={}", program.display())])
+        .arg(format!("includedir_server={headers}"))
         .output()
         .map_err(|error| format!("make: {error}"))?;
     match made.status.success() {
