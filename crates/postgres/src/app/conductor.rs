@@ -6,7 +6,8 @@
 //!
 //! That a statement *waits* is asked of the server (`pg_blocking_pids`) when it has not answered for a moment. It counts once it has
 //! lasted longer than the server's `deadlock_timeout`, if that can be made short: then who closes a circle of waits is always its
-//! victim, and the same schedule gives the same run.
+//! victim, and the same schedule gives the same run. On a busy machine a server's process may not have come to look by then: how
+//! long an answer to the question takes says how busy it is, and a wait must last several times that.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -71,8 +72,10 @@ pub(super) struct Conductor {
     level: Isolation,
     masks: Vec<Regex>,
     pub(super) time_limit: Duration,
-    /// How long a wait must last to count.
+    /// How long a wait must last to count on a machine that is not busy; zero if it need not last.
     wait_counts_after: Duration,
+    /// How long the last answers took that the server gave to a simple question, the longest of them for most.
+    answer_takes: Duration,
     /// Whether the user wants to stop.
     interrupted: fn() -> bool,
 }
@@ -134,6 +137,7 @@ impl Conductor {
             masks,
             time_limit: timing.limit,
             wait_counts_after: timing.wait_counts_after,
+            answer_takes: Duration::ZERO,
             interrupted,
         }
     }
@@ -397,7 +401,9 @@ impl Conductor {
             pids.join(", ")
         );
         let number = |text: &Option<String>| text.as_deref().and_then(|text| text.parse::<i32>().ok());
+        let asked = Instant::now();
         let rows = self.data.rows(&query)?;
+        self.answer_takes = asked.elapsed().max(self.answer_takes * 7 / 8);
         let blocked: BTreeMap<i32, Vec<i32>> = rows
             .iter()
             .filter_map(|row| {
@@ -424,7 +430,16 @@ impl Conductor {
     fn is_stopped(&self, id: SessionId) -> bool {
         let Some(line) = self.lines.get(&id) else { return false };
         let by_thread = !self.blockers(line).is_empty();
-        by_thread && line.blocked_since.is_some_and(|since| since.elapsed() >= self.wait_counts_after)
+        by_thread && line.blocked_since.is_some_and(|since| since.elapsed() >= self.long_enough())
+    }
+
+    /// After how long the server's process has surely looked for deadlocks.
+    fn long_enough(&self) -> Duration {
+        const ANSWERS: u32 = 5;
+        match self.wait_counts_after {
+            Duration::ZERO => Duration::ZERO,
+            at_least => at_least.max(self.answer_takes * ANSWERS),
+        }
     }
 
     /// The threads that a connection waits for.
