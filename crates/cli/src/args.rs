@@ -248,7 +248,7 @@ pub(crate) struct Explore {
     #[arg(long, value_name = "URL", value_parser = server::parse, help_heading = "Server")]
     pub(crate) on: Option<Server>,
 
-    /// How to learn what statements read on a server: text, or a file with the module isolde_reads
+    /// What tells what statements read: text, or a module's file
     ///
     /// With `text`, from what statements say, and by asking queries again. With the name of a file, from that module, which is loaded from there
     /// by a superuser. Left out, from the module if it is installed, else from the text. crates/postgres/module/README.md says how to build it.
