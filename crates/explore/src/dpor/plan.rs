@@ -17,27 +17,28 @@ impl<S: System> Dpor<'_, S> {
                 let first = self.moves[second].races[race] as usize;
                 self.tally.races += 1;
                 let step = self.moves[second].step.clone();
-                self.reverse(first, step);
+                self.reverse(first, Some(second), step);
             }
         }
         for first in 0..self.moves.len() {
             for index in 0..self.moves[first].disabled.len() {
                 let step = self.moves[first].disabled[index].clone();
-                self.reverse(first, step);
+                self.reverse(first, None, step);
             }
         }
     }
 
-    /// Plants, before the move at `first`: all later moves that did not need it, then `step`.
-    fn reverse(&mut self, first: usize, step: S::Step) {
+    /// Plants, before the move at `first`: all later moves that did not need it, then `step`, which is the move at `second` if it was
+    /// made at all.
+    fn reverse(&mut self, first: usize, second: Option<usize>, step: S::Step) {
         let apart: Vec<usize> = (first + 1..self.moves.len()).filter(|&m| !self.happens_before(first, m)).collect();
         match self.reduction {
-            Reduction::Optimal => self.plant_sequence(first, &apart, step),
+            Reduction::Optimal => self.plant_sequence(first, &apart, second, step),
             Reduction::Source => self.plant_step(first, &apart, step),
         }
     }
 
-    fn plant_sequence(&mut self, first: usize, apart: &[usize], step: S::Step) {
+    fn plant_sequence(&mut self, first: usize, apart: &[usize], second: Option<usize>, step: S::Step) {
         let node = self.nodes[first].clone();
         let thread = self.threads.of(self.system, &step);
         let mut sequence: Vec<Planned<S>> = apart.iter().map(|&m| self.planned(m)).collect();
@@ -55,7 +56,9 @@ impl<S: System> Dpor<'_, S> {
         if !open.considered.insert(digest_of(&steps)) {
             return;
         }
-        let Some(event) = self.execute_apart(&node.state, &mut sequence, &step) else { return };
+        let needed: Vec<bool> =
+            apart.iter().map(|&m| second.is_some_and(|second| self.happens_before(m, second))).collect();
+        let Some(event) = self.execute_apart(&node.state, &mut sequence, &needed, &step) else { return };
         sequence.push(Planned { step, thread, event });
         if asleep.any(|q| q.covers(self.system, &sequence)) {
             return;
@@ -70,9 +73,15 @@ impl<S: System> Dpor<'_, S> {
 
     /// Executes a sequence and then `step`, from `state`; what the step does, if it is possible there.
     ///
-    /// Moves of the sequence that are not possible, or that take the step's chance away, are left out of it: the step could
-    /// come before them as well.
-    fn execute_apart(&self, state: &S::State, sequence: &mut Vec<Planned<S>>, step: &S::Step) -> Option<Arc<S::Event>> {
+    /// Moves of the sequence that are not possible are left out of it. So are those that take the step's chance away, unless they are
+    /// `needed`, because they happened before it: the step could come before the others as well.
+    fn execute_apart(
+        &self,
+        state: &S::State,
+        sequence: &mut Vec<Planned<S>>,
+        needed: &[bool],
+        step: &S::Step,
+    ) -> Option<Arc<S::Event>> {
         let mut state = state.clone();
         let mut enabled = Vec::new();
         self.system.enabled(&state, &mut enabled);
@@ -90,7 +99,7 @@ impl<S: System> Dpor<'_, S> {
                 left_out.push(planned);
                 continue;
             }
-            let before = (possible && own.is_none_or(|own| own < index)).then(|| state.clone());
+            let before = (possible && !needed[index] && own.is_none_or(|own| own < index)).then(|| state.clone());
             self.system.execute(&mut state, &planned.step);
             enabled.clear();
             self.system.enabled(&state, &mut enabled);
