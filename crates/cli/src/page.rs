@@ -100,6 +100,7 @@ impl Page {
         }
         let (held, mistakes) = (std::mem::take(&mut self.held), std::mem::take(&mut self.mistakes));
         match self.format {
+            _ if held.is_empty() && mistakes.is_empty() => Ok(()),
             CheckFormat::Text | CheckFormat::Json => Ok(()),
             CheckFormat::Sarif => self.write(&Report::to_sarif(&args::command_line(), &held, &mistakes)),
             CheckFormat::Junit => self.write(&Report::to_junit(&held, &mistakes)),
