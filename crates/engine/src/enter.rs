@@ -42,7 +42,15 @@ impl Machine<'_> {
             // Before anybody asks whether there is such a table.
             return Err(self.fail(SqlError::new(SqlState::NO_ACTIVE_TRANSACTION, LOCK_OUTSIDE)));
         }
-        match frame.prepared.statement.kind {
+        let prepared = frame.prepared.clone();
+        let kind = &prepared.statement.kind;
+        let keeps =
+            matches!(kind, StatementKind::Define(_) | StatementKind::Truncate(_) | StatementKind::SetConstraints(_));
+        if keeps && self.session.transaction.is_none() {
+            // In a thread with autocommit, a routine has no transaction between two of its statements.
+            self.begin_implicit();
+        }
+        match kind {
             StatementKind::Define(_) => self.reserve_numbers(),
             StatementKind::Truncate(_) if self.is_read_only() => {
                 return Err(self.fail(read_only("TRUNCATE TABLE")));
