@@ -35,9 +35,9 @@ mod greedy;
 mod shortest;
 mod statements;
 
-use isolde_explore::{Schedule, System};
 #[cfg(doc)]
 use isolde_explore::Strategy;
+use isolde_explore::{Schedule, System};
 use isolde_sql::Span;
 
 use crate::check::Finding;
