@@ -288,7 +288,7 @@ impl Writer<'_> {
 
     /// What a statement, apart from those inside of it, asks of the database.
     fn sql(&self, statement: &StmtKind) -> Option<String> {
-        let asks = |expr: &&Expr| expr.contains_query(self.source);
+        let asks = |expr: &&Expr| expr.contains_query();
         match statement {
             StmtKind::Sql(statement, _) => match &statement.kind {
                 StatementKind::Call { .. } => None,

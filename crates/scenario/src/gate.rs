@@ -77,7 +77,7 @@ impl Gates<'_> {
             | StmtKind::Open { .. }
             | StmtKind::ReturnQuery(_)
             | StmtKind::ReturnExecute { .. } => true,
-            other => other.expressions().into_iter().any(|expr| expr.contains_query(self.source)),
+            other => other.expressions().into_iter().any(|expr| expr.contains_query()),
         }
     }
 }
