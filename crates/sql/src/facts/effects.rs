@@ -1,6 +1,6 @@
 //! What running a statement may do besides reading and writing rows.
 
-use super::{Facts, RowOrder, TableUse, suspect};
+use super::{Facts, RowOrder, SettingKind, TableUse, suspect};
 use crate::ast::plpgsql::{DeclarationKind, OpenSource, StmtKind};
 use crate::ast::{
     Discard, Expr, ExprKind, Isolation, LockStrength, Part, QualifiedName, RoutineBody, SessionCommand, Set, StatementKind,
@@ -42,22 +42,6 @@ pub struct Effects {
     /// Something outside of the database is changed: roles, databases, tablespaces, the server's settings.
     pub outside: bool,
 }
-
-/// Settings by which a row is printed in other words, or a name is found elsewhere.
-pub const WORDING: &[&str] = &[
-    "bytea_output",
-    "client_encoding",
-    "datestyle",
-    "extra_float_digits",
-    "intervalstyle",
-    "lc_monetary",
-    "search_path",
-    "timezone",
-    "xmlbinary",
-];
-
-/// Settings that are the level of a transaction.
-const LEVELS: &[&str] = &["default_transaction_isolation", "transaction_isolation"];
 
 /// Functions that leave something in the session, or whose answer depends on what was left there.
 pub(super) const KEEPING: &[&str] = &[
@@ -260,10 +244,10 @@ impl Finder {
 
 /// A setting is changed; `None` for a name or a value that is not known.
 pub(super) fn set(effects: &mut Effects, local: bool, name: Option<&str>, value: Option<&str>) {
-    let is_one = |list: &[&str]| name.is_none_or(|name| list.iter().any(|known| known.eq_ignore_ascii_case(name)));
+    let is_one = |kind: SettingKind| name.is_none_or(|name| SettingKind::of(name) == kind);
     effects.keeps |= !local;
-    effects.rewords |= is_one(WORDING);
-    effects.serializable |= is_one(LEVELS) && value.is_none_or(|value| value.eq_ignore_ascii_case("serializable"));
+    effects.rewords |= is_one(SettingKind::Wording);
+    effects.serializable |= is_one(SettingKind::Level) && value.is_none_or(|value| value.eq_ignore_ascii_case("serializable"));
 }
 
 fn level(effects: &mut Effects, modes: &TransactionModes) {

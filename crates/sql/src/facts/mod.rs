@@ -13,6 +13,7 @@
 
 mod effects;
 mod order;
+mod setting;
 mod suspect;
 #[cfg(test)]
 mod tests;
@@ -21,10 +22,11 @@ mod verb;
 use std::sync::Arc;
 
 use crate::ast::{QualifiedName, RoutineBody, Statement, StatementKind};
-use crate::parse::{self, Fragment};
+use crate::parse::{self, Fragment, LexemeKind};
 
-pub use effects::{Effects, WORDING};
+pub use effects::Effects;
 pub use order::{Orders, RowOrder};
+pub use setting::SettingKind;
 pub use verb::Verb;
 
 /// What is known of a statement.
@@ -65,6 +67,16 @@ pub struct Name {
 impl From<&QualifiedName> for Name {
     fn from(name: &QualifiedName) -> Name {
         Name { schema: name.schema.as_ref().map(|schema| schema.name.clone()), name: name.name.name.clone() }
+    }
+}
+
+/// The word by which a report calls a statement, of SQL or of PL/pgSQL.
+pub fn word(text: &str) -> String {
+    let facts = Facts::of_text(text);
+    let written = || parse::lexemes(text).find(|lexeme| lexeme.kind == LexemeKind::Word);
+    match facts.verb {
+        Verb::Other | Verb::Define | Verb::Maintain => written().map_or("STATEMENT".into(), |l| l.text.to_uppercase()),
+        verb => verb.word().into(),
     }
 }
 

@@ -7,7 +7,8 @@
 use std::sync::Arc;
 
 use super::effects::KEEPING;
-use super::{Effects, Facts, RowOrder, Verb, WORDING};
+use super::setting::WORDING;
+use super::{Effects, Facts, RowOrder, Verb};
 use crate::ast::{Expr, ExprKind, LockStrength, Part};
 use crate::parse::{self, Lexeme, LexemeKind};
 

@@ -97,6 +97,23 @@ pub fn names(text: &str) -> Vec<String> {
     found
 }
 
+/// A statement of PL/pgSQL without the statements inside of it: up to its THEN or LOOP, or its end.
+pub fn headline(text: &str) -> &str {
+    let mut open = 0u32;
+    for (position, lexeme) in lexemes(text).filter(Lexeme::counts).enumerate() {
+        match lexeme.text {
+            "(" | "[" => open += 1,
+            ")" | "]" => open = open.saturating_sub(1),
+            _ if open == 0 && (lexeme.is("THEN") || lexeme.is("LOOP")) => return text[..lexeme.start].trim_end(),
+            // CASE as an expression has a THEN of its own; as a statement it begins with it.
+            _ if lexeme.is("CASE") && position > 0 => open += 1,
+            _ if lexeme.is("END") => open = open.saturating_sub(1),
+            _ => {}
+        }
+    }
+    text
+}
+
 fn kind(kind: TokenKind) -> LexemeKind {
     match kind {
         TokenKind::Whitespace => LexemeKind::Blank,
@@ -136,6 +153,14 @@ mod tests {
         assert_eq!(inside("$tag$ z $ $tag$"), Some(" z $ "));
         assert_eq!(inside("'open"), Some("open"));
         assert_eq!(inside("plain \"quoted\""), None);
+    }
+
+    #[test]
+    fn a_headline_ends_where_the_statements_inside_begin() {
+        assert_eq!(headline("IF a = 'THEN' AND CASE WHEN b THEN c END THEN d; END IF"), "IF a = 'THEN' AND CASE WHEN b THEN c END");
+        assert_eq!(headline("CASE x WHEN 1 THEN a; END CASE"), "CASE x WHEN 1");
+        assert_eq!(headline("WHILE EXISTS (SELECT 1 FROM loop) LOOP x; END LOOP"), "WHILE EXISTS (SELECT 1 FROM loop)");
+        assert_eq!(headline("x := 1"), "x := 1");
     }
 
     #[test]

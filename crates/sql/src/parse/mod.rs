@@ -8,7 +8,7 @@ mod lexeme;
 pub(crate) mod lower;
 pub(crate) mod plpgsql;
 
-pub use lexeme::{Lexeme, LexemeKind, lexemes, names};
+pub use lexeme::{Lexeme, LexemeKind, headline, lexemes, names};
 pub(crate) use lower::{bare_query, plain_call};
 
 use crate::ast::{Expr, Query, Statement};
