@@ -3,7 +3,7 @@
 use super::{Facts, RowOrder, SettingKind, TableUse, suspect};
 use crate::ast::plpgsql::{DeclarationKind, OpenSource, StmtKind};
 use crate::ast::{
-    Discard, Expr, ExprKind, Isolation, LockStrength, Part, QualifiedName, RoutineBody, SessionCommand, Set, StatementKind,
+    Discard, Expr, ExprKind, Isolation, LockStrength, Part, QualifiedName, QueryBody, RoutineBody, SessionCommand, Set, StatementKind,
     TransactionModes,
 };
 
@@ -136,6 +136,8 @@ impl Finder {
             Part::Statement(statement) => self.statement(statement),
             Part::Query(query) => {
                 effects.queries = true;
+                self.facts.selects_from |=
+                    matches!(&query.body, QueryBody::Select(select) if !select.from.is_empty());
                 effects.locks_rows = effects.locks_rows.max(query.locking.iter().map(|l| l.strength).max());
             }
             Part::Table(name) => self.table(name, false),
@@ -199,6 +201,8 @@ impl Finder {
                 C::Maintain { .. } => effects.locks_tables = true,
                 C::Show(_) | C::Execute { .. } | C::Notify { .. } => {}
             },
+            // What was put off is looked at.
+            S::SetConstraints(set) => effects.queries |= !set.deferred,
             S::DeclareCursor(cursor) => effects.keeps |= cursor.hold,
             S::Truncate(_) => (effects.truncates, effects.locks_tables) = (true, true),
             S::LockTable(_) => effects.locks_tables = true,
@@ -218,7 +222,7 @@ impl Finder {
             S::AlterType(_) | S::AlterTable(_) | S::AlterSequence(_) | S::AlterObject(_) => effects.defines = true,
             S::CreateView(_) | S::Refresh(_) | S::CreateSchema(_) | S::Drop(_) => effects.defines = true,
             S::Query(_) | S::Insert(_) | S::Update(_) | S::Delete(_) | S::Merge(_) | S::Copy(_) => {}
-            S::Fetch(_) | S::CloseCursor(_) | S::SetConstraints(_) | S::Savepoint(_) | S::RollbackTo(_) => {}
+            S::Fetch(_) | S::CloseCursor(_) | S::Savepoint(_) | S::RollbackTo(_) => {}
             S::Release(_) | S::Call { .. } | S::Do(_) => {}
         }
         self.facts.effects.locks_tables |= self.facts.effects.defines;

@@ -21,7 +21,7 @@ mod verb;
 
 use std::sync::Arc;
 
-use crate::ast::{QualifiedName, RoutineBody, Statement, StatementKind};
+use crate::ast::{QualifiedName, RoutineBody, SessionCommand, Statement, StatementKind};
 use crate::parse::{self, Fragment, LexemeKind};
 
 pub use effects::Effects;
@@ -42,6 +42,10 @@ pub struct Facts {
     pub tables: Vec<TableUse>,
     /// The functions and procedures that it names.
     pub functions: Vec<Name>,
+    /// The setting that it changes, if it is SET or RESET.
+    pub setting: Option<Arc<str>>,
+    /// Some query in it has a FROM.
+    pub selects_from: bool,
     /// It was parsed; otherwise the rest is a suspicion, and `tables` and `functions` are empty.
     pub understood: bool,
 }
@@ -86,7 +90,14 @@ impl Facts {
         match &statement.kind {
             // A text that was not parsed.
             StatementKind::Ignored(ignored) if ignored.tag.is_empty() => suspect::statement(&ignored.text),
-            kind => Facts { verb: Verb::of(kind), order: RowOrder::of(kind), ..effects::of_statement(kind) },
+            kind => {
+                let setting = match kind {
+                    StatementKind::Set(set) => Some(set.name.name.clone()),
+                    StatementKind::Session(SessionCommand::Reset(name)) => name.as_ref().map(|name| name.name.clone()),
+                    _ => None,
+                };
+                Facts { verb: Verb::of(kind), order: RowOrder::of(kind), setting, ..effects::of_statement(kind) }
+            }
         }
     }
 
@@ -125,6 +136,15 @@ impl Facts {
             StatementKind::CreateRoutine(routine) => Some(Facts::of_routine(&routine.body)),
             StatementKind::Ignored(ignored) if ignored.tag.is_empty() => suspect::defined(&ignored.text),
             _ => None,
+        }
+    }
+
+    /// Whether a statement defines a routine in PL/pgSQL, understood or not.
+    pub fn is_plpgsql(statement: &Statement) -> bool {
+        match &statement.kind {
+            StatementKind::CreateRoutine(routine) => matches!(routine.body, RoutineBody::PlPgSql(_)),
+            StatementKind::Ignored(ignored) => suspect::language(&ignored.text).is_some_and(|name| name == "plpgsql"),
+            _ => false,
         }
     }
 

@@ -5,6 +5,8 @@
 pub enum SettingKind {
     /// The isolation level of transactions.
     Level,
+    /// What transactions may do besides.
+    Mode,
     /// The words in which values are printed, or where names are found.
     Wording,
     /// What the planner may do, and by that the order in which rows are found.
@@ -16,6 +18,15 @@ pub enum SettingKind {
 /// The settings that are about one of these.
 const SETTINGS: &[(SettingKind, &[&str])] = &[
     (SettingKind::Level, &["default_transaction_isolation", "transaction_isolation"]),
+    (
+        SettingKind::Mode,
+        &[
+            "default_transaction_deferrable",
+            "default_transaction_read_only",
+            "transaction_deferrable",
+            "transaction_read_only",
+        ],
+    ),
     (SettingKind::Wording, WORDING),
     (
         SettingKind::Planner,

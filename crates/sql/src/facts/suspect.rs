@@ -70,7 +70,8 @@ pub(super) fn statement(text: &str) -> Facts {
         Verb::Define => Effects { defines: true, locks_tables: true, outside: outside(&lexemes), ..Effects::default() },
         _ => mentioned(text, verb),
     };
-    Facts { verb, order: order(verb, &lexemes), effects, ..Facts::default() }
+    let selects_from = lexemes.iter().any(|lexeme| lexeme.is("FROM"));
+    Facts { verb, order: order(verb, &lexemes), effects, selects_from, ..Facts::default() }
 }
 
 /// What calling a routine does whose body this is.
@@ -86,12 +87,17 @@ pub(super) fn defined(text: &str) -> Option<Facts> {
         return None;
     }
     let rest = &text[after.start..];
-    let language = lexemes.windows(2).find(|pair| pair[0].is("LANGUAGE")).map(|pair| pair[1].text.trim_matches('\''));
-    let known = language.is_none_or(|language| ["sql", "plpgsql"].iter().any(|known| known.eq_ignore_ascii_case(language)));
-    match known {
+    match language(text).is_none_or(|language| ["sql", "plpgsql"].contains(&language.as_str())) {
         true => Some(body(rest)),
         false => Some(Facts { effects: Effects::any(), ..Facts::default() }),
     }
+}
+
+/// The language of the routine that a text defines, if it says.
+pub(super) fn language(text: &str) -> Option<String> {
+    let lexemes = meant(text);
+    let name = lexemes.windows(2).find(|pair| pair[0].is("LANGUAGE"))?[1];
+    Some(name.inside().unwrap_or(name.text).trim_matches('"').to_lowercase())
 }
 
 /// The cursor that a text declares, and whether its query asks for an order.
@@ -231,7 +237,7 @@ fn mentioned(text: &str, verb: Verb) -> Effects {
     let sets = has(&["set_config"]) || verb == Verb::Set || (runs && has(&["set", "reset"]) && parts(text));
     let truncates = has(&["truncate"]) || verb == Verb::Truncate;
     Effects {
-        queries: true,
+        queries: !(verb.is_about_transactions() || matches!(verb, Verb::Set | Verb::Show)),
         defines,
         truncates,
         catches: has(&["exception"]) && has(&["when"]),
