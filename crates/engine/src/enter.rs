@@ -79,13 +79,12 @@ impl Machine<'_> {
         let prepared = frame.prepared.clone();
         let is_bound = matches!(prepared.statement.kind, StatementKind::Transaction(_) | StatementKind::Set { .. });
         let version = self.catalog().version();
-        if prepared.version == version || is_bound && !prepared.late {
-            return Ok(prepared);
-        }
-        if prepared.late && !prepared.locks.is_empty() {
-            return Ok(prepared);
-        }
-        self.bind_late(&prepared)
+        let is_current = match prepared.late {
+            // It is bound as soon as it has its locks.
+            true => !prepared.locks.is_empty(),
+            false => is_bound || prepared.version == version,
+        };
+        if is_current { Ok(prepared) } else { self.bind_late(&prepared) }
     }
 
     fn bind_late(&mut self, prepared: &Arc<Prepared>) -> Result<Arc<Prepared>, Ran> {

@@ -67,7 +67,15 @@ pub(crate) enum Observation {
     /// The answer to its n-th statement.
     Answer { statement: usize, tag: Arc<str>, columns: Arc<[OutputColumn]>, rows: Arc<[Row]> },
     /// What a statement inside a routine returned while the client waited for its n-th answer.
-    Inner { statement: usize, span: Span, text: Arc<str>, columns: Arc<[OutputColumn]>, rows: Arc<[Row]> },
+    Inner {
+        statement: usize,
+        span: Span,
+        text: Arc<str>,
+        columns: Arc<[OutputColumn]>,
+        rows: Arc<[Row]>,
+        /// The order of its rows is part of its result.
+        ordered: bool,
+    },
     /// A message, while the client waited for its n-th answer.
     Notice { statement: usize, message: Arc<str> },
 }
@@ -260,7 +268,8 @@ impl AtWork<'_> {
             _ => None,
         });
         if last != Some((&text, &rows)) {
-            seen.push(Observation::Inner { statement, span, text, columns, rows });
+            let ordered = step.pending.statement.as_ref().is_some_and(|statement| statement.asks_order());
+            seen.push(Observation::Inner { statement, span, text, columns, rows, ordered });
         }
     }
 

@@ -26,6 +26,7 @@ use isolde_engine::{Outcome, PendingKind, RowId, Step};
 use isolde_history::{Change, Conflict, ConflictKind, History, Item, Op, OpId, OpKind, UnitId};
 use isolde_sql::Row;
 use isolde_sql::catalog::{Table, TableId};
+use isolde_sql::facts::Verb;
 
 use crate::names;
 use crate::system::Event;
@@ -441,22 +442,26 @@ fn met(meeting: Meeting, published: &Published<'_>, item: Item) -> (Conflict, Cl
 }
 
 fn op_kind(step: &Step) -> OpKind {
-    match kind_by_word(&step.pending.text) {
-        // An expression of a routine, evaluated by the server: IF EXISTS (SELECT ...).
+    let kind = match (step.pending.kind, &step.pending.statement) {
+        (PendingKind::ImplicitCommit, _) => OpKind::Commit,
+        (_, Some(statement)) => kind_of(Verb::of_bound(statement)),
+        (_, None) => OpKind::Other,
+    };
+    match kind {
+        // FETCH, and whatever else only looks.
         OpKind::Other if !step.footprint.reads.is_empty() && step.footprint.writes.is_empty() => OpKind::Select,
         kind => kind,
     }
 }
 
-/// What a statement does, by its first word.
-pub fn kind_by_word(statement: &str) -> OpKind {
-    let word = statement.split_whitespace().next().unwrap_or("").to_ascii_uppercase();
-    match word.trim_end_matches(';') {
-        "INSERT" => OpKind::Insert,
-        "UPDATE" => OpKind::Update,
-        "DELETE" => OpKind::Delete,
-        "COMMIT" | "END" => OpKind::Commit,
-        "SELECT" | "PERFORM" | "WITH" | "VALUES" => OpKind::Select,
+/// What a statement does to rows.
+pub fn kind_of(verb: Verb) -> OpKind {
+    match verb {
+        Verb::Select => OpKind::Select,
+        Verb::Insert | Verb::Copy => OpKind::Insert,
+        Verb::Update => OpKind::Update,
+        Verb::Delete => OpKind::Delete,
+        Verb::Commit | Verb::CommitPrepared => OpKind::Commit,
         _ => OpKind::Other,
     }
 }

@@ -20,6 +20,7 @@ pub mod bind;
 pub mod builtin;
 pub mod catalog;
 pub mod error;
+pub mod facts;
 pub mod parse;
 pub mod print;
 pub mod refused;

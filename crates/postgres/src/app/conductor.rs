@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 
 use isolde_engine::footprint::Write;
 use isolde_sql::ast::Isolation;
+use isolde_sql::facts::{Facts, SettingKind};
 use isolde_wire::{Complaint, TransactionStatus};
 use regex_automata::meta::Regex;
 
@@ -577,16 +578,12 @@ impl Line {
     }
 }
 
-/// Words that begin statements about transactions, or about how those to come are.
-const ABOUT_TRANSACTIONS: &[&str] =
-    &["BEGIN", "START", "SAVEPOINT", "RELEASE", "ROLLBACK", "COMMIT", "END", "ABORT", "SET"];
-
+/// Whether a statement is about transactions, or about how those to come are.
 fn is_about_transactions(text: &str) -> bool {
-    let shown = normal::shown(text).to_uppercase();
-    let mut words = shown.split(' ');
-    let first = words.next().unwrap_or_default();
+    let facts = Facts::of_text(text);
     // Of settings, those that decide what a transaction sees.
-    ABOUT_TRANSACTIONS.contains(&first) && (first != "SET" || shown.contains("TRANSACTION"))
+    let decides = |name: &str| matches!(SettingKind::of(name), SettingKind::Level | SettingKind::Mode);
+    facts.verb.is_about_transactions() || facts.setting.is_some_and(|name| decides(&name))
 }
 
 /// The error that an answer ends with.

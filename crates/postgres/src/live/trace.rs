@@ -86,12 +86,12 @@ fn observe<'p>(part: &'p Part, keeps: &mut [bool]) -> Observed<'p> {
     let looked = || touched.reads.iter().chain(&touched.locks).map(|look| &look.read);
     let none = match &part.result {
         StepResult::Rows { rows, .. } => rows.is_empty(),
-        StepResult::Done { tag } => tag.ends_with(" 0"),
+        StepResult::Done { tag } => isolde_wire::rows_counted(tag) == Some(0),
         StepResult::Waits { .. } | StepResult::Error { .. } => false,
     };
     Observed {
         thread: part.thread,
-        kind: conflicts::kind_by_word(&part.statement),
+        kind: conflicts::kind_of(part.verb),
         statement: &part.statement,
         file: part.place.as_ref().and_then(|place| place.file.clone()),
         line: part.place.as_ref().map(|place| place.line),
