@@ -23,6 +23,8 @@ pub struct Prepared {
     pub(crate) plan: Plan,
     /// Whether running it may see or change what others see or change: only then is it a step of its own.
     pub(crate) visible: bool,
+    /// What it returns is not only what routines that it calls return: a routine that runs it learns something from it.
+    pub(crate) tells: bool,
     /// The locks on tables and sequences that it takes before it begins, in order.
     pub(crate) locks: Box<[(LockKey, TableLockMode)]>,
     /// The tables that it may read from its snapshot.
@@ -295,10 +297,10 @@ impl Prepared {
         // A routine that is not volatile reads what the statement that calls it sees: from then on, that statement has seen it.
         let looks =
             matches!(statement.kind, StatementKind::Query(_)) && called.iter().any(|id| is_stable(catalog, *id));
-        let (visible, calls) = (visible || looks, !called.is_empty());
+        let (tells, visible, calls) = (visible, visible || looks, !called.is_empty());
         let (origin, late, rows_max) = (None, false, None);
         let early = plan::early::of_statement(&statement.kind).map(Box::new);
-        Prepared { plan, visible, locks, reads, calls, origin, version, late, id, early, rows_max, statement }
+        Prepared { plan, visible, tells, locks, reads, calls, origin, version, late, id, early, rows_max, statement }
     }
 }
 

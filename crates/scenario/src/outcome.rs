@@ -101,7 +101,7 @@ pub(crate) fn outcome(scenario: &Scenario, generated: &Generated, state: &State,
             Status::Failed(error) => Some(error.state),
             _ => None,
         };
-        Seen { failed, answers: seen.iter().map(|o| answer(scenario, thread, o, &renaming)).collect() }
+        Seen { failed, answers: seen.iter().map(|o| answer(thread, o, &renaming)).collect() }
     });
     let tables = changed.iter().filter_map(|(table, rows)| {
         let mut difference = Difference::new();
@@ -137,7 +137,7 @@ pub fn describe_invariants(system: &ScenarioSystem<'_>, state: &State) -> Vec<St
     invariants.map(|check| format!("{}: {:?}", check.name, state.database.query(&check.query))).collect()
 }
 
-fn answer(scenario: &Scenario, thread: &Thread, observation: &Observation, renaming: &Renaming<'_>) -> Answer {
+fn answer(thread: &Thread, observation: &Observation, renaming: &Renaming<'_>) -> Answer {
     let (span, text, columns, rows, ordered) = match observation {
         Observation::Notice { message, .. } => {
             return Answer { span: None, text: message.clone(), rows: Vec::new() };
@@ -147,10 +147,7 @@ fn answer(scenario: &Scenario, thread: &Thread, observation: &Observation, renam
             let span = submission.map(|s| s.prepared.statement.span);
             (span, tag, columns, rows, submission.is_some_and(|s| s.ordered))
         }
-        Observation::Inner { span, text, columns, rows, .. } => {
-            let statement = span.of(scenario.sources.text()).to_ascii_lowercase();
-            (Some(*span), text, columns, rows, statement.contains("order by"))
-        }
+        Observation::Inner { span, ordered, text, columns, rows, .. } => (Some(*span), text, columns, rows, *ordered),
     };
     let renamed =
         rows.iter().map(|row| renaming.row(row, columns.iter().map(|c| c.origin).chain(std::iter::repeat(None))));
