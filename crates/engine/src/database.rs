@@ -3,6 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use isolde_sql::ast::{self, Volatility};
+use isolde_sql::budget::Budget;
 use isolde_sql::catalog::{Catalog, RoutineId, TableId};
 use isolde_sql::{Diagnostic, Row, Span, SqlError, SqlState, Type, Value, bind};
 use smallvec::SmallVec;
@@ -58,6 +59,8 @@ pub struct Database {
     pub(crate) timed: bool,
     pub(crate) sessions: SmallVec<[Arc<Session>; 4]>,
     pub(crate) faults: Faults,
+    /// What every step is done under. Clones share it: it is no part of the state.
+    pub(crate) budget: Budget,
 }
 
 /// The catalog, and its routines compiled when first called.
@@ -121,7 +124,13 @@ impl Database {
             timed: false,
             sessions: SmallVec::new(),
             faults: Faults::default(),
+            budget: Budget::current(),
         }
+    }
+
+    /// What its steps are done under: the budget that its maker worked under, who may end it.
+    pub fn budget(&self) -> &Budget {
+        &self.budget
     }
 
     /// The same database, broken on purpose.

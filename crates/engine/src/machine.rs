@@ -13,6 +13,7 @@
 use std::sync::{Arc, LazyLock};
 
 use isolde_sql::ast::LockStrength;
+use isolde_sql::budget::{Entered, spend};
 use isolde_sql::catalog::{Catalog, ReturnsDef, RoutineId};
 use isolde_sql::typed::{Change, CursorCommand, Define, StatementKind, Transaction as Control};
 use isolde_sql::{Row, SqlError, SqlState, Value};
@@ -44,7 +45,12 @@ pub(crate) struct Machine<'a> {
     pub(crate) outcome: Option<Outcome>,
     /// What statements of routines returned in this step.
     pub(crate) returned: Vec<Returned>,
+    /// The step is done under the budget of the database.
+    _entered: Entered,
 }
+
+/// What a statement costs that is not a step of its own, or the beginning of one that is. See [`isolde_sql::budget`].
+const STATEMENT_COST: u64 = 200;
 
 /// What a session leaves to its database when it comes to rest.
 pub(crate) struct Left {
@@ -64,7 +70,8 @@ impl<'a> Machine<'a> {
         static NOBODY: LazyLock<Arc<Session>> = LazyLock::new(Arc::default);
         let session = Arc::unwrap_or_clone(std::mem::replace(&mut db.sessions[me.0], NOBODY.clone()));
         let (footprint, notices, returned) = (Footprint::default(), Vec::new(), Vec::new());
-        Machine { db, me, session, footprint, notices, outcome: None, returned }
+        let _entered = db.budget.enter();
+        Machine { db, me, session, footprint, notices, outcome: None, returned, _entered }
     }
 
     /// Puts the session back; what it did stays with the caller.
@@ -177,6 +184,15 @@ impl<'a> Machine<'a> {
         };
         let (prepared, params) = (frame.prepared.clone(), frame.params.clone());
         frame.between = false;
+        // The end of a transaction costs nothing: it must be possible when nothing is left to spend.
+        if !matches!(prepared.statement.kind, StatementKind::Transaction(_))
+            && let Err(cut) = spend(STATEMENT_COST)
+        {
+            return self.fail(cut);
+        }
+        let Some(Frame::Statement(frame)) = self.session.frames.last_mut() else {
+            unreachable!("the statement is still there")
+        };
         let (begun, fetch) = (frame.running.take(), frame.fetch);
         match &prepared.statement.kind {
             StatementKind::Query(_)
@@ -593,6 +609,7 @@ impl<'a> Machine<'a> {
 
     /// An error: to the nearest handler that takes it, else to the client.
     pub(crate) fn fail(&mut self, error: SqlError) -> Ran {
+        let error = if error.is_cut() { self.cut_off(&error) } else { error };
         self.outcome.get_or_insert_with(|| Outcome::Error(error.clone()));
         // An error between two statements of a routine is none of theirs.
         let tells = |(frame, in_routine): &(&StatementFrame, bool)| *in_routine && frame.prepared.tells;
@@ -631,6 +648,21 @@ impl<'a> Machine<'a> {
             _ => self.abort(),
         }
         Ran::Answered(Err(error))
+    }
+
+    /// A budget has ended: the error says what was cut off, the innermost loop or else the statement.
+    fn cut_off(&self, error: &SqlError) -> SqlError {
+        let looping = self.session.frames.iter().rev().find_map(|frame| match frame {
+            Frame::Routine(routine) => routine.looping(),
+            Frame::Statement(_) => None,
+        });
+        let statement = || self.session.whole_statement().map(|(frame, _)| shortened(&frame.prepared.statement.text));
+        let message = match looping.or_else(statement) {
+            Some(what) => format!("{what}: {}", error.message),
+            None => error.message.to_string(),
+        };
+        self.db.budget.note_cut(&message);
+        SqlError::new(error.state, message)
     }
 
     /// The statement that has just left the stack is done. If it was a whole one, and not part of the statement that is
@@ -809,6 +841,15 @@ fn verb_of(prepared: &Prepared) -> String {
     };
     let verb = prepared.plan.result().0;
     locking.map_or_else(|| verb.to_string(), |locking| format!("{verb} FOR {}", locking.strength))
+}
+
+/// The beginning of a statement, for a message.
+fn shortened(text: &str) -> String {
+    const CHARS_MAX: usize = 80;
+    match text.char_indices().nth(CHARS_MAX) {
+        Some((end, _)) => format!("{} ...", &text[..end]),
+        None => text.to_string(),
+    }
 }
 
 /// How a run of the top frame ended.

@@ -1,6 +1,5 @@
 //! Statements, bound and planned: compiled once, run many times.
 
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use isolde_sql::ast::{self, TableLockMode};
@@ -38,7 +37,7 @@ pub struct Prepared {
     /// It has not been bound yet: that is done when it runs.
     pub(crate) late: bool,
     /// Tells statements apart in digests.
-    pub(crate) id: u64,
+    pub(crate) id: u128,
     /// It fails before it reads anything.
     pub(crate) early: Option<Box<SqlError>>,
     /// INSERT, UPDATE and DELETE stop after returning so many rows, because there is an error if there are more.
@@ -288,11 +287,9 @@ impl Prepared {
     /// Plans a bound statement.
     pub(crate) fn plan(catalog: &Catalog, statement: Arc<typed::Statement>) -> Self {
         let plan = Plan::new(catalog, &statement.kind);
-        let mut hasher = rustc_hash::FxHasher::default();
-        (&statement.text, statement.span).hash(&mut hasher);
         let (locks, visible) = (crate::lock::needs::locks(catalog, &statement.kind), is_visible(&statement.kind));
         let version = catalog.version();
-        let id = hasher.finish();
+        let id = isolde_digest::tagged(0x5374, (&statement.text, statement.span));
         let (reads, called) = (reads(catalog, &statement), statement.routines());
         // A routine that is not volatile reads what the statement that calls it sees: from then on, that statement has seen it.
         let looks =

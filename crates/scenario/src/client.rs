@@ -114,6 +114,11 @@ impl Client {
         Client { status: Status::Running, retries_left: thread.retries, checkpoint: progress.clone(), progress }
     }
 
+    /// Whether its statement was cut off because a budget had ended. What the thread would have done is not known.
+    pub(crate) fn is_cut(&self) -> bool {
+        matches!(&self.status, Status::Failed(error) if error.is_cut())
+    }
+
     /// Statements it has completed in transactions that count.
     pub(crate) fn completed(&self, thread: &Thread) -> usize {
         match self.status {
