@@ -1,8 +1,9 @@
 //! `isolde explore`: one answer for one file; a line for each of several, and how many of each kind.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-use isolde_report::{Report, Verdict};
+use isolde_report::{Report, Stats, Verdict};
 use isolde_scenario::file::FileOptions;
 use isolde_scenario::{Options, Progress, Scenario};
 
@@ -32,7 +33,7 @@ pub(crate) fn run(explore: &Explore, color: Color) -> Result<u8, Mistake> {
     let mut page = page.with(&explore.html);
     let mut tally = Tally::default();
     for file in &explore.files {
-        match check(explore, file) {
+        match told(file, || check(explore, file)) {
             Ok(report) => {
                 tally.count(report.verdict.exit_code());
                 match explore.quiet || explore.files.len() > 1 {
@@ -66,6 +67,20 @@ pub(crate) fn run(explore: &Explore, color: Color) -> Result<u8, Mistake> {
     Ok(tally.exit_code())
 }
 
+/// The report of a file; if we have made a mistake there, a report that says so, and the other files are checked.
+fn told(path: &Path, check: impl FnOnce() -> Result<Report, Mistake>) -> Result<Report, Mistake> {
+    catch_unwind(AssertUnwindSafe(check)).unwrap_or_else(|panic| {
+        let said = panic.downcast_ref::<String>().map(String::as_str);
+        let said = said.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
+        Ok(inconclusive(&path.display().to_string(), format!("a bug in Isolde ended the check: {said}")))
+    })
+}
+
+/// The report of a file that could not be searched at all.
+fn inconclusive(name: &str, why: String) -> Report {
+    Report::new(&args::command_line(), name, Verdict::Inconclusive(why), Stats::default())
+}
+
 /// Reads and explores one file.
 fn check(explore: &Explore, path: &Path) -> Result<Report, Mistake> {
     if app::is_app(path) {
@@ -78,7 +93,12 @@ fn check(explore: &Explore, path: &Path) -> Result<Report, Mistake> {
         return Err(Mistake::new("--reads is about servers, and goes with --on"));
     }
     let file = input::read(path)?;
-    let scenario = Scenario::parse(&file.name, &file.text, &mut input::include)?;
+    let mut watch = Watch::start(&file.name, explore.time_max, !explore.no_progress).limited(explore.memory_max);
+    let _entered = watch.guard().enter();
+    let scenario = match Scenario::parse(&file.name, &file.text, &mut input::include) {
+        Err(error) if error.is_cut() => return Ok(inconclusive(&file.name, error.to_string())),
+        parsed => parsed?,
+    };
     let settings = settings(explore);
     let all = settings.clone().or(scenario.options());
     if let Some(conflict) = isolde_scenario::conflict(&all) {
@@ -87,7 +107,6 @@ fn check(explore: &Explore, path: &Path) -> Result<Report, Mistake> {
     if explore.checkpoint.is_some() && !isolde_scenario::is_resumable(&all) {
         return Err(Mistake::new("--checkpoint goes with the searches dpor and source"));
     }
-    let mut watch = Watch::start(&file.name, explore.time_max, !explore.no_progress).limited(explore.memory_max);
     let clock = explore.stats.then_some(watch::nanoseconds as fn() -> u64);
     let options = Options { settings, command: args::command_line(), clock };
     let from = kept::read(explore)?;
@@ -177,6 +196,14 @@ impl Tally {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_bug_is_told_of_its_file() {
+        let report = told(Path::new("bank.sql"), || panic!("an index is gone"));
+        let report = report.unwrap_or_else(|_| panic!("a bug is no mistake of the user"));
+        assert_eq!((report.verdict.exit_code(), &*report.file), (3, "bank.sql"));
+        assert!(matches!(report.verdict, Verdict::Inconclusive(why) if why.ends_with("an index is gone")));
+    }
 
     #[test]
     fn the_most_pressing_exit_code_wins() {

@@ -3,6 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use isolde_sql::ast::{self, Volatility};
+use isolde_sql::budget::Budget;
 use isolde_sql::catalog::{Catalog, RoutineId, TableId};
 use isolde_sql::{Diagnostic, Row, Span, SqlError, SqlState, Type, Value, bind};
 use smallvec::SmallVec;
@@ -13,7 +14,7 @@ use crate::footprint::{HeavyEvent, SnapshotTaken, TableSet};
 use crate::host::Sequences;
 use crate::kept::Notification;
 use crate::lock::{self, Queues, Target, Wants, advisory, deadlock};
-use crate::machine::{Machine, is_step};
+use crate::machine::{Left, Machine, is_step};
 use crate::prepare::{Prepared, locked_in_turn};
 use crate::reach::Reach;
 use crate::routine::Code;
@@ -58,6 +59,8 @@ pub struct Database {
     pub(crate) timed: bool,
     pub(crate) sessions: SmallVec<[Arc<Session>; 4]>,
     pub(crate) faults: Faults,
+    /// What every step is done under. Clones share it: it is no part of the state.
+    pub(crate) budget: Budget,
 }
 
 /// The catalog, and its routines compiled when first called.
@@ -121,7 +124,13 @@ impl Database {
             timed: false,
             sessions: SmallVec::new(),
             faults: Faults::default(),
+            budget: Budget::current(),
         }
+    }
+
+    /// What its steps are done under: the budget that its maker worked under, who may end it.
+    pub fn budget(&self) -> &Budget {
+        &self.budget
     }
 
     /// The same database, broken on purpose.
@@ -401,7 +410,7 @@ impl Database {
         &mut self,
         session: SessionId,
         was_quiet: bool,
-        (mut footprint, notices, outcome): (crate::Footprint, Vec<Notice>, Option<Outcome>),
+        Left { mut footprint, notices, outcome, returned }: Left,
         pending: Pending,
         reply: Option<Reply>,
     ) -> Step {
@@ -417,7 +426,7 @@ impl Database {
             Activity::Blocked(blocked) => Outcome::Blocked(blocked),
             _ => Outcome::Done,
         });
-        Step { pending, outcome, footprint, notices, reply }
+        Step { pending, outcome, returned, footprint, notices, reply }
     }
 
     /// Runs a query on the committed rows, changing nothing.
@@ -448,20 +457,18 @@ impl Database {
         let s = &*self.sessions[session.0];
         if s.committing.is_some() && s.frames.is_empty() {
             let kind = PendingKind::ImplicitCommit;
-            return Some(Pending { text: commit_text(), span: Span::default(), kind, statement: None });
+            let (text, span) = (commit_text(), Span::default());
+            return Some(Pending { text, span, kind, statement: None, in_routine: false });
         }
         let Some(Frame::Statement(frame)) = s.frames.last() else { return None };
-        // A subquery that locks is part of the statement below it.
-        let named = s.frames.iter().rev().find_map(|f| match f {
-            Frame::Statement(f) if !f.prepared.statement.text.is_empty() => Some(&f.prepared.statement),
-            _ => None,
-        });
-        let statement = named.unwrap_or(&frame.prepared.statement);
+        // A WITH statement, the query of a cursor, a subquery that locks: a part is named after the whole.
+        let (whole, in_routine) = s.whole_statement()?;
+        let statement = &whole.prepared.statement;
         let ends = matches!(statement.kind, isolde_sql::typed::StatementKind::Transaction(_));
         let kind = if ends { PendingKind::End } else { PendingKind::Statement };
         debug_assert!(frame.running.is_some() || is_step(s, &frame.prepared), "a session rests only before a step");
         let text = statement.text.clone();
-        Some(Pending { text, span: statement.span, kind, statement: Some(statement.clone()) })
+        Some(Pending { text, span: statement.span, kind, statement: Some(statement.clone()), in_routine })
     }
 
     pub(crate) fn all_sessions(&self) -> impl Iterator<Item = (SessionId, &Session)> + Clone {

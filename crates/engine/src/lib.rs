@@ -70,10 +70,9 @@ pub use kept::Notification;
 pub use lock::heavy::LockKey;
 pub use prepare::Prepared;
 pub use reach::{Key, Reach};
-pub use routine::is_endless;
 pub use session::{
-    Activity, Blocked, Notice, Outcome, Part, Pending, PendingKind, Reply, SessionId, SessionOptions, StatementResult,
-    Step, WaitsFor,
+    Activity, Blocked, Notice, Outcome, Part, Pending, PendingKind, Reply, Returned, SessionId, SessionOptions,
+    StatementResult, Step, WaitsFor,
 };
 pub use storage::{RowId, TableData, Tables, Tuple};
 pub use undo::Undo;

@@ -13,6 +13,7 @@
 use std::sync::{Arc, LazyLock};
 
 use isolde_sql::ast::LockStrength;
+use isolde_sql::budget::{Entered, spend};
 use isolde_sql::catalog::{Catalog, ReturnsDef, RoutineId};
 use isolde_sql::typed::{Change, CursorCommand, Define, StatementKind, Transaction as Control};
 use isolde_sql::{Row, SqlError, SqlState, Value};
@@ -26,7 +27,9 @@ use crate::lock::{self, RowRef, Wants};
 use crate::plan::{self, WithScope};
 use crate::prepare::{Plan, Prepared};
 use crate::routine::{Code, RoutineFrame};
-use crate::session::{Frame, Notice, Outcome, Part, Reply, Session, SessionId, StatementFrame, StatementResult};
+use crate::session::{
+    Frame, Notice, Outcome, Part, Reply, Returned, Session, SessionId, StatementFrame, StatementResult,
+};
 use crate::ssi::{Planner, Reader};
 use crate::storage::Tables;
 use crate::transaction::{Snapshot, Transaction};
@@ -40,6 +43,21 @@ pub(crate) struct Machine<'a> {
     pub(crate) notices: Vec<Notice>,
     /// How the statement of this step ended, once it has.
     pub(crate) outcome: Option<Outcome>,
+    /// What statements of routines returned in this step.
+    pub(crate) returned: Vec<Returned>,
+    /// The step is done under the budget of the database.
+    _entered: Entered,
+}
+
+/// What a statement costs that is not a step of its own, or the beginning of one that is. See [`isolde_sql::budget`].
+const STATEMENT_COST: u64 = 200;
+
+/// What a session leaves to its database when it comes to rest.
+pub(crate) struct Left {
+    pub(crate) footprint: Footprint,
+    pub(crate) notices: Vec<Notice>,
+    pub(crate) outcome: Option<Outcome>,
+    pub(crate) returned: Vec<Returned>,
 }
 
 /// What the client gets to know when a run ends: nothing yet, or the answer.
@@ -51,17 +69,20 @@ impl<'a> Machine<'a> {
         // The place it leaves is never looked at: everybody asks for the *other* sessions.
         static NOBODY: LazyLock<Arc<Session>> = LazyLock::new(Arc::default);
         let session = Arc::unwrap_or_clone(std::mem::replace(&mut db.sessions[me.0], NOBODY.clone()));
-        Machine { db, me, session, footprint: Footprint::default(), notices: Vec::new(), outcome: None }
+        let (footprint, notices, returned) = (Footprint::default(), Vec::new(), Vec::new());
+        let _entered = db.budget.enter();
+        Machine { db, me, session, footprint, notices, outcome: None, returned, _entered }
     }
 
     /// Puts the session back; what it did stays with the caller.
-    pub(crate) fn put_back(mut self) -> (Footprint, Vec<Notice>, Option<Outcome>) {
+    pub(crate) fn put_back(mut self) -> Left {
         self.db.sessions[self.me.0] = Arc::new(self.session);
         if self.db.ssi.is_some() {
             let watched = self.db.take_watched(self.me);
             self.footprint.note_watched(watched);
         }
-        (self.footprint, self.notices, self.outcome)
+        let Machine { footprint, notices, outcome, returned, .. } = self;
+        Left { footprint, notices, outcome, returned }
     }
 
     /// The client sends a statement.
@@ -163,6 +184,15 @@ impl<'a> Machine<'a> {
         };
         let (prepared, params) = (frame.prepared.clone(), frame.params.clone());
         frame.between = false;
+        // The end of a transaction costs nothing: it must be possible when nothing is left to spend.
+        if !matches!(prepared.statement.kind, StatementKind::Transaction(_))
+            && let Err(cut) = spend(STATEMENT_COST)
+        {
+            return self.fail(cut);
+        }
+        let Some(Frame::Statement(frame)) = self.session.frames.last_mut() else {
+            unreachable!("the statement is still there")
+        };
         let (begun, fetch) = (frame.running.take(), frame.fetch);
         match &prepared.statement.kind {
             StatementKind::Query(_)
@@ -244,9 +274,6 @@ impl<'a> Machine<'a> {
                 {
                     return self.fail(error);
                 }
-                if prepared.visible {
-                    self.note_outcome(&produced);
-                }
                 let frame = self.session.frames.pop();
                 if let Some(slot) = run.slot {
                     return self.keep_with(slot, produced.rows, *run);
@@ -256,8 +283,15 @@ impl<'a> Machine<'a> {
                     produced.rest = Some(Box::new(StatementFrame { running: Some(run), between: true, ..frame }));
                 }
                 match self.end_inner_statement(prepared) {
-                    Ok(()) => self.deliver(produced),
-                    Err(error) => self.fail_late(error),
+                    Ok(()) => {
+                        self.note_whole(prepared, &produced);
+                        self.deliver(produced)
+                    }
+                    Err(error) => {
+                        let (statement, outcome) = (prepared.statement.clone(), Outcome::Error(error.clone()));
+                        self.returned.push(Returned { statement, outcome });
+                        self.fail_late(error)
+                    }
                 }
             }
             Err(Stop::Error(error)) => self.fail(error),
@@ -576,7 +610,14 @@ impl<'a> Machine<'a> {
 
     /// An error: to the nearest handler that takes it, else to the client.
     pub(crate) fn fail(&mut self, error: SqlError) -> Ran {
+        let error = if error.is_cut() { self.cut_off(&error) } else { error };
         self.outcome.get_or_insert_with(|| Outcome::Error(error.clone()));
+        // An error between two statements of a routine is none of theirs.
+        let tells = |(frame, in_routine): &(&StatementFrame, bool)| *in_routine && frame.prepared.tells;
+        let failed = self.session.whole_statement().filter(tells);
+        if let Some(statement) = failed.map(|(frame, _)| frame.prepared.statement.clone()) {
+            self.returned.push(Returned { statement, outcome: Outcome::Error(error.clone()) });
+        }
         // Of several rows that would fail the first is named, and an update of any column moves a row to the end.
         let several = self.footprint.reads.iter_mut().filter(|read| read.matched.len() > 1);
         several.for_each(|read| read.columns = ColumnSet::ALL);
@@ -610,15 +651,39 @@ impl<'a> Machine<'a> {
         Ran::Answered(Err(error))
     }
 
-    pub(crate) fn note_outcome(&mut self, produced: &Produced) {
-        let Produced { verb, columns, rows, count, .. } = produced;
-        self.outcome.get_or_insert_with(|| {
-            if columns.is_empty() && *verb != "SELECT" {
-                Outcome::Count { verb, rows: *count }
-            } else {
-                Outcome::Rows { columns: columns.clone(), rows: rows.clone() }
-            }
+    /// A budget has ended: the error says what was cut off, the innermost loop or else the statement.
+    fn cut_off(&self, error: &SqlError) -> SqlError {
+        let looping = self.session.frames.iter().rev().find_map(|frame| match frame {
+            Frame::Routine(routine) => routine.looping(),
+            Frame::Statement(_) => None,
         });
+        let statement = || self.session.whole_statement().map(|(frame, _)| shortened(&frame.prepared.statement.text));
+        let message = match looping.or_else(statement) {
+            Some(what) => format!("{what}: {}", error.message),
+            None => error.message.to_string(),
+        };
+        self.db.budget.note_cut(&message);
+        SqlError::new(error.state, message)
+    }
+
+    /// The statement that has just left the stack is done. If it was a whole one, and not part of the statement that is
+    /// at the top now, this is what the step did, and what a routine that sent it gets.
+    fn note_whole(&mut self, prepared: &Prepared, produced: &Produced) {
+        let in_routine = match self.session.frames.last() {
+            None => false,
+            Some(Frame::Routine(_)) => true,
+            Some(Frame::Statement(_)) => return,
+        };
+        if in_routine && prepared.tells {
+            self.returned.push(Returned { statement: prepared.statement.clone(), outcome: produced.outcome() });
+        }
+        if prepared.visible {
+            self.note_outcome(produced);
+        }
+    }
+
+    pub(crate) fn note_outcome(&mut self, produced: &Produced) {
+        self.outcome.get_or_insert_with(|| produced.outcome());
     }
 
     pub(crate) fn push_statement(&mut self, prepared: Arc<Prepared>, params: Arc<[Value]>) {
@@ -779,6 +844,15 @@ fn verb_of(prepared: &Prepared) -> String {
     locking.map_or_else(|| verb.to_string(), |locking| format!("{verb} FOR {}", locking.strength))
 }
 
+/// The beginning of a statement, for a message.
+fn shortened(text: &str) -> String {
+    const CHARS_MAX: usize = 80;
+    match text.char_indices().nth(CHARS_MAX) {
+        Some((end, _)) => format!("{} ...", &text[..end]),
+        None => text.to_string(),
+    }
+}
+
 /// How a run of the top frame ended.
 pub(crate) enum Ran {
     /// There is more to do.
@@ -790,6 +864,15 @@ pub(crate) enum Ran {
 }
 
 impl Produced {
+    /// The rows, or how many there were.
+    fn outcome(&self) -> Outcome {
+        let Produced { verb, columns, rows, count, .. } = self;
+        match columns.is_empty() && *verb != "SELECT" {
+            true => Outcome::Count { verb, rows: *count },
+            false => Outcome::Rows { columns: columns.clone(), rows: rows.clone() },
+        }
+    }
+
     pub(crate) fn into_result(self) -> StatementResult {
         let tag: Arc<str> = match self.verb {
             "INSERT" => format!("INSERT 0 {}", self.count).into(),

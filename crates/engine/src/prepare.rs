@@ -1,6 +1,5 @@
 //! Statements, bound and planned: compiled once, run many times.
 
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use isolde_sql::ast::{self, TableLockMode};
@@ -24,6 +23,8 @@ pub struct Prepared {
     pub(crate) plan: Plan,
     /// Whether running it may see or change what others see or change: only then is it a step of its own.
     pub(crate) visible: bool,
+    /// What it returns is not only what routines that it calls return: a routine that runs it learns something from it.
+    pub(crate) tells: bool,
     /// The locks on tables and sequences that it takes before it begins, in order.
     pub(crate) locks: Box<[(LockKey, TableLockMode)]>,
     /// The tables that it may read from its snapshot.
@@ -37,7 +38,7 @@ pub struct Prepared {
     /// It has not been bound yet: that is done when it runs.
     pub(crate) late: bool,
     /// Tells statements apart in digests.
-    pub(crate) id: u64,
+    pub(crate) id: u128,
     /// It fails before it reads anything.
     pub(crate) early: Option<Box<SqlError>>,
     /// INSERT, UPDATE and DELETE stop after returning so many rows, because there is an error if there are more.
@@ -277,19 +278,17 @@ impl Prepared {
     /// Plans a bound statement.
     pub(crate) fn plan(catalog: &Catalog, statement: Arc<typed::Statement>) -> Self {
         let plan = Plan::new(catalog, &statement.kind);
-        let mut hasher = rustc_hash::FxHasher::default();
-        (&statement.text, statement.span).hash(&mut hasher);
         let (locks, visible) = (crate::lock::needs::locks(catalog, &statement.kind), is_visible(&statement.kind));
         let version = catalog.version();
-        let id = hasher.finish();
+        let id = isolde_digest::tagged(0x5374, (&statement.text, statement.span));
         let (reads, called) = (reads(catalog, &statement), statement.routines());
         // A routine that is not volatile reads what the statement that calls it sees: from then on, that statement has seen it.
         let looks =
             matches!(statement.kind, StatementKind::Query(_)) && called.iter().any(|id| is_stable(catalog, *id));
-        let (visible, calls) = (visible || looks, !called.is_empty());
+        let (tells, visible, calls) = (visible, visible || looks, !called.is_empty());
         let (origin, late, rows_max) = (None, false, None);
         let early = plan::early::of_statement(&statement.kind).map(Box::new);
-        Prepared { plan, visible, locks, reads, calls, origin, version, late, id, early, rows_max, statement }
+        Prepared { plan, visible, tells, locks, reads, calls, origin, version, late, id, early, rows_max, statement }
     }
 }
 

@@ -81,6 +81,8 @@ pub struct Pending {
     pub kind: PendingKind,
     /// The statement, bound; `None` for the commit that nobody wrote.
     pub statement: Option<Arc<isolde_sql::typed::Statement>>,
+    /// It is a statement of a routine, not the one that the client sent.
+    pub in_routine: bool,
 }
 
 /// Kinds of steps.
@@ -137,12 +139,24 @@ pub struct Step {
     pub pending: Pending,
     /// How it ended.
     pub outcome: Outcome,
+    /// What statements of routines returned to these, in the order in which they ended.
+    pub returned: Vec<Returned>,
     /// What it touched.
     pub footprint: Footprint,
     /// What RAISE had to say.
     pub notices: Vec<Notice>,
     /// The answer to the client, if its statement is complete.
     pub reply: Option<Reply>,
+}
+
+/// What a statement of a routine returned to the routine. It is told once, when the whole statement ends: a statement that
+/// waited tells the same as one that did not. Its parts (WITH, a subquery that locks) tell nothing of their own.
+#[derive(Clone, Debug)]
+pub struct Returned {
+    /// The statement.
+    pub statement: Arc<isolde_sql::typed::Statement>,
+    /// Rows, a count or an error.
+    pub outcome: Outcome,
 }
 
 /// How a step ended.
@@ -348,6 +362,18 @@ impl Session {
     pub(crate) fn reads_on(&self, epoch: u64) -> TableSet {
         let fresh = self.running().filter(|run| run.view.is_of(epoch));
         fresh.fold(TableSet::NONE, |sum, run| sum.union(run.view.reads))
+    }
+
+    /// The frame of the statement at work, as a client or a routine sent it: what is above it are its parts. And whether
+    /// a routine sent it.
+    pub(crate) fn whole_statement(&self) -> Option<(&StatementFrame, bool)> {
+        let above = self.frames.iter().rposition(|frame| matches!(frame, Frame::Routine(_))).map(|at| at + 1);
+        let statements = self.frames.get(above.unwrap_or(0)..)?.iter();
+        let mut statements = statements.filter_map(|frame| match frame {
+            Frame::Statement(frame) => Some(frame),
+            Frame::Routine(_) => None,
+        });
+        statements.next().map(|frame| (frame, above.is_some()))
     }
 
     /// Whether its client may send a statement.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
 
-use isolde_engine::{Outcome, is_endless};
+use isolde_engine::Outcome;
 use isolde_explore::{Done, Limit, Progress, Schedule, Summary, System, Visit, Visitor, replay};
 use isolde_report::{
     Counterexample, NotNeeded, Place, PropertyResult, PropertyStatus, Report, Stats, Verdict, shell_word,
@@ -62,6 +62,8 @@ pub fn check_from(
     let system = ScenarioSystem::new(scenario, &settings);
     let start = options.clock.map(|clock| clock());
     let searched = searched_from(system, &settings, progress, options.clock, from)?;
+    // What follows repeats what was seen, and ends as that did.
+    scenario.database.budget().release();
     let took = options.clock.zip(start).map(|(clock, start)| clock().saturating_sub(start) / 1_000_000);
     let verdict = searched.verdict();
     let stats = Stats { elapsed_ms: took, ..searched.stats(options.clock.is_some()) };
@@ -96,7 +98,10 @@ pub fn replay_schedule(scenario: &Scenario, schedule: &str, options: &Options) -
     let Checker { found, warnings, skipped, .. } = checker;
     let verdict = match found {
         Some(_) => Verdict::Violated,
-        None => Verdict::Inconclusive("this schedule breaks nothing; there are others".into()),
+        None => {
+            let nothing = || "this schedule breaks nothing; there are others".into();
+            Verdict::Inconclusive(scenario.database.budget().cut().unwrap_or_else(nothing))
+        }
     };
     let stats = search::stats(&summary, &FileOptions { search: Some(SearchKind::Stateful), ..settings }, false);
     let stats = Stats { search: "replay".into(), complete: false, ..stats };
@@ -243,6 +248,8 @@ impl Seen {
         if let Some(from) = from {
             from.add_to(&mut self.warnings, &mut self.skipped, &mut self.endless);
         }
+        // Also what was cut off where nobody saw it: in an invariant, in a serial order.
+        self.endless = self.endless.or_else(|| system.scenario.database.budget().cut());
         let checkpoint = left.map(|left| {
             Checkpoint::new(system, settings, left).noting(&self.warnings, &self.skipped, self.endless.as_deref())
         });
@@ -374,13 +381,13 @@ impl<'a, 'p> Checker<'a, 'p> {
         }
     }
 
-    /// A thread that computes without end was cut off: nothing holds beyond that.
-    fn note_endless(&mut self, state: &State) {
+    /// A thread that computes without end, or for too long, was cut off: nothing holds beyond that.
+    fn note_cut(&mut self, state: &State) {
         for (client, thread) in state.clients.iter().zip(&self.system.scenario.threads) {
             if let Status::Failed(error) = &client.status
-                && is_endless(error)
+                && error.is_cut()
             {
-                self.endless.get_or_insert_with(|| format!("{} does not end: {}", thread.name, error.message));
+                self.endless.get_or_insert_with(|| format!("{} is cut off in {}", thread.name, error.message));
             }
         }
     }
@@ -406,6 +413,9 @@ impl<'a> Visitor<ScenarioSystem<'a>> for Checker<'a, '_> {
             self.too_long = true;
             return ControlFlow::Break(());
         }
+        if at.state.is_cut() {
+            return ControlFlow::Continue(());
+        }
         let here = At { system: self.system, state: at.state, event: at.last_event() };
         for property in PROPERTIES {
             self.conclude(*property, property.at_state(&here), at, false)?;
@@ -414,12 +424,15 @@ impl<'a> Visitor<ScenarioSystem<'a>> for Checker<'a, '_> {
     }
 
     fn leaf(&mut self, at: &Visit<'_, ScenarioSystem<'a>>) -> ControlFlow<()> {
+        if at.state.is_cut() {
+            self.note_cut(at.state);
+            return ControlFlow::Continue(());
+        }
         self.effort.end(at.state);
         if let Some(ends) = &mut self.ends {
             ends.extend(self.system.digest(at.state));
         }
         self.warn_of_aborts(at.state);
-        self.note_endless(at.state);
         let here = At { system: self.system, state: at.state, event: at.last_event() };
         for property in PROPERTIES {
             match property.at_end(&here, &mut self.oracle) {

@@ -12,7 +12,7 @@
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use isolde_engine::{Database, Notice, Outcome, Reach, Reply, Step};
+use isolde_engine::{Database, Notice, Outcome, Reach, Reply, Returned, Step};
 use isolde_sql::ast::plpgsql::RaiseLevel;
 use isolde_sql::typed::OutputColumn;
 use isolde_sql::{Row, Span, SqlError, Value};
@@ -70,11 +70,11 @@ pub(crate) enum Observation {
     Inner {
         statement: usize,
         span: Span,
+        /// It asks for the order of its rows.
+        ordered: bool,
         text: Arc<str>,
         columns: Arc<[OutputColumn]>,
         rows: Arc<[Row]>,
-        /// The order of its rows is part of its result.
-        ordered: bool,
     },
     /// A message, while the client waited for its n-th answer.
     Notice { statement: usize, message: Arc<str> },
@@ -112,6 +112,11 @@ impl Client {
             draws: Log::default(),
         };
         Client { status: Status::Running, retries_left: thread.retries, checkpoint: progress.clone(), progress }
+    }
+
+    /// Whether its statement was cut off because a budget had ended. What the thread would have done is not known.
+    pub(crate) fn is_cut(&self) -> bool {
+        matches!(&self.status, Status::Failed(error) if error.is_cut())
     }
 
     /// Statements it has completed in transactions that count.
@@ -246,30 +251,33 @@ impl AtWork<'_> {
         }
     }
 
-    /// What a statement of a routine returns is seen by the thread, whether or not its client is told. Seeing the same
+    /// What a statement of a routine returns is seen by the thread, whether or not its client is told; what the client is told is
+    /// its [answer](AtWork::answer) alone, however much the statement did inside and however often it waited. Seeing the same
     /// again in the next round of a loop is not seeing something new; otherwise a thread that polls would come to a new
     /// state in every round.
     fn look_inside(&mut self, step: &Step) {
-        let statement = self.client.progress.next;
-        let submitted = self.thread.statements.get(statement).map(|s| s.prepared.statement.span);
-        if submitted == Some(step.pending.span) {
-            return;
+        for returned in &step.returned {
+            self.see_inside(returned);
         }
-        let (text, columns, rows): (Arc<str>, Arc<[OutputColumn]>, Arc<[Row]>) = match &step.outcome {
+    }
+
+    fn see_inside(&mut self, returned: &Returned) {
+        let statement = self.client.progress.next;
+        let (text, columns, rows): (Arc<str>, Arc<[OutputColumn]>, Arc<[Row]>) = match &returned.outcome {
             Outcome::Rows { columns, rows } => ("".into(), columns.clone(), rows.as_slice().into()),
             Outcome::Count { verb, rows } => (format!("{verb} {rows}").into(), Arc::default(), Arc::default()),
             Outcome::Error(error) => (error.state.code().into(), Arc::default(), Arc::default()),
-            _ => return,
+            Outcome::Blocked(_) | Outcome::Committed | Outcome::RolledBack | Outcome::Done => return,
         };
         let seen = &mut self.client.progress.seen;
-        let span = step.pending.span;
+        let span = returned.statement.span;
+        let ordered = returned.statement.asks_order();
         let last = seen.backwards().take(LOOP_STATEMENTS).find_map(|o| match o {
             Observation::Inner { span: s, text, rows, .. } if *s == span => Some((text, rows)),
             _ => None,
         });
         if last != Some((&text, &rows)) {
-            let ordered = step.pending.statement.as_ref().is_some_and(|statement| statement.asks_order());
-            seen.push(Observation::Inner { statement, span, text, columns, rows, ordered });
+            seen.push(Observation::Inner { statement, span, ordered, text, columns, rows });
         }
     }
 

@@ -66,6 +66,7 @@ pub use checkpoint::Checkpoint;
 pub use client::{Client, Reaction, Status};
 pub use error::ScenarioError;
 pub use isolde_explore::{Limit, Progress, Restore};
+pub use isolde_sql::budget::{Budget, Exhausted};
 pub use names::{listed, tuple};
 pub use oracle::SERIAL_THREADS_MAX;
 pub use outcome::{Generated, generated};

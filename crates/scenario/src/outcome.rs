@@ -147,7 +147,7 @@ fn answer(thread: &Thread, observation: &Observation, renaming: &Renaming<'_>) -
             let span = submission.map(|s| s.prepared.statement.span);
             (span, tag, columns, rows, submission.is_some_and(|s| s.ordered))
         }
-        Observation::Inner { span, text, columns, rows, ordered, .. } => (Some(*span), text, columns, rows, *ordered),
+        Observation::Inner { span, ordered, text, columns, rows, .. } => (Some(*span), text, columns, rows, *ordered),
     };
     let renamed =
         rows.iter().map(|row| renaming.row(row, columns.iter().map(|c| c.origin).chain(std::iter::repeat(None))));

@@ -298,7 +298,11 @@ fn run_setup(
 }
 
 fn during_setup(span: Span, error: &SqlError) -> Diagnostic {
-    let diagnostic = Diagnostic::new(span, error.state, format!("set-up fails: {error}"));
+    let message = match error.is_cut() {
+        true => format!("set-up is cut off in {}", error.message),
+        false => format!("set-up fails: {error}"),
+    };
+    let diagnostic = Diagnostic::new(span, error.state, message);
     match error.hint.as_ref().or(error.detail.as_ref()) {
         Some(hint) => diagnostic.hint(hint.to_string()),
         None => diagnostic,
@@ -322,7 +326,8 @@ fn run_alone(database: &mut Database, session: SessionId, prepared: &Arc<Prepare
             return reply;
         }
     }
-    Err(SqlError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, format!("no end after {SETUP_STEPS_MAX} statements")))
+    let message = format!("{}: no end after {SETUP_STEPS_MAX} statements", prepared.statement.text);
+    Err(SqlError::new(SqlState::OUT_OF_BUDGET, message))
 }
 
 fn bind_thread(

@@ -42,6 +42,13 @@ pub struct State {
     pub clients: Vec<Arc<Client>>,
 }
 
+impl State {
+    /// Whether a thread was cut off: then nothing can be said about the state.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.clients.iter().any(|client| client.is_cut())
+    }
+}
+
 /// Who acts: a thread, by position in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Choice {
@@ -165,11 +172,11 @@ impl<'a> ScenarioSystem<'a> {
     }
 
     /// Runs the first `limit` statements of a thread while no other one acts; what serial orders are made of. False if
-    /// that takes too many steps.
+    /// that takes too many steps, or it was cut off.
     pub(crate) fn run_alone(&self, state: &mut State, thread: usize, limit: usize, steps_max: usize) -> bool {
         for _ in 0..steps_max {
             if state.clients[thread].progress.next >= limit || !self.can_step(state, thread) {
-                return true;
+                return !state.is_cut();
             }
             self.work(state, thread).step();
         }

@@ -17,7 +17,7 @@ use isolde_explore::{Limits, Matching, Reduction, Schedule, Search, Strategy, Sy
 use isolde_scenario::dependence::Dependence;
 use isolde_scenario::{Choice, Event, ScenarioSystem, describe_end, describe_invariants};
 
-use common::{Program, check_all, first_failure, scenario, seeds, serializable_seeds, system};
+use common::{Program, check_all, first_failure, inside_seeds, scenario, seeds, serializable_seeds, system};
 
 /// Scenarios with more states than this are left out.
 const STATES_MAX: u64 = 80;
@@ -39,6 +39,15 @@ fn reductions_keep_all_outcomes() {
 #[test]
 fn reductions_keep_all_outcomes_of_serializable_programs() {
     check_all(serializable_seeds("REDUCTION_PROGRAMS", 1500), |program| keeps_outcomes(program, &sound()));
+}
+
+#[test]
+fn reductions_keep_all_outcomes_of_statements_inside_statements() {
+    check_all(inside_seeds("REDUCTION_PROGRAMS", 400), |program| {
+        keeps_outcomes(program, &sound())?;
+        let text = format!("--@ option granularity row\n{program}");
+        outcomes_kept(&text, &[Dependence::default()])
+    });
 }
 
 /// Runs that were once missed.
@@ -90,8 +99,21 @@ fn outcomes_kept(text: &str, levels: &[Dependence]) -> Result<(), String> {
             same(&which, "end", &expected.ends, &found.ends)?;
             same(&which, "answer of an invariant", &expected.answers, &found.answers)?;
         }
+        if let Some(ends) = explore_by_two(&system) {
+            let which = format!("two jobs with {}", dependence.name());
+            same(&which, "end", &expected.ends, &ends)?;
+        }
     }
     Ok(())
+}
+
+/// The ends that two jobs come to, from the first step on.
+fn explore_by_two(system: &ScenarioSystem<'_>) -> Option<BTreeSet<String>> {
+    let (strategy, limits) =
+        (Strategy::Dpor(Reduction::Optimal), Limits { states_max: Some(STEPS_MAX), ..Limits::default() });
+    let search = Search { strategy, limits, steps_alone: 1, ..Search::default() };
+    let done = search.run_jobs(system, 2, None, Found::default).ok()?;
+    done.summary.is_complete().then(|| done.visitors.into_iter().flat_map(|found| found.ends).collect())
 }
 
 fn same(which: &str, what: &str, expected: &BTreeSet<String>, found: &BTreeSet<String>) -> Result<(), String> {

@@ -17,6 +17,7 @@
 
 pub mod ast;
 pub mod bind;
+pub mod budget;
 pub mod builtin;
 pub mod catalog;
 pub mod error;

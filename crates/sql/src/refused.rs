@@ -38,7 +38,6 @@ constructs! {
     MOMENT = "a date or time such as {}";
     DEFINITION_INSIDE_CREATE_SCHEMA = "a definition inside CREATE SCHEMA";
     FIELD_OF_INFINITY = "a field of an infinite {}";
-    LONG_SERIES = "a generate_series of more than {} rows";
     JOIN_IN_AN_EXPRESSION = "a join in an expression";
     NAMED_ARGUMENT_HERE = "a named argument here";
     COMPILER_OPTION = "a PL/pgSQL compiler option";

@@ -7,7 +7,8 @@
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
-use isolde_sql::{Row, SqlError, SqlState};
+use isolde_sql::Row;
+use isolde_sql::budget::spend;
 use rustc_hash::FxHashSet;
 
 use super::subquery::{Cached, rows_of};
@@ -17,8 +18,8 @@ use crate::plan::WithPlan;
 /// Whether to go on.
 type Flow = Result<ControlFlow<()>, Interrupt>;
 
-/// More rows than this are taken for a recursion without end.
-const ROWS_MAX: usize = 1_000_000;
+/// What a row of a recursive query costs, which is kept until the last one is found: a million are too many.
+const ROW_COST: u64 = 100;
 
 /// Calls `visit` with each row of a WITH query of the level `env`.
 pub(crate) fn each_with(
@@ -92,10 +93,7 @@ fn recursive(
             return Ok(ControlFlow::Break(()));
         }
         found.extend(round.iter().cloned());
-        if found.len() > ROWS_MAX {
-            let message = format!("a recursive WITH query has found more than {ROWS_MAX} rows");
-            return Err(SqlError::new(SqlState::STATEMENT_TOO_COMPLEX, message).into());
-        }
+        spend(round.len() as u64 * ROW_COST)?;
         let before = cache.working.borrow_mut().insert(address(with), round.into());
         let next = crate::query::run(ctx, &step.plan, Some(env));
         match before {

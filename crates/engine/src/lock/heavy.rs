@@ -18,7 +18,6 @@
 //! conflicts neither with holders nor with those ahead: the rule by which PostgreSQL wakes.
 
 use std::collections::BTreeMap;
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use isolde_sql::ast::TableLockMode;
@@ -34,7 +33,7 @@ pub enum LockKey {
     /// A table.
     Table(TableId),
     /// A sequence: see [`LockKey::sequence`].
-    Sequence(u64),
+    Sequence(u128),
     /// `pg_advisory_lock(bigint)`
     Advisory(i64),
     /// `pg_advisory_lock(int, int)`: a space of its own.
@@ -44,9 +43,7 @@ pub enum LockKey {
 impl LockKey {
     /// The key of a sequence is made from its name: sequences have no numbers.
     pub fn sequence(name: &str) -> LockKey {
-        let mut hasher = rustc_hash::FxHasher::default();
-        name.hash(&mut hasher);
-        LockKey::Sequence(hasher.finish())
+        LockKey::Sequence(isolde_digest::tagged(0x5365, name))
     }
 }
 

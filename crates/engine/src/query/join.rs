@@ -8,6 +8,7 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 
 use isolde_sql::Row;
+use isolde_sql::budget::spend;
 use smallvec::SmallVec;
 
 use super::scan::HashTable;
@@ -96,6 +97,7 @@ impl<'r> Run<'r> {
 
     /// Goes on behind a step whose rows are bound.
     fn bound(&mut self, ctx: &mut Context<'_>, step: &Step, rest: &[Step], sink: &mut Sink<'_>) -> Flow {
+        spend(1)?;
         if !self.holds(ctx, &step.conditions)? {
             return GO_ON;
         }
@@ -121,6 +123,7 @@ impl<'r> Run<'r> {
         let flow = self.nest(ctx, sides.left, &mut |ctx, run| {
             let mut found = false;
             for (rows, matched) in rights.iter().zip(&mut matched) {
+                spend(1)?;
                 run.bind(sides.right_rels, rows);
                 if run.holds(ctx, sides.on)? {
                     (found, *matched) = (true, true);

@@ -1,7 +1,7 @@
 //! Structured statements to jumps.
 
 use std::collections::HashMap;
-use std::hash::{Hash, Hasher};
+use std::ops::Range;
 use std::sync::Arc;
 
 use isolde_sql::builtin::{Eval, SessionFunction};
@@ -27,6 +27,7 @@ impl Code {
             instructions: Vec::new(),
             variables: routine.variables.clone(),
             loops: 0,
+            loop_places: Vec::new(),
             tries: 0,
             handlers: 0,
             labels: HashMap::new(),
@@ -34,18 +35,17 @@ impl Code {
         };
         compiler.block(&routine.body);
         compiler.emit(Instruction::Return(None));
-        let mut hasher = rustc_hash::FxHasher::default();
-        (&routine.name, routine.offset).hash(&mut hasher);
         Code {
             name: routine.name.clone(),
             routine: None,
-            id: hasher.finish(),
+            id: isolde_digest::tagged(0x436f, (&routine.name, &routine.text, routine.offset)),
             instructions: compiler.instructions,
             variables: compiler.variables,
             found: routine.found,
             returns: routine.returns.clone(),
             stable: false,
             loops: compiler.loops,
+            loop_places: compiler.loop_places,
         }
     }
 }
@@ -63,6 +63,8 @@ struct Compiler<'a> {
     instructions: Vec<Instruction>,
     variables: Vec<Variable>,
     loops: usize,
+    /// Where the loops are, and how each begins.
+    loop_places: Vec<(Range<usize>, Arc<str>)>,
     /// Blocks with handlers open at this point, and handlers.
     tries: usize,
     handlers: usize,
@@ -170,6 +172,26 @@ impl Compiler<'_> {
     }
 
     fn stmt(&mut self, s: &Stmt) {
+        let start = self.here();
+        self.instructions_of(s);
+        let loops = matches!(
+            s.kind,
+            StmtKind::Loop { .. }
+                | StmtKind::While { .. }
+                | StmtKind::ForRange { .. }
+                | StmtKind::ForQuery { .. }
+                | StmtKind::ForExecute { .. }
+                | StmtKind::ForCursor { .. }
+                | StmtKind::Foreach { .. }
+        );
+        if loops {
+            // The position behind an instruction is that of the next one.
+            let headline = format!("{} LOOP", self.headline(s.span)).trim_start().into();
+            self.loop_places.push((start..self.here() + 1, headline));
+        }
+    }
+
+    fn instructions_of(&mut self, s: &Stmt) {
         match &s.kind {
             StmtKind::Assign(place, e) => {
                 let e = self.expr(e, s);

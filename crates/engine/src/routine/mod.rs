@@ -11,8 +11,8 @@ mod run;
 
 pub(crate) use compile::draws;
 pub(crate) use run::field_of;
-pub use run::is_endless;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use isolde_sql::ast::plpgsql::RaiseLevel;
@@ -33,7 +33,7 @@ pub(crate) struct Code {
     /// Which routine it is; `None` for DO.
     pub(crate) routine: Option<RoutineId>,
     /// Tells routines apart in digests.
-    pub(crate) id: u64,
+    pub(crate) id: u128,
     pub(crate) instructions: Vec<Instruction>,
     pub(crate) variables: Vec<Variable>,
     pub(crate) found: usize,
@@ -42,6 +42,8 @@ pub(crate) struct Code {
     pub(crate) stable: bool,
     /// How many loops over queries it has.
     pub(crate) loops: usize,
+    /// Where its loops are, and how each begins.
+    pub(crate) loop_places: Vec<(Range<usize>, Arc<str>)>,
 }
 
 /// One instruction. Jump targets are positions in [`Code::instructions`].
@@ -263,6 +265,9 @@ impl RoutineFrame {
 
     /// Goes to the innermost handler that takes an error; says which savepoint to roll back to first.
     pub(crate) fn catch(&mut self, error: &SqlError) -> Option<Option<usize>> {
+        if error.is_cut() {
+            return None;
+        }
         while let Some(open) = self.tries.pop() {
             let handler = open.handlers.iter().find(|h| h.catches.iter().any(|c| takes(*c, error.state)));
             if let Some(handler) = handler {

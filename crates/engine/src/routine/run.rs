@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use isolde_sql::ast::plpgsql::RaiseLevel;
+use isolde_sql::budget::spend;
 use isolde_sql::error::About;
 use isolde_sql::typed::{AboutField, FieldRef, OutputColumn, Place, RoutineReturns};
 use isolde_sql::{Row, SqlError, SqlState, Type, Value, value};
@@ -16,14 +17,9 @@ use crate::prepare::{Plan, Prepared};
 use crate::session::{Frame, Notice, StatementFrame};
 use crate::storage::Tables;
 
-/// Instructions between two statements after which a routine is taken to run for ever: it would never come to rest.
-const FUEL: u32 = 1_000_000;
-
-/// Whether an error says that a routine was cancelled because it computes without end. A server would simply not
-/// answer, so this is a limit of ours, not something the program did. Nothing else is ever cancelled.
-pub fn is_endless(error: &SqlError) -> bool {
-    error.state == SqlState::QUERY_CANCELED
-}
+/// What an instruction costs. A routine that computes on and on never comes to rest; after some million instructions without a
+/// step that others could notice it is cut off. See [`isolde_sql::budget`].
+const INSTRUCTION_COST: u64 = 30;
 
 /// How many rows a loop fetches at first, and then, unless its routine could end the transaction: then it is one at a time.
 const FETCHED_FIRST: usize = 10;
@@ -36,13 +32,10 @@ impl Machine<'_> {
             unreachable!("a routine is at the top of the stack")
         };
         let code = frame.code.clone();
-        let mut fuel = FUEL;
         loop {
-            fuel -= 1;
-            if fuel == 0 {
+            if let Err(cut) = spend(INSTRUCTION_COST) {
                 self.session.frames.push(Frame::Routine(frame));
-                let message = format!("routine \"{}\" runs without end between two statements", code.name);
-                return self.fail(SqlError::new(SqlState::QUERY_CANCELED, message));
+                return self.fail(cut);
             }
             let instruction = &code.instructions[frame.at];
             frame.at += 1;
@@ -435,6 +428,17 @@ impl Machine<'_> {
 }
 
 impl RoutineFrame {
+    /// The innermost loop that it is in, in words: `WHILE true LOOP in function f`.
+    pub(crate) fn looping(&self) -> Option<String> {
+        let inside = self.code.loop_places.iter().filter(|(place, _)| place.contains(&self.at));
+        let (_, headline) = inside.min_by_key(|(place, _)| place.len())?;
+        let routine = match self.code.routine {
+            Some(_) => format!("routine {}", self.code.name),
+            None => "DO".to_string(),
+        };
+        Some(format!("{headline} in {routine}"))
+    }
+
     /// Whether a loop has come to the end of what it has fetched, and there may be more.
     fn is_short_of(&self, rows: usize) -> bool {
         self.loops[rows].as_ref().is_some_and(|open| open.next >= open.rows.len() && open.rest.is_some())

@@ -1,6 +1,5 @@
 //! No thread ends with an error, unless the file expects it. Aborts that a client would retry are no errors.
 
-use isolde_engine::is_endless;
 use isolde_sql::{SqlError, SqlState};
 
 use super::{At, Explained, Property, Violation};
@@ -65,7 +64,7 @@ fn serial_order<'a>(run: &Run<'a>) -> Option<Vec<&'a str>> {
 pub(super) fn unexpected<'a>(at: &'a At<'_>) -> impl Iterator<Item = (&'a str, &'a SqlError)> {
     let threads = at.system.scenario.threads.iter().zip(&at.state.clients);
     threads.filter_map(|(thread, client)| match &client.status {
-        Status::Failed(error) if !thread.expects(error) && !is_endless(error) => Some((&*thread.name, error)),
+        Status::Failed(error) if !thread.expects(error) && !error.is_cut() => Some((&*thread.name, error)),
         _ => None,
     })
 }

@@ -119,6 +119,8 @@ impl Explained {
 /// Asks a check about the committed tables: what it says instead of yes.
 fn refuted(check: &Check, state: &State) -> Option<String> {
     match state.database.query(&check.query) {
+        // Not decided; the budget remembers it.
+        Err(error) if error.is_cut() => None,
         Err(error) => Some(format!("cannot be evaluated: {error}")),
         Ok(rows) => match rows.iter().find_map(|row| row.first().filter(|v| !v.is_true())) {
             None => None,

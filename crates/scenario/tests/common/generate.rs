@@ -11,17 +11,23 @@ use super::program::{Program, Thread};
 /// From this seed on, all threads are serializable.
 pub const SERIALIZABLE: u64 = 1 << 40;
 
+/// From this seed on, statements have statements inside: WITH that writes, cursors that lock, EXECUTE, DO, CALL, functions in FROM.
+pub const INSIDE: u64 = 1 << 41;
+
 /// The program of a seed.
 pub fn generate(seed: u64) -> Program {
     let mut dice = Dice::new(seed);
-    let all_serializable = seed >= SERIALIZABLE;
-    let theme = *dice.pick(THEMES);
+    let all_serializable = (SERIALIZABLE..INSIDE).contains(&seed);
+    let theme = if seed >= INSIDE { Theme::Inside } else { *dice.pick(THEMES) };
     let mut setup = setup(&mut dice, theme);
     if theme == Theme::Triggers {
         setup.extend(triggers(&mut dice));
     }
-    if theme == Theme::Routines {
+    if matches!(theme, Theme::Routines | Theme::Inside) {
         setup.extend(ROUTINES.iter().map(|text| text.to_string()));
+    }
+    if theme == Theme::Inside {
+        setup.extend(INSIDE_ROUTINES.iter().map(|text| text.to_string()));
     }
     let threads = *dice.pick(&[2, 2, 2, 3, 3, 4]);
     let statements_max = [4, 4, 4, 3, 2][threads];
@@ -51,6 +57,7 @@ enum Theme {
     Routines,
     Merge,
     Savepoints,
+    Inside,
 }
 
 const THEMES: &[Theme] = &[
@@ -125,6 +132,17 @@ const ROUTINES: &[&str] = &[
        UPDATE t SET a = a + 1 WHERE id = x RETURNING a INTO m; RETURN m; END $$;",
 ];
 
+const INSIDE_ROUTINES: &[&str] = &[
+    "CREATE FUNCTION each(x int) RETURNS SETOF int LANGUAGE plpgsql AS $$ BEGIN
+       RETURN QUERY UPDATE t SET a = a + 1 WHERE id <= x RETURNING a; END $$;",
+    "CREATE FUNCTION once(x int) RETURNS int LANGUAGE sql AS $$ UPDATE t SET a = a + 1 WHERE id = x RETURNING a $$;",
+    "CREATE PROCEDURE sums(INOUT x int) LANGUAGE plpgsql AS $$ BEGIN
+       WITH z AS (UPDATE t SET a = a + 1 WHERE id <= x RETURNING a) SELECT sum(a) INTO x FROM z; END $$;",
+    "CREATE PROCEDURE walks(x int) LANGUAGE plpgsql AS $$ DECLARE r record; BEGIN
+       FOR r IN SELECT id, a FROM t WHERE id <= x ORDER BY id FOR UPDATE LOOP
+       UPDATE t SET a = r.a + 1 WHERE id = r.id; END LOOP; END $$;",
+];
+
 fn thread(dice: &mut Dice, theme: Theme, statements_max: usize, serializable: bool) -> Thread {
     let level = match dice.below(6) {
         _ if serializable && dice.one_in(2) => " isolation serializable",
@@ -141,11 +159,15 @@ fn thread(dice: &mut Dice, theme: Theme, statements_max: usize, serializable: bo
             statements.push("SAVEPOINT s;".to_string());
             statements.push(statement(dice, theme));
             statements.push(dice.pick(&["ROLLBACK TO s;", "ROLLBACK TO s;", "RELEASE s;"]).to_string());
+        } else if theme == Theme::Inside {
+            let number = statements.len();
+            statements.extend(inside(dice, number));
         } else {
             statements.push(statement(dice, theme));
         }
     }
-    if transaction || statements.iter().any(|s| s.starts_with("SAVEPOINT") || s.starts_with("LOCK")) {
+    let needs_block = |s: &String| ["SAVEPOINT", "LOCK", "DECLARE"].iter().any(|word| s.starts_with(word));
+    if transaction || statements.iter().any(needs_block) {
         statements.insert(0, "BEGIN;".into());
         let end = if dice.one_in(6) { "ROLLBACK;" } else { "COMMIT;" };
         statements.push(end.into());
@@ -187,7 +209,42 @@ fn statement(dice: &mut Dice, theme: Theme) -> String {
         Theme::Tables => tables(dice),
         Theme::Routines => routines(dice),
         Theme::Merge => merge(dice),
+        Theme::Inside => inside(dice, 0).pop().unwrap_or_else(|| rows(dice)),
     }
+}
+
+/// Statements with statements inside. What is prepared or declared has this number in its name.
+fn inside(dice: &mut Dice, number: usize) -> Vec<String> {
+    let (k, n) = (key(dice), 1 + dice.below(5));
+    let changed = format!("WITH z AS (UPDATE t SET a = a + {n} WHERE {} RETURNING a)", chosen(dice));
+    let summed = format!("{changed} SELECT sum(a) FROM z");
+    vec![match dice.below(16) {
+        0 => format!("{summed};"),
+        1 => format!("WITH z AS (DELETE FROM t WHERE id = {k} RETURNING a) SELECT count(*) FROM z;"),
+        2 => format!(
+            "WITH z AS (INSERT INTO t (id, a, b) VALUES ({k}, {n}, {n}) ON CONFLICT (id) DO UPDATE \
+             SET a = t.a + excluded.a RETURNING a) SELECT a * 2 FROM z;"
+        ),
+        3 => format!("{changed} UPDATE c SET v = v + (SELECT count(a) FROM z) WHERE id = 1 RETURNING v;"),
+        4 => format!("DO $$ DECLARE x int; BEGIN {summed} INTO x; UPDATE c SET v = x WHERE id = 1; END $$;"),
+        5 => format!("CALL sums({k});"),
+        6 => format!("SELECT * FROM each({k});"),
+        7 => format!("SELECT bump({k});"),
+        8 => format!("SELECT once({k}) + 1;"),
+        9 => format!("SELECT sum(a) FROM (SELECT a FROM t WHERE id <= {k} FOR UPDATE) AS z;"),
+        10 => {
+            return vec![
+                format!("DECLARE k{number} CURSOR FOR SELECT id, a FROM t WHERE id <= {k} ORDER BY id FOR UPDATE;"),
+                format!("FETCH 1 FROM k{number};"),
+                format!("FETCH ALL FROM k{number};"),
+            ];
+        }
+        11 => return vec![format!("PREPARE q{number} AS {summed};"), format!("EXECUTE q{number};")],
+        12 => format!("CALL walks({k});"),
+        13 => "UPDATE t SET a = a + 1 WHERE id = (SELECT id FROM t ORDER BY id LIMIT 1 FOR UPDATE) RETURNING a;".into(),
+        14 => format!("DO $$ BEGIN EXECUTE 'UPDATE t SET a = a + {n} WHERE id = {k}'; END $$;"),
+        _ => rows(dice),
+    }]
 }
 
 fn key(dice: &mut Dice) -> usize {

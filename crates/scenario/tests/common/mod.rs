@@ -13,7 +13,7 @@ use isolde_scenario::dependence::Dependence;
 use isolde_scenario::file::no_includes;
 use isolde_scenario::{Scenario, ScenarioSystem};
 
-pub use generate::{SERIALIZABLE, generate};
+pub use generate::{INSIDE, SERIALIZABLE, generate};
 pub use program::Program;
 
 /// A scenario of a text that is known to be right.
@@ -42,10 +42,16 @@ pub fn seeds(variable: &str, usual: u64) -> Range<u64> {
     }
 }
 
-/// The same, for programs whose threads are all serializable.
+/// The same, for programs whose threads are all serializable. (Seeds of one range can be given as they were told.)
 pub fn serializable_seeds(variable: &str, usual: u64) -> Range<u64> {
     let Range { start, end } = seeds(variable, usual);
     start % SERIALIZABLE + SERIALIZABLE..(end - 1) % SERIALIZABLE + 1 + SERIALIZABLE
+}
+
+/// The same, for programs whose statements have statements inside.
+pub fn inside_seeds(variable: &str, usual: u64) -> Range<u64> {
+    let Range { start, end } = seeds(variable, usual);
+    start % INSIDE + INSIDE..(end - 1) % INSIDE + 1 + INSIDE
 }
 
 /// Complains about a program that fails a check, as small as it can be made.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::args::{Args, Result, error};
 use super::list::{f, nullable};
 use super::{Builtin, SetBuiltin};
+use crate::budget;
 use crate::error::{SqlError, SqlState};
 use crate::refused::Construct;
 use crate::types::Type::{self, *};
@@ -343,6 +344,7 @@ fn cat(args: &[Value]) -> Result {
     let (Some(a), Some(b)) = (optional(args, 0)?, optional(args, 1)?) else {
         return Ok(args.any(usize::from(args.any(0)?.is_null()))?.clone());
     };
+    budget::make((a.elements.len() + b.elements.len()).saturating_mul(size_of::<Value>()))?;
     let elements = || a.elements.iter().chain(&b.elements).cloned().collect();
     let (x, y) = (&a.dims[..], &b.dims[..]);
     if x.is_empty() || y.is_empty() {
@@ -497,7 +499,10 @@ fn fill(args: &[Value]) -> Result {
         None => error(SqlState::PROGRAM_LIMIT_EXCEEDED, "array size exceeds the maximum allowed (134217727)"),
         Some(0) => array(Elements::default()),
         Some(_) if dims.is_empty() => array(Elements::default()),
-        Some(count) => array(Elements { dims, elements: vec![value.clone(); count] }),
+        Some(count) => {
+            budget::make(count.saturating_mul(size_of::<Value>()))?;
+            array(Elements { dims, elements: vec![value.clone(); count] })
+        }
     }
 }
 

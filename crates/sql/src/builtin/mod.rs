@@ -37,7 +37,7 @@ use std::sync::LazyLock;
 
 pub use aggregate::{AGGREGATES, Accumulator, JSON_ROWS_AGG};
 pub use immutable::is_immutable_cast;
-pub use series::series;
+pub use series::{SERIES_ROW_COST, series};
 pub use window::{WINDOW_FUNCTIONS, WindowFunction, WindowKind, window_functions};
 
 use crate::error::SqlError;

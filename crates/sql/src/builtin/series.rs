@@ -2,12 +2,13 @@
 
 use super::args::{Result, error};
 use super::time::shifted;
+use crate::budget;
 use crate::error::{SqlError, SqlState};
 use crate::refused::Construct;
 use crate::value::{Interval, Value, numeric};
 
-/// More rows than anybody waits for.
-const ROWS_MAX: usize = 10_000_000;
+/// What a value of a series costs, which is kept in memory until all are there.
+pub const SERIES_ROW_COST: u64 = 10;
 
 /// The values from the first argument to the second, in steps of the third; none if one is NULL.
 pub fn series(args: &[Value]) -> Result<Vec<Value>> {
@@ -29,10 +30,6 @@ fn zero_step<T>() -> Result<T> {
     error(SqlState::INVALID_PARAMETER_VALUE, "step size cannot equal zero")
 }
 
-fn too_many() -> SqlError {
-    SqlError::unsupported(Construct::LONG_SERIES.of(ROWS_MAX))
-}
-
 fn numbers(
     from: &bigdecimal::BigDecimal,
     to: &bigdecimal::BigDecimal,
@@ -44,9 +41,7 @@ fn numbers(
     let up = numeric::compare(step, &numeric::from_i64(0)).is_gt();
     let (mut list, mut next) = (Vec::new(), from.clone());
     while if up { numeric::compare(&next, to).is_le() } else { numeric::compare(&next, to).is_ge() } {
-        if list.len() >= ROWS_MAX {
-            return Err(too_many());
-        }
+        budget::spend(SERIES_ROW_COST)?;
         let after = numeric::add(&next, step)?;
         list.push(Value::numeric(std::mem::replace(&mut next, after)));
     }
@@ -60,9 +55,9 @@ fn moments(from: i64, to: i64, step: Interval) -> Result<Vec<i64>> {
     };
     let (mut list, mut next) = (Vec::new(), from);
     while if up { next <= to } else { next >= to } {
-        if list.len() >= ROWS_MAX || matches!(next, i64::MIN | i64::MAX) {
-            return Err(too_many());
-        }
+        // What is infinite has no end.
+        let infinite = matches!(next, i64::MIN | i64::MAX);
+        budget::spend(if infinite { u64::MAX } else { SERIES_ROW_COST })?;
         list.push(next);
         next = shifted(next, step)?;
     }

@@ -1,22 +1,29 @@
 //! Functions of text. Positions count characters from 1.
 
 use super::args::{Args, Result, error};
+use crate::budget;
 use crate::error::SqlState;
 use crate::value::{Value, text_of};
 
 pub(super) fn concat_text(args: &[Value]) -> Result {
-    Ok(Value::text([args.text(0)?, args.text(1)?].concat()))
+    joined(args.text(0)?, args.text(1)?)
 }
 
 /// `text || any`, `any || text`: the other becomes text first.
 pub(super) fn concat_any(args: &[Value]) -> Result {
-    Ok(Value::text([&*text_of(args.any(0)?), &*text_of(args.any(1)?)].concat()))
+    joined(&text_of(args.any(0)?), &text_of(args.any(1)?))
+}
+
+fn joined(left: &str, right: &str) -> Result {
+    budget::make(left.len() + right.len())?;
+    Ok(Value::text([left, right].concat()))
 }
 
 /// `concat`: text output of all that are not NULL.
 pub(super) fn concat(args: &[Value]) -> Result {
-    let texts = args.iter().filter(|v| !v.is_null()).map(Value::to_string);
-    Ok(Value::text(texts.collect::<String>()))
+    let texts: Vec<_> = args.iter().filter(|v| !v.is_null()).map(Value::to_string).collect();
+    budget::make(texts.iter().map(String::len).sum())?;
+    Ok(Value::text(texts.concat()))
 }
 
 pub(super) fn concat_ws(args: &[Value]) -> Result {
@@ -24,7 +31,9 @@ pub(super) fn concat_ws(args: &[Value]) -> Result {
         return Ok(Value::Null);
     }
     let texts: Vec<_> = args[1..].iter().filter(|v| !v.is_null()).map(Value::to_string).collect();
-    Ok(Value::text(texts.join(args.text(0)?)))
+    let between = args.text(0)?;
+    budget::make(texts.iter().map(|text| text.len() + between.len()).sum())?;
+    Ok(Value::text(texts.join(between)))
 }
 
 pub(super) fn length(args: &[Value]) -> Result {
@@ -132,7 +141,12 @@ pub(super) fn rtrim(args: &[Value]) -> Result {
 
 pub(super) fn replace(args: &[Value]) -> Result {
     let (text, from) = (args.text(0)?, args.text(1)?);
-    Ok(if from.is_empty() { Value::text(text) } else { Value::text(text.replace(from, args.text(2)?)) })
+    if from.is_empty() {
+        return Ok(Value::text(text));
+    }
+    let to = args.text(2)?;
+    budget::make(text.len() + text.matches(from).count().saturating_mul(to.len()))?;
+    Ok(Value::text(text.replace(from, to)))
 }
 
 /// `overlay(text PLACING new FROM start [FOR length])`, the length being that of the new text unless given.
@@ -206,7 +220,10 @@ pub(super) fn repeat(args: &[Value]) -> Result {
 /// PostgreSQL's limit on one value.
 fn check_size(bytes: usize) -> Result<()> {
     const MAX: usize = 0x3fff_ffff;
-    if bytes > MAX { error(SqlState::PROGRAM_LIMIT_EXCEEDED, "requested length too large") } else { Ok(()) }
+    match bytes > MAX {
+        true => error(SqlState::PROGRAM_LIMIT_EXCEEDED, "requested length too large"),
+        false => budget::make(bytes),
+    }
 }
 
 pub(super) fn reverse(args: &[Value]) -> Result {
