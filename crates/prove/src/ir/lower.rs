@@ -173,7 +173,10 @@ impl Lowering<'_> {
     /// An expression over the variables of the graph.
     pub(super) fn renamed(&self, expr: &Expr) -> Expr {
         let mut expr = expr.clone();
-        expr.walk_mut(0, &mut |e, _| self.rename(e));
+        expr.walk_mut(0, &mut |e, _| {
+            e.subquery_mut().into_iter().for_each(inlined);
+            self.rename(e)
+        });
         expr
     }
 
