@@ -99,6 +99,8 @@ pub(super) struct Line {
     blocked_since: Option<Instant>,
     /// The client is gone, and the server has been told.
     leaving: bool,
+    /// The server has closed the connection, after an answer that has not been told yet.
+    is_closed: bool,
     /// What its transaction has done is not known: the next statement may touch anything.
     is_doubtful: bool,
 }
@@ -272,12 +274,20 @@ impl Conductor {
             return;
         }
         if line.answered.is_some() {
+            line.is_closed = true;
             return;
         }
         let Some(mut line) = self.lines.remove(&id) else { return };
         line.session.close();
         if let Some(owner) = line.owner.filter(|_| was_open && !self.free) {
             self.partings.push((owner, id, line.ledger.disconnect()));
+        }
+    }
+
+    /// An answer has been told: a connection that the server closed behind it is forgotten now.
+    pub(super) fn told(&mut self, id: SessionId) {
+        if self.lines.get(&id).is_some_and(|line| line.is_closed) {
+            self.server_gone(id);
         }
     }
 
@@ -499,6 +509,7 @@ impl Conductor {
                 line.enter(&answered, Vec::new(), &mut |_, _| {});
                 let _ = line.session.deliver(answered);
             }
+            self.told(id);
             self.let_through(id);
         }
     }
@@ -528,6 +539,7 @@ impl Line {
             blocked_by: Vec::new(),
             blocked_since: None,
             leaving: false,
+            is_closed: false,
             is_doubtful: false,
         }
     }

@@ -333,6 +333,7 @@ impl AppStage {
         if lost {
             self.conductor.lines.remove(&id);
         }
+        self.conductor.told(id);
         let connection = self.connection(thread, id);
         parts.extend(described.into_iter().map(|part| Part { connection, ..part }));
     }
