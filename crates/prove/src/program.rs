@@ -5,6 +5,7 @@ use std::sync::Arc;
 use isolde_engine::{Database, Prepared};
 use isolde_sql::ast;
 use isolde_sql::catalog::{Catalog, ReturnsDef, RoutineId};
+use isolde_sql::parse::Lexeme;
 use isolde_sql::typed::{Expr, Query, StatementKind, StmtKind};
 use isolde_sql::{Diagnostic, Span, SqlState, Type, bind, parse};
 
