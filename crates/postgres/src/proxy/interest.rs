@@ -6,6 +6,7 @@
 //! that costs a step and loses nothing.
 
 use isolde_sql::facts::{Facts, Name, Verb};
+use isolde_sql::parse::{Lexeme, lexemes};
 
 /// What a session is in when it is about to send something.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,7 +23,15 @@ pub struct Context {
 
 /// Whether others could notice that this text is executed, or it could notice what others do.
 pub fn is_noticeable(text: &str, context: Context) -> bool {
-    Facts::of_script(text).iter().any(|facts| is_one_noticeable(facts, context))
+    Facts::of_script(text).iter().any(|facts| is_one_noticeable(facts, context) || names_public(facts, text))
+}
+
+/// Whether something is named in the schema `public`, which may have a `version()` and a `pg_class` of its own. The parser drops that
+/// name, because there it is where names are found anyway.
+fn names_public(facts: &Facts, text: &str) -> bool {
+    let names = !facts.tables.is_empty() || !facts.functions.is_empty();
+    let lexemes: Vec<Lexeme<'_>> = if names { lexemes(text).filter(Lexeme::counts).collect() } else { Vec::new() };
+    lexemes.windows(2).any(|pair| pair[1].text == "." && pair[0].folded().is_some_and(|name| name == "public"))
 }
 
 fn is_one_noticeable(facts: &Facts, context: Context) -> bool {
