@@ -30,6 +30,8 @@ pub struct Client {
     pub status: Status,
     /// How often it may still start an aborted transaction again.
     pub retries_left: u32,
+    /// A routine has committed part of the statement that it is at.
+    pub(crate) partly: bool,
     /// Where it is.
     pub(crate) progress: Progress,
     /// Where it was when its current transaction began.
@@ -103,7 +105,8 @@ impl Client {
             seen: Log::default(),
             draws: Log::default(),
         };
-        Client { status: Status::Running, retries_left: thread.retries, checkpoint: progress.clone(), progress }
+        let (status, retries_left, checkpoint) = (Status::Running, thread.retries, progress.clone());
+        Client { status, retries_left, partly: false, checkpoint, progress }
     }
 
     /// Statements it has completed in transactions that count.
@@ -116,7 +119,7 @@ impl Client {
 
     /// Feeds everything that later steps and properties can depend on into a hasher.
     pub(crate) fn digest<H: Hasher>(&self, hasher: &mut H) {
-        self.status.hash(hasher);
+        (&self.status, self.partly).hash(hasher);
         self.progress.digest(hasher);
         // A thread that has ended never goes back.
         if self.status == Status::Running {
@@ -181,6 +184,8 @@ impl AtWork<'_> {
         let draws = &mut self.client.progress.draws;
         step.footprint.sequences.iter().for_each(|draw| draws.push(draw.clone()));
         let reply = step.reply.clone();
+        let committed = step.footprint.ended == Some(true) && !step.footprint.published.is_empty();
+        self.client.partly = (self.client.partly || committed) && !matches!(reply, Some(Ok(_)));
         self.steps.push(step);
         if let Some(reply) = reply {
             self.answer(reply);
@@ -287,7 +292,8 @@ impl AtWork<'_> {
         }
     }
 
-    fn finish(&mut self) {
+    /// All that it is to send is through.
+    pub(crate) fn finish(&mut self) {
         if self.roll_back() {
             self.reactions.push(Reaction::LeftOpen);
         }
