@@ -99,6 +99,7 @@ pub(crate) struct Gates {
 pub(crate) struct GatePlace {
     /// As a report shows it.
     pub(crate) shown: Arc<str>,
+    pub(crate) span: Span,
     pub(crate) place: Place,
     /// What it asks of the database, variables unresolved.
     sql: String,
@@ -334,7 +335,8 @@ impl Writer<'_> {
         self.inserts.push((statement.span.start, format!("isolde_ok := isolde.gate({number}, {values}); {anew}")));
         let place = Place { file: file.map(String::from), line };
         let targets = targets(&statement.kind);
-        self.gates.places.push(GatePlace { shown, place, sql, names, targets, ends, verb });
+        let span = statement.span;
+        self.gates.places.push(GatePlace { shown, span, place, sql, names, targets, ends, verb });
         number
     }
 

@@ -33,6 +33,6 @@ pub mod stage;
 mod undo;
 
 pub use home::{Home, Version};
+pub use isolde_scenario::Trouble;
 pub use restore::Restore;
 pub use sessions::{Blocker, Expected, Reply, STATEMENT_TIME_MAX, Sessions};
-pub use isolde_scenario::Trouble;

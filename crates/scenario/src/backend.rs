@@ -247,7 +247,7 @@ pub enum Failure<'s> {
 }
 
 /// Which part of a thread counts in the outcome of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Completed {
     /// Its first statements, this many.
     Statements(usize),

@@ -160,6 +160,8 @@ pub(crate) struct AtWork<'a> {
     pub(crate) client: &'a mut Client,
     /// What its transactions reach, by the statement they begin with.
     pub(crate) reach: Option<&'a [Arc<Reach>]>,
+    /// Statements that it sends, at most.
+    pub(crate) limit: usize,
     /// Steps of the engine that it took, with what it had to roll back.
     pub(crate) steps: Vec<Step>,
     pub(crate) reactions: Vec<Reaction>,
@@ -206,7 +208,8 @@ impl AtWork<'_> {
                 let reach = self.reach.and_then(|reach| reach.get(self.client.progress.next));
                 self.database.set_reach(self.thread.session, reach);
             }
-            let Some(submission) = self.thread.statements.get(self.client.progress.next) else {
+            let next = self.client.progress.next;
+            let Some(submission) = self.thread.statements.get(next).filter(|_| next < self.limit) else {
                 return self.finish();
             };
             let variables = &self.client.progress.variables;
@@ -293,7 +296,7 @@ impl AtWork<'_> {
     }
 
     /// All that it is to send is through.
-    pub(crate) fn finish(&mut self) {
+    fn finish(&mut self) {
         if self.roll_back() {
             self.reactions.push(Reaction::LeftOpen);
         }

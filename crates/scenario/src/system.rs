@@ -118,6 +118,7 @@ impl<'a> ScenarioSystem<'a> {
             database: &mut state.database,
             client: Arc::make_mut(&mut state.clients[thread]),
             reach: self.scenario.reach.as_ref().map(|reach| reach[thread].as_slice()),
+            limit: usize::MAX,
             steps: Vec::new(),
             reactions: Vec::new(),
         }
@@ -162,17 +163,14 @@ impl<'a> ScenarioSystem<'a> {
     /// Runs the first `limit` statements of a thread while no other one acts, then ends its session.
     pub(crate) fn run_alone(&self, state: &mut State, thread: usize, limit: usize, steps_max: usize) -> Alone {
         for _ in 0..steps_max {
-            if state.clients[thread].status != Status::Running {
-                return Alone::Through;
-            }
-            if state.clients[thread].progress.next >= limit {
-                self.work(state, thread).finish();
+            let client = &state.clients[thread];
+            if client.status != Status::Running || client.progress.next >= limit {
                 return Alone::Through;
             }
             if !self.can_step(state, thread) {
                 return Alone::Waits;
             }
-            self.work(state, thread).step();
+            AtWork { limit, ..self.work(state, thread) }.step();
         }
         Alone::Endless
     }

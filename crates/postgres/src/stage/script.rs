@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use isolde_report::Place;
 use isolde_scenario::file::{ClientStatement, Sources};
-use isolde_sql::bind;
+use isolde_sql::{Span, SqlState, bind};
 use isolde_wire::Row;
 
 use crate::analysis::literal;
@@ -16,8 +16,8 @@ pub(super) struct Script {
     pub(super) name: String,
     pub(super) statements: Vec<Sent>,
     pub(super) retries: u32,
-    /// SQLSTATEs that are no violation.
-    pub(super) expected: Vec<String>,
+    /// Errors that are no violation.
+    pub(super) expected: Vec<SqlState>,
     /// Each statement of a routine is its own transaction.
     pub(super) autocommit: bool,
 }
@@ -29,6 +29,7 @@ pub(super) struct Sent {
     pieces: Vec<(String, Option<Arc<str>>)>,
     /// As a report shows it.
     pub(super) shown: Arc<str>,
+    pub(super) span: Span,
     pub(super) place: Place,
     /// `\gset`: the prefix of the variables that its columns are stored in.
     pub(super) gset: Option<Arc<str>>,
@@ -51,12 +52,12 @@ impl Sent {
         let mut pieces = Vec::new();
         let mut from = span.start;
         for (place, number) in &statement.places {
-            let text = isolde_sql::Span { start: from, end: place.start }.of(source);
+            let text = Span { start: from, end: place.start }.of(source);
             let name = statement.variables.get(*number).map(|(name, _)| name.clone());
             pieces.push((text.to_string(), name));
             from = place.end;
         }
-        pieces.push((isolde_sql::Span { start: from, end: span.end }.of(source).to_string(), None));
+        pieces.push((Span { start: from, end: span.end }.of(source).to_string(), None));
         let (file, line) = sources.place(span);
         let shown = bind::one_line(span.of(source));
         let lower = shown.to_ascii_lowercase();
@@ -70,6 +71,7 @@ impl Sent {
             planned: PLANNED.contains(&first),
             calls: computes || matches!(first, "call" | "do"),
             shown,
+            span,
             place: Place { file: file.map(String::from), line },
             gset: statement.gset.clone(),
         }
