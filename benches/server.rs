@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use isolde_explore::{Matching, Search, Strategy, on_leaf};
 use isolde_postgres::effects;
-use isolde_postgres::live::LiveSystem;
+use isolde_postgres::live::{Cursor, LiveSystem};
 use isolde_postgres::stage::ScenarioStage;
 use isolde_scenario::file;
 use isolde_testkit::{Cluster, isolation};
@@ -96,7 +96,8 @@ fn executions(cluster: &'static Cluster, round: Duration) -> [f64; 3] {
     alice.execute(setup).expect("the set-up is fine");
     let sections = file::read("server.sql", SCENARIO, &mut file::no_includes).expect("a scenario");
     let mut stage = ScenarioStage::new(&sections, &cluster.settings("postgres")).expect("a stage");
-    let system = LiveSystem::new(&mut stage, false).expect("it starts");
+    let cursor = Cursor::new(&mut stage).expect("it starts");
+    let system = cursor.system();
     let mut times = [0.0; 3];
     for _ in 0..TURNS {
         times[0] += 1.0 / measured(round / TURNS, || plain_execution(&mut alice, &mut bob, Connection::execute));
@@ -104,7 +105,7 @@ fn executions(cluster: &'static Cluster, round: Duration) -> [f64; 3] {
             1.0 / measured(round / TURNS, || plain_execution(&mut alice, &mut bob, Connection::execute_prepared));
         times[2] += 1.0 / measured(round / TURNS, || explore(&system));
     }
-    assert!(system.trouble().is_none(), "{:?}", system.trouble());
+    assert!(cursor.trouble().is_none(), "{:?}", cursor.trouble());
     drop((alice, bob));
     cluster.drop_database(&database).expect("nobody is there");
     times.map(|time| f64::from(TURNS) / time)
@@ -130,7 +131,7 @@ fn plain_execution(alice: &mut Connection, bob: &mut Connection, execute: Execut
 }
 
 /// All interleavings once; how many.
-fn explore(system: &LiveSystem<'_>) -> u64 {
+fn explore(system: &LiveSystem<'_, '_>) -> u64 {
     let search = Search { strategy: Strategy::Depth, matching: Matching::Off, ..Search::default() };
     let mut count = 0;
     search.run(

@@ -100,6 +100,7 @@ pub(crate) struct Gates {
 pub(crate) struct GatePlace {
     /// As a report shows it.
     pub(crate) shown: Arc<str>,
+    pub(crate) span: Span,
     pub(crate) place: Place,
     /// What it asks of the database, variables unresolved.
     sql: String,
@@ -232,7 +233,9 @@ fn declare(block: &Block) -> (u32, String) {
 fn kind(statement: &StmtKind) -> (Verb, &'static str) {
     let of = |statement: &Statement| Facts::of(statement).verb;
     match statement {
-        StmtKind::Sql(statement, _) | StmtKind::ForQuery { query: statement, .. } => (of(statement), of(statement).word()),
+        StmtKind::Sql(statement, _) | StmtKind::ForQuery { query: statement, .. } => {
+            (of(statement), of(statement).word())
+        }
         StmtKind::Perform(_) => (Verb::Select, "PERFORM"),
         StmtKind::ReturnQuery(statement) => (of(statement), "RETURN"),
         StmtKind::ReturnExecute { .. } => (Verb::Other, "RETURN"),
@@ -343,7 +346,8 @@ impl Writer<'_> {
         self.inserts.push((statement.span.start, format!("isolde_ok := isolde.gate({number}, {values}); {anew}")));
         let place = Place { file: file.map(String::from), line };
         let targets = targets(&statement.kind);
-        self.gates.places.push(GatePlace { shown, place, sql, names, targets, ends, verb, word });
+        let span = statement.span;
+        self.gates.places.push(GatePlace { shown, span, place, sql, names, targets, ends, verb, word });
         number
     }
 

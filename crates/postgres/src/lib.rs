@@ -30,10 +30,9 @@ mod restore;
 mod sessions;
 pub mod spec;
 pub mod stage;
-mod trouble;
 mod undo;
 
 pub use home::{Home, Version};
+pub use isolde_scenario::Trouble;
 pub use restore::Restore;
 pub use sessions::{Blocker, Expected, Reply, STATEMENT_TIME_MAX, Sessions};
-pub use trouble::Trouble;

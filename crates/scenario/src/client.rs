@@ -30,6 +30,8 @@ pub struct Client {
     pub status: Status,
     /// How often it may still start an aborted transaction again.
     pub retries_left: u32,
+    /// A routine has committed part of the statement that it is at.
+    pub(crate) partly: bool,
     /// Where it is.
     pub(crate) progress: Progress,
     /// Where it was when its current transaction began.
@@ -111,7 +113,8 @@ impl Client {
             seen: Log::default(),
             draws: Log::default(),
         };
-        Client { status: Status::Running, retries_left: thread.retries, checkpoint: progress.clone(), progress }
+        let (status, retries_left, checkpoint) = (Status::Running, thread.retries, progress.clone());
+        Client { status, retries_left, partly: false, checkpoint, progress }
     }
 
     /// Whether its statement was cut off because a budget had ended. What the thread would have done is not known.
@@ -129,7 +132,7 @@ impl Client {
 
     /// Feeds everything that later steps and properties can depend on into a hasher.
     pub(crate) fn digest<H: Hasher>(&self, hasher: &mut H) {
-        self.status.hash(hasher);
+        (&self.status, self.partly).hash(hasher);
         self.progress.digest(hasher);
         // A thread that has ended never goes back.
         if self.status == Status::Running {
@@ -170,6 +173,8 @@ pub(crate) struct AtWork<'a> {
     pub(crate) client: &'a mut Client,
     /// What its transactions reach, by the statement they begin with.
     pub(crate) reach: Option<&'a [Arc<Reach>]>,
+    /// Statements that it sends, at most.
+    pub(crate) limit: usize,
     /// Steps of the engine that it took, with what it had to roll back.
     pub(crate) steps: Vec<Step>,
     pub(crate) reactions: Vec<Reaction>,
@@ -194,6 +199,8 @@ impl AtWork<'_> {
         let draws = &mut self.client.progress.draws;
         step.footprint.sequences.iter().for_each(|draw| draws.push(draw.clone()));
         let reply = step.reply.clone();
+        let committed = step.footprint.ended == Some(true) && !step.footprint.published.is_empty();
+        self.client.partly = (self.client.partly || committed) && !matches!(reply, Some(Ok(_)));
         self.steps.push(step);
         if let Some(reply) = reply {
             self.answer(reply);
@@ -214,7 +221,8 @@ impl AtWork<'_> {
                 let reach = self.reach.and_then(|reach| reach.get(self.client.progress.next));
                 self.database.set_reach(self.thread.session, reach);
             }
-            let Some(submission) = self.thread.statements.get(self.client.progress.next) else {
+            let next = self.client.progress.next;
+            let Some(submission) = self.thread.statements.get(next).filter(|_| next < self.limit) else {
                 return self.finish();
             };
             let variables = &self.client.progress.variables;
@@ -304,6 +312,7 @@ impl AtWork<'_> {
         }
     }
 
+    /// All that it is to send is through.
     fn finish(&mut self) {
         if self.roll_back() {
             self.reactions.push(Reaction::LeftOpen);

@@ -1,13 +1,12 @@
-//! Circles as graphs of a report: of dependencies, and of threads that wait for each other.
+//! Cycles as graphs of a report: of dependencies, and of threads that wait for each other.
 
 use std::collections::BTreeSet;
 
 use isolde_history::{ConflictKind, Edge, Explanation, History, Op};
 use isolde_report::{EdgeEnd, EdgeKind, Graph, GraphEdge, Node, Place};
-use isolde_sql::{Span, facts};
 
-use crate::scenario::Scenario;
-use crate::trace::Run;
+use crate::backend::{Backend, Holds, Wait, WaitEnd};
+use crate::trace::RunOf;
 
 /// The dependency graph of an explanation: the threads that touched what others did.
 pub(crate) fn of_history(history: &History, explanation: &Explanation) -> Graph {
@@ -40,41 +39,38 @@ fn end_of_op(history: &History, op: &Op) -> EdgeEnd {
     }
 }
 
-/// A thread that waits for something that another has locked.
-pub(crate) struct Wait {
-    pub(crate) thread: usize,
-    pub(crate) holder: usize,
-    /// What is locked: `account id = 2`.
-    pub(crate) item: String,
-    /// The statement that waits.
-    pub(crate) wants: Span,
-    /// The statement that locked it, if there was one.
-    pub(crate) locked: Option<Span>,
-}
-
 /// Who waits for whom at the end of a run.
-pub(crate) fn of_waits(run: &Run<'_>, waits: &[Wait]) -> Graph {
-    let circle = circle(waits);
-    let others = waits.iter().enumerate().filter(|(index, _)| !circle.contains(index)).map(|(_, wait)| (wait, false));
-    let edges = || circle.iter().map(|&index| (&waits[index], true)).chain(others.clone());
+pub(crate) fn of_waits<B: Backend>(run: &RunOf<B>, waits: &[Wait]) -> Graph {
+    let cycle = cycle(waits);
+    let others = waits.iter().enumerate().filter(|(index, _)| !cycle.contains(index)).map(|(_, wait)| (wait, false));
+    let edges = || cycle.iter().map(|&index| (&waits[index], true)).chain(others.clone());
     let threads = in_order(edges().flat_map(|(wait, _)| [wait.thread, wait.holder]));
     let place = |thread: usize| threads.iter().position(|known| *known == thread).unwrap_or(0);
-    let nodes = threads.iter().map(|&thread| Node { name: run.system.scenario.threads[thread].name.to_string() });
+    let nodes = threads.iter().map(|&thread| Node { name: run.system.member(thread).name.to_string() });
+    let end = |thread: usize, end: Option<&WaitEnd>, otherwise: &str| EdgeEnd {
+        statement: end.map_or(otherwise.into(), |end| end.verb.clone()),
+        place: end.and_then(|end| end.place.clone()),
+        transaction: run.transactions_ended(thread) + 1,
+    };
     let edges = edges().map(|(wait, cycle)| GraphEdge {
         from: place(wait.thread),
         to: place(wait.holder),
         kind: EdgeKind::Waits,
         predicate: false,
-        item: wait.item.clone(),
-        first: end_of_span(run, wait.thread, Some(wait.wants)),
-        second: end_of_span(run, wait.holder, wait.locked),
+        item: wait.item.clone().unwrap_or_else(|| "a lock".into()),
+        first: end(wait.thread, Some(&wait.wants), ""),
+        second: match &wait.holds {
+            Holds::Since(holds) => end(wait.holder, Some(holds), ""),
+            Holds::Queued => end(wait.holder, None, "its place in the queue"),
+            Holds::Somehow => end(wait.holder, None, "its transaction"),
+        },
         cycle,
     });
     Graph { name: "deadlock".into(), nodes: nodes.collect(), edges: edges.collect() }
 }
 
-/// The waits of a circle, each by the thread that the one before waits for.
-fn circle(waits: &[Wait]) -> Vec<usize> {
+/// The waits of a cycle, each by the thread that the one before waits for.
+fn cycle(waits: &[Wait]) -> Vec<usize> {
     let mut path: Vec<usize> = Vec::new();
     let mut next = (!waits.is_empty()).then_some(0);
     while let Some(wait) = next {
@@ -86,24 +82,6 @@ fn circle(waits: &[Wait]) -> Vec<usize> {
         next = ahead.map(|(index, _)| index).next();
     }
     Vec::new()
-}
-
-fn end_of_span(run: &Run<'_>, thread: usize, span: Option<Span>) -> EdgeEnd {
-    let scenario = run.system.scenario;
-    let ended = run.events.iter().filter(|event| event.thread == thread).flat_map(|event| &event.steps);
-    let ended = ended.filter(|step| step.footprint.ended.is_some());
-    EdgeEnd {
-        statement: span.map_or("its place in the queue".into(), |span| first_word(scenario, span)),
-        place: span.map(|span| {
-            let (file, line) = scenario.sources.place(span);
-            Place { file: file.map(String::from), line }
-        }),
-        transaction: ended.count() + 1,
-    }
-}
-
-fn first_word(scenario: &Scenario, span: Span) -> String {
-    facts::word(span.of(scenario.sources.text()))
 }
 
 /// Every number once, in the order of their first mention.

@@ -36,11 +36,14 @@
 // The documentation asks whether types are `Send`, and statements nest deeply.
 #![recursion_limit = "256"]
 
+mod backend;
 mod check;
 mod checkpoint;
 mod client;
 pub mod conflicts;
 pub mod dependence;
+mod embedded;
+mod embedded_check;
 mod error;
 pub mod file;
 pub mod fix;
@@ -59,19 +62,24 @@ mod states;
 mod system;
 mod threads;
 mod trace;
+mod trouble;
 mod verify;
 
-pub use check::{Checked, OnProgress, Options, check, check_from, replay_schedule};
+pub use backend::{
+    Alone, Backend, Capabilities, Completed, Failure, Fate, Holds, Member, Runs, Toll, Truth, Wait, WaitEnd, When,
+};
+pub use check::{Checker, Examination, Examined, OnProgress, Question, examine, replay_on};
 pub use checkpoint::Checkpoint;
 pub use client::{Client, Reaction, Status};
+#[doc(hidden)]
+pub use embedded::{describe_end, describe_invariants};
+pub use embedded_check::{Checked, Options, check, check_from, replay_schedule};
 pub use error::ScenarioError;
 pub use isolde_explore::{Limit, Progress, Restore};
 pub use isolde_sql::budget::{Budget, Exhausted};
 pub use names::{listed, tuple};
 pub use oracle::SERIAL_THREADS_MAX;
-pub use outcome::{Generated, generated};
-#[doc(hidden)]
-pub use outcome::{describe_end, describe_invariants};
+pub use outcome::{Generated, Outcome, RawAnswer, RawOutcome, RawSeen, generated};
 pub use property::Explained;
 pub use scenario::{Scenario, Thread, set_up};
 pub use search::{
@@ -80,4 +88,5 @@ pub use search::{
 pub use states::{CELLS_MAX, StateRows, StateStep, state_rows};
 pub use system::{Choice, Event, ScenarioSystem, State};
 pub use threads::ThreadSet;
-pub use trace::row_change;
+pub use trace::{ROWS_MAX, RunOf, remark, row_change};
+pub use trouble::Trouble;

@@ -29,11 +29,6 @@ impl<T: Hash> Log<T> {
 }
 
 impl<T> Log<T> {
-    /// No entries.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.last.is_none()
-    }
-
     /// Tells lists apart.
     pub(crate) fn digest(&self) -> u128 {
         self.digest

@@ -1,6 +1,7 @@
 //! How things are called in reports: rows, lines, lists of names.
 
 use isolde_engine::{RowId, Tables};
+use isolde_report::Place;
 use isolde_sql::catalog::{Catalog, Table, TableId};
 use isolde_sql::{Span, Value};
 
@@ -34,11 +35,17 @@ pub(crate) fn optional(value: &Value) -> Option<String> {
 }
 
 /// `line 7`, or `schema.sql line 7` in an included file.
-pub(crate) fn line(scenario: &Scenario, span: Span) -> String {
-    match scenario.sources.place(span) {
-        (None, line) => format!("line {line}"),
-        (Some(file), line) => format!("{file} line {line}"),
+pub(crate) fn line_of(place: &Place) -> String {
+    match &place.file {
+        None => format!("line {}", place.line),
+        Some(file) => format!("{file} line {}", place.line),
     }
+}
+
+/// Where a statement stands.
+pub(crate) fn place(scenario: &Scenario, span: Span) -> Place {
+    let (file, line) = scenario.sources.place(span);
+    Place { file: file.map(String::from), line }
 }
 
 /// A table as it is at the end of a run, or as set-up made it if it has been dropped since.

@@ -8,20 +8,15 @@
 //! What is not recognised as generated (an id that a function returns, or that was pasted into a text) is compared as it is.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
-use isolde_engine::{TableData, Tables};
 use isolde_sql::catalog::{Catalog, TableId};
+use isolde_sql::typed::OutputColumn;
 use isolde_sql::{Row, Span, SqlState, Value};
-
-use crate::client::{Observation, Status};
-use crate::file::SerialCheck;
-use crate::scenario::{Scenario, Thread};
-use crate::system::{ScenarioSystem, State};
 
 /// What a run comes to.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Outcome {
+pub struct Outcome {
     /// What each thread saw, in the order of the file.
     pub(crate) threads: Vec<Seen>,
     /// How the rows of each table differ from those after set-up. Tables that do not differ are left out.
@@ -40,13 +35,57 @@ pub(crate) struct Seen {
     pub(crate) answers: Vec<Answer>,
 }
 
-/// An answer to a statement, or a message without rows.
+/// Something that a thread saw.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Answer {
-    /// The statement; a message has none.
-    pub(crate) span: Option<Span>,
-    pub(crate) text: Arc<str>,
-    pub(crate) rows: Vec<Vec<Value>>,
+pub(crate) enum Answer {
+    /// A message.
+    Message(Arc<str>),
+    /// A line that it showed to its user.
+    Line(Arc<str>),
+    /// The answer to the statement at this place.
+    Statement { at: Option<Span>, text: Arc<str>, rows: Vec<Vec<Value>> },
+}
+
+/// What was observed of a run, value by value.
+#[derive(Clone, Debug, Default)]
+pub struct RawOutcome<'r> {
+    /// What each thread saw, in the order of the file.
+    pub threads: Vec<RawSeen<'r>>,
+    /// The committed rows that are new since set-up (a positive count) or gone (a negative one).
+    pub changed: BTreeMap<TableId, Vec<(&'r [Value], i64)>>,
+}
+
+/// What one thread saw, value by value.
+#[derive(Clone, Debug, Default)]
+pub struct RawSeen<'r> {
+    /// The error it ended with.
+    pub failed: Option<SqlState>,
+    /// Answers and messages, in order.
+    pub answers: Vec<RawAnswer<'r>>,
+    /// What it drew from sequences, in order.
+    pub draws: Vec<&'r (Arc<str>, i64)>,
+}
+
+/// Something that a thread saw, value by value.
+#[derive(Clone, Debug)]
+pub enum RawAnswer<'r> {
+    /// A message.
+    Message(Arc<str>),
+    /// A line that it showed to its user.
+    Line(Arc<str>),
+    /// The answer to a statement.
+    Statement {
+        /// Where the statement stands.
+        at: Option<Span>,
+        /// The command tag, or an error that was caught.
+        text: Arc<str>,
+        /// Its columns, as far as they are known.
+        columns: &'r [OutputColumn],
+        /// Its rows.
+        rows: &'r [Row],
+        /// The order of its rows is part of the answer.
+        ordered: bool,
+    },
 }
 
 /// The sequence that each generated column gets its values from, directly or through foreign keys.
@@ -82,96 +121,65 @@ pub fn generated(catalog: &Catalog) -> Generated {
     }
 }
 
-/// What a run that has ended in `state` comes to. Of each thread, only its first `limits` statements count.
-pub(crate) fn outcome(scenario: &Scenario, generated: &Generated, state: &State, limits: &[usize]) -> Outcome {
-    let changed = changed_rows(scenario, state);
-    let inner = scenario.options.serial.unwrap_or_default() == SerialCheck::On;
-    let seen: Vec<Vec<&Observation>> = state
-        .clients
-        .iter()
-        .zip(limits)
-        .map(|(client, &limit)| {
-            let seen = client.progress.seen.to_vec().into_iter().filter(|o| o.statement() < limit);
-            seen.filter(|o| inner || !matches!(o, Observation::Inner { .. })).collect()
-        })
-        .collect();
-    let renaming = Renaming { generated, names: names_of_draws(generated, state, &changed, &seen) };
-    let threads = state.clients.iter().zip(&scenario.threads).zip(&seen).map(|((client, thread), seen)| {
-        let failed = match &client.status {
-            Status::Failed(error) => Some(error.state),
-            _ => None,
-        };
-        Seen { failed, answers: seen.iter().map(|o| answer(thread, o, &renaming)).collect() }
-    });
-    let tables = changed.iter().filter_map(|(table, rows)| {
-        let mut difference = Difference::new();
-        for (row, count) in rows {
-            let origins = (0..row.len()).map(|column| Some((*table, column)));
-            *difference.entry(renaming.row(row, origins)).or_default() += count;
-        }
-        difference.retain(|_, count| *count != 0);
-        (!difference.is_empty()).then_some((*table, difference))
-    });
-    Outcome { threads: threads.collect(), tables: tables.collect() }
-}
-
-/// The end of a run as a text: equal for two runs if nobody could tell them apart. For tests of searches.
-#[doc(hidden)]
-pub fn describe_end(system: &ScenarioSystem<'_>, state: &State) -> String {
-    let scenario = system.scenario;
-    let limits = vec![usize::MAX; scenario.threads.len()];
-    let outcome = outcome(scenario, &generated(scenario.database.catalog()), state, &limits);
-    let fates = state.clients.iter().map(|client| match &client.status {
-        Status::Running => "stuck".to_string(),
-        Status::Done => "done".to_string(),
-        Status::Aborted(error) => format!("aborted: {error}"),
-        Status::Failed(error) => format!("failed: {error}"),
-    });
-    format!("{:?}\n{outcome:?}", fates.collect::<Vec<_>>())
-}
-
-/// What each invariant answers in a state. For tests of searches.
-#[doc(hidden)]
-pub fn describe_invariants(system: &ScenarioSystem<'_>, state: &State) -> Vec<String> {
-    let invariants = system.scenario.invariants.iter();
-    invariants.map(|check| format!("{}: {:?}", check.name, state.database.query(&check.query))).collect()
-}
-
-fn answer(thread: &Thread, observation: &Observation, renaming: &Renaming<'_>) -> Answer {
-    let (span, text, columns, rows, ordered) = match observation {
-        Observation::Notice { message, .. } => {
-            return Answer { span: None, text: message.clone(), rows: Vec::new() };
-        }
-        Observation::Answer { statement, tag, columns, rows } => {
-            let submission = thread.statements.get(*statement);
-            let span = submission.map(|s| s.prepared.statement.span);
-            (span, tag, columns, rows, submission.is_some_and(|s| s.ordered))
-        }
-        Observation::Inner { span, ordered, text, columns, rows, .. } => (Some(*span), text, columns, rows, *ordered),
-    };
-    let renamed =
-        rows.iter().map(|row| renaming.row(row, columns.iter().map(|c| c.origin).chain(std::iter::repeat(None))));
-    let mut rows: Vec<Vec<Value>> = renamed.collect();
-    if !ordered {
-        rows.sort();
-    }
-    Answer { span, text: text.clone(), rows }
-}
-
-/// The rows that are new since set-up (1) or gone (-1), by table.
-fn changed_rows<'s>(scenario: &'s Scenario, state: &'s State) -> BTreeMap<TableId, Vec<(&'s Row, i64)>> {
-    let (before, after) = (scenario.database.committed(), state.database.committed());
-    static NONE: LazyLock<TableData> = LazyLock::new(TableData::default);
-    let data = |tables: &'s Tables, id: TableId| if (id.0 as usize) < tables.len() { tables.table(id) } else { &NONE };
-    let tables = (0..after.len()).map(|id| {
-        let id = TableId(id as u32);
-        let changes = data(before, id).changes(data(after, id));
-        let rows = changes.flat_map(|(old, new)| {
-            old.map(|tuple| (&tuple.values, -1)).into_iter().chain(new.map(|tuple| (&tuple.values, 1)))
+impl RawOutcome<'_> {
+    /// The run in a form that equals another run's if an application could not tell them apart.
+    pub fn outcome(&self, generated: &Generated) -> Outcome {
+        let renaming = Renaming { generated, names: self.names_of_draws(generated) };
+        let threads = self.threads.iter().map(|thread| Seen {
+            failed: thread.failed,
+            answers: thread.answers.iter().map(|answer| renaming.answer(answer)).collect(),
         });
-        (id, rows.collect())
-    });
-    tables.collect()
+        let tables = self.changed.iter().filter_map(|(table, rows)| {
+            let mut difference = Difference::new();
+            for (row, count) in rows {
+                let origins = (0..row.len()).map(|column| Some((*table, column)));
+                *difference.entry(renaming.row(row, origins)).or_default() += count;
+            }
+            difference.retain(|_, count| *count != 0);
+            (!difference.is_empty()).then_some((*table, difference))
+        });
+        Outcome { threads: threads.collect(), tables: tables.collect() }
+    }
+
+    /// A name for each value that was drawn from a sequence and can be seen.
+    fn names_of_draws(&self, generated: &Generated) -> BTreeMap<(Arc<str>, i64), Arc<str>> {
+        if self.threads.iter().all(|thread| thread.draws.is_empty()) {
+            return BTreeMap::new();
+        }
+        let visible = self.visible_keys(generated);
+        let mut names = BTreeMap::new();
+        for (number, thread) in self.threads.iter().enumerate() {
+            let mut ranks: BTreeMap<&str, usize> = BTreeMap::new();
+            for draw in thread.draws.iter().filter(|draw| visible.contains(**draw)) {
+                let rank = ranks.entry(&draw.0).or_default();
+                *rank += 1;
+                names.insert((*draw).clone(), format!("{}:{number}:{rank}", draw.0).into());
+            }
+        }
+        names
+    }
+
+    /// All values in generated columns of changed rows and of answers.
+    fn visible_keys(&self, generated: &Generated) -> BTreeSet<(Arc<str>, i64)> {
+        let mut visible = BTreeSet::new();
+        let mut see = |sequence: &Arc<str>, value: Option<&Value>| {
+            if let Some(Value::Int(n)) = value {
+                visible.insert((sequence.clone(), *n));
+            }
+        };
+        for ((table, column), sequence) in generated {
+            self.changed.get(table).into_iter().flatten().for_each(|(row, _)| see(sequence, row.get(*column)));
+        }
+        for answer in self.threads.iter().flat_map(|thread| &thread.answers) {
+            let RawAnswer::Statement { columns, rows, .. } = answer else { continue };
+            for (i, column) in columns.iter().enumerate() {
+                if let Some(sequence) = column.origin.and_then(|origin| generated.get(&origin)) {
+                    rows.iter().for_each(|row| see(sequence, row.get(i)));
+                }
+            }
+        }
+        visible
+    }
 }
 
 /// New names for generated values.
@@ -181,6 +189,20 @@ struct Renaming<'g> {
 }
 
 impl Renaming<'_> {
+    fn answer(&self, answer: &RawAnswer<'_>) -> Answer {
+        let (at, text, columns, rows, ordered) = match answer {
+            RawAnswer::Message(message) => return Answer::Message(message.clone()),
+            RawAnswer::Line(line) => return Answer::Line(line.clone()),
+            RawAnswer::Statement { at, text, columns, rows, ordered } => (*at, text, columns, rows, *ordered),
+        };
+        let origins = || columns.iter().map(|column| column.origin).chain(std::iter::repeat(None));
+        let mut rows: Vec<Vec<Value>> = rows.iter().map(|row| self.row(row, origins())).collect();
+        if !ordered {
+            rows.sort();
+        }
+        Answer::Statement { at, text: text.clone(), rows }
+    }
+
     fn row(&self, row: &[Value], origins: impl Iterator<Item = Option<(TableId, usize)>>) -> Vec<Value> {
         row.iter().zip(origins).map(|(value, origin)| self.value(value, origin)).collect()
     }
@@ -192,55 +214,4 @@ impl Renaming<'_> {
         };
         name.map_or_else(|| value.clone(), |name| Value::Text(name.clone()))
     }
-}
-
-/// A name for each value that was drawn from a sequence and can be seen.
-fn names_of_draws(
-    generated: &Generated,
-    state: &State,
-    changed: &BTreeMap<TableId, Vec<(&Row, i64)>>,
-    seen: &[Vec<&Observation>],
-) -> BTreeMap<(Arc<str>, i64), Arc<str>> {
-    if state.clients.iter().all(|c| c.progress.draws.is_empty()) {
-        return BTreeMap::new();
-    }
-    let visible = visible_keys(generated, changed, seen);
-    let mut names = BTreeMap::new();
-    for (thread, client) in state.clients.iter().enumerate() {
-        let mut ranks: BTreeMap<&str, usize> = BTreeMap::new();
-        for draw in client.progress.draws.to_vec().into_iter().filter(|draw| visible.contains(*draw)) {
-            let rank = ranks.entry(&draw.0).or_default();
-            *rank += 1;
-            names.insert(draw.clone(), format!("{}:{thread}:{rank}", draw.0).into());
-        }
-    }
-    names
-}
-
-/// All values in generated columns of changed rows and of answers.
-fn visible_keys(
-    generated: &Generated,
-    changed: &BTreeMap<TableId, Vec<(&Row, i64)>>,
-    seen: &[Vec<&Observation>],
-) -> BTreeSet<(Arc<str>, i64)> {
-    let mut visible = BTreeSet::new();
-    let mut see = |sequence: &Arc<str>, value: Option<&Value>| {
-        if let Some(Value::Int(n)) = value {
-            visible.insert((sequence.clone(), *n));
-        }
-    };
-    for ((table, column), sequence) in generated {
-        changed.get(table).into_iter().flatten().for_each(|(row, _)| see(sequence, row.get(*column)));
-    }
-    for observation in seen.iter().flatten() {
-        let (Observation::Answer { columns, rows, .. } | Observation::Inner { columns, rows, .. }) = observation else {
-            continue;
-        };
-        for (i, column) in columns.iter().enumerate() {
-            if let Some(sequence) = column.origin.and_then(|origin| generated.get(&origin)) {
-                rows.iter().for_each(|row| see(sequence, row.get(i)));
-            }
-        }
-    }
-    visible
 }

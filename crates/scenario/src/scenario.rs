@@ -14,6 +14,7 @@ use isolde_sql::{Diagnostic, Span, SqlError, SqlState, Type, Value, bind, parse}
 use crate::ScenarioError;
 use crate::dependence::{constant, reach};
 use crate::file::{self, ClientStatement, FileOptions, Loader, QuerySection, ScenarioFile, Sources, ThreadSection};
+use crate::outcome::{Generated, generated};
 
 /// A scenario ready to run.
 #[derive(Clone, Debug)]
@@ -25,6 +26,8 @@ pub struct Scenario {
     pub(crate) invariants: Vec<Check>,
     pub(crate) finals: Vec<Check>,
     pub(crate) options: FileOptions,
+    /// The columns whose values come from sequences.
+    pub(crate) generated: Arc<Generated>,
     /// ROLLBACK, for a client that gives up.
     pub(crate) rollback: Arc<Prepared>,
     /// The columns of each table whose value no row ever changes.
@@ -117,7 +120,19 @@ impl Scenario {
             let statements = threads.iter().flat_map(|t: &Thread| &t.statements).map(|s| &*s.prepared.statement);
             let constant = constant::columns(database.catalog(), statements).into();
             let reach = reach::of_threads(&mut database, &threads);
-            Ok(Scenario { sources, database, threads, invariants, finals, options, rollback, constant, reach })
+            let generated = Arc::new(generated(database.catalog()));
+            Ok(Scenario {
+                sources,
+                database,
+                threads,
+                invariants,
+                finals,
+                options,
+                generated,
+                rollback,
+                constant,
+                reach,
+            })
         })();
         built.map_err(|diagnostic| sources.error(diagnostic))
     }

@@ -10,6 +10,7 @@ use isolde_engine::footprint::ColumnSet;
 use isolde_engine::{Activity, Database, Outcome, SessionId, Step};
 use isolde_explore::{Digester, System, Undo};
 
+use crate::backend::{Alone, Backend};
 use crate::client::{AtWork, Client, Reaction, Status};
 use crate::dependence::{Dependence, Touch};
 use crate::file::{FileOptions, Granularity, Hashing};
@@ -124,6 +125,7 @@ impl<'a> ScenarioSystem<'a> {
             database: &mut state.database,
             client: Arc::make_mut(&mut state.clients[thread]),
             reach: self.scenario.reach.as_ref().map(|reach| reach[thread].as_slice()),
+            limit: usize::MAX,
             steps: Vec::new(),
             reactions: Vec::new(),
         }
@@ -136,16 +138,10 @@ impl<'a> ScenarioSystem<'a> {
             && state.database.can_step(self.scenario.threads[thread].session)
     }
 
-    /// The threads that take part, by position in the file.
-    pub fn present(&self) -> impl Iterator<Item = usize> + use<> {
-        let absent = self.absent;
-        (0..self.scenario.threads.len()).filter(move |&thread| !absent.contains(thread))
-    }
-
     /// The threads that wait for somebody.
     fn waiting(&self, state: &State) -> Vec<usize> {
         let waits = |&t: &usize| state.clients[t].status == Status::Running && !self.can_step(state, t);
-        self.present().filter(waits).collect()
+        Backend::present(self).filter(waits).collect()
     }
 
     /// The invariants that look at a table in which an event has published.
@@ -163,7 +159,7 @@ impl<'a> ScenarioSystem<'a> {
         invariants.filter(|(_, check)| watches(check)).map(|(i, _)| i).collect()
     }
 
-    /// The threads that wait for each other in a circle, in the order of the file.
+    /// The threads that wait for each other in a cycle, in the order of the file.
     pub fn deadlocked(&self, state: &State) -> Vec<usize> {
         let mut threads: Vec<usize> =
             state.database.deadlocked().into_iter().filter_map(|session| self.thread_of(session)).collect();
@@ -171,16 +167,19 @@ impl<'a> ScenarioSystem<'a> {
         threads
     }
 
-    /// Runs the first `limit` statements of a thread while no other one acts; what serial orders are made of. False if
-    /// that takes too many steps, or it was cut off.
-    pub(crate) fn run_alone(&self, state: &mut State, thread: usize, limit: usize, steps_max: usize) -> bool {
+    /// Runs the first `limit` statements of a thread while no other one acts, then ends its session.
+    pub(crate) fn run_alone(&self, state: &mut State, thread: usize, limit: usize, steps_max: usize) -> Alone {
         for _ in 0..steps_max {
-            if state.clients[thread].progress.next >= limit || !self.can_step(state, thread) {
-                return !state.is_cut();
+            let client = &state.clients[thread];
+            if client.status != Status::Running || client.progress.next >= limit {
+                return if state.is_cut() { Alone::Endless } else { Alone::Through };
             }
-            self.work(state, thread).step();
+            if !self.can_step(state, thread) {
+                return Alone::Waits;
+            }
+            AtWork { limit, ..self.work(state, thread) }.step();
         }
-        false
+        Alone::Endless
     }
 }
 

@@ -18,6 +18,7 @@ use isolde_engine::{RowId, Step};
 use isolde_explore::System;
 use isolde_sql::catalog::TableId;
 
+use crate::backend::{Alone, Backend};
 use crate::system::{Choice, ScenarioSystem, State};
 use crate::trace::Run;
 
@@ -233,7 +234,7 @@ fn extend(system: ScenarioSystem<'_>, state: &State, left: &[usize], limits: &[u
     }
     for &thread in left {
         let mut next = state.clone();
-        if system.run_alone(&mut next, thread, limits[thread], STEPS_MAX) {
+        if ScenarioSystem::run_alone(&system, &mut next, thread, limits[thread], STEPS_MAX) == Alone::Through {
             let rest: Vec<usize> = left.iter().copied().filter(|other| *other != thread).collect();
             extend(system, &next, &rest, limits, ends);
         }

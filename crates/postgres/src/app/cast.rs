@@ -7,6 +7,8 @@ use std::sync::mpsc::Sender;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use isolde_scenario::{Completed, Reaction};
+use isolde_sql::SqlError;
 use isolde_wire::{Complaint, Settings};
 use regex_automata::meta::Regex;
 
@@ -16,7 +18,7 @@ use super::http::{self, Reply};
 use super::normal::masked;
 use super::process::{self, Environment, Exited, Process};
 use crate::Trouble;
-use crate::live::Ending;
+use crate::live::{Ending, sql_error};
 use crate::proxy::Door;
 
 /// Everybody who takes part.
@@ -52,7 +54,7 @@ struct Actor {
     /// It says several things at once.
     parallel: bool,
     /// It was begun anew, and that has not been told.
-    again: Option<String>,
+    again: Option<Reaction>,
 }
 
 enum Life {
@@ -72,9 +74,6 @@ struct Server {
     /// Asks whether it is ready. It may have to ask its database before it can answer, so nobody waits for this.
     asking: Option<JoinHandle<bool>>,
 }
-
-/// Serialization failures and deadlocks.
-const ABORTS: &[&str] = &["40001", "40P01"];
 
 impl Cast {
     /// Everybody, not started yet; doors lead to what `settings` describe.
@@ -154,6 +153,11 @@ impl Cast {
         }
     }
 
+    /// How often a thread is begun anew when it is aborted.
+    pub(super) fn retries(&self, thread: usize) -> u32 {
+        self.actors.get(thread).map_or(0, |actor| actor.plan.retries)
+    }
+
     /// The request that a thread has not sent yet.
     pub(super) fn unsent(&self, thread: usize) -> Option<&Request> {
         let actor = self.actors.get(thread)?;
@@ -169,7 +173,7 @@ impl Cast {
     }
 
     /// What is to be told about a thread that was begun anew.
-    pub(super) fn take_again(&mut self, thread: usize) -> Option<String> {
+    pub(super) fn take_again(&mut self, thread: usize) -> Option<Reaction> {
         self.actors.get_mut(thread)?.again.take()
     }
 
@@ -287,8 +291,7 @@ impl Cast {
         let fine = code.is_some_and(|code| actor.plan.expect.as_ref().map_or(code == 0, |codes| codes.contains(&code)));
         let how = process::describe(exited.status);
         let ending = match fine {
-            true if code == Some(0) => Ending::Done,
-            true => Ending::Expected(how),
+            true => Ending::Done,
             false => actor.failure(last_line(&errors).map_or(how.clone(), |line| format!("{how}, {line}"))),
         };
         self.end(thread, ending)
@@ -325,16 +328,18 @@ impl Cast {
     /// A thread has ended, unless it was aborted and tries again.
     fn end(&mut self, thread: usize, ending: Ending) -> Result<(), Trouble> {
         let actor = &mut self.actors[thread];
-        if matches!(ending, Ending::Aborted(_)) && actor.retries_left > 0 {
-            actor.retries_left -= 1;
-            let left = actor.retries_left;
-            let retries = if left == 1 { "retry" } else { "retries" };
-            actor.again = Some(format!("{} starts again ({left} {retries} left)", actor.plan.name));
-            actor.last_error = None;
-            return self.begin(thread);
+        match ending {
+            Ending::Aborted(error, _) if actor.retries_left > 0 => {
+                actor.retries_left -= 1;
+                actor.again = Some(Reaction::Retried { error, left: actor.retries_left });
+                actor.last_error = None;
+                self.begin(thread)
+            }
+            ending => {
+                actor.life = Life::Ended(ending);
+                Ok(())
+            }
         }
-        actor.life = Life::Ended(ending);
-        Ok(())
     }
 
     /// Starts the servers; they are ready when none is [`Cast::unready`].
@@ -398,9 +403,10 @@ impl Cast {
 impl Actor {
     /// How it ends if that is a failure: as an abort, if the last that the database told it was one.
     fn failure(&self, how: String) -> Ending {
-        match self.last_error.as_ref().filter(|error| ABORTS.contains(&&*error.sqlstate)) {
-            Some(abort) => Ending::Aborted(format!("{} ({})", abort.message, abort.sqlstate)),
-            None => Ending::Failed(how),
+        match self.last_error.as_ref().map(sql_error).filter(SqlError::is_abort) {
+            // What it has committed before is known to who has seen its statements.
+            Some(abort) => Ending::Aborted(abort, Completed::Unknown),
+            None => Ending::Program(how),
         }
     }
 }

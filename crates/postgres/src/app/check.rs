@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use isolde_report::{Fix, FixVerdict, Report, Stats, Verdict};
-use isolde_scenario::OnProgress;
 use isolde_scenario::file::FileOptions;
+use isolde_scenario::{Examined, OnProgress};
 use isolde_sql::ast::Isolation;
 use isolde_wire::Settings;
 
@@ -48,7 +48,7 @@ impl Inquiry<'_> {
     pub fn check(&self, progress: OnProgress<'_>) -> Result<Report, Trouble> {
         let mut report = match self.check_at(None, progress) {
             Err(Trouble::Interrupted) => self.interrupted_report(),
-            checked => checked?,
+            checked => checked?.report,
         };
         if self.fixes && report.counterexample.is_some() {
             let fixes = self.try_levels(progress)?;
@@ -81,15 +81,15 @@ impl Inquiry<'_> {
         self.stage(None)?.spec(schedule, &self.file)
     }
 
-    fn check_at(&self, level: Option<Isolation>, progress: OnProgress<'_>) -> Result<Report, Trouble> {
+    fn check_at(&self, level: Option<Isolation>, progress: OnProgress<'_>) -> Result<Examined, Trouble> {
         let mut stage = self.stage(level)?;
         let replay = |schedule: &str| format!("isolde replay {} '{schedule}'", self.file);
-        let mut report = live::check(&mut stage, &self.question(&replay), progress)?;
-        report.warnings.extend(stage.warnings());
-        if let Some(details) = &mut report.stats.details {
+        let mut examined = live::check_all(&mut stage, &self.question(&replay), progress)?;
+        examined.report.warnings.extend(stage.warnings());
+        if let Some(details) = &mut examined.report.stats.details {
             details.back_end = Some(stage.describe());
         }
-        Ok(report)
+        Ok(examined)
     }
 
     fn stage(&self, level: Option<Isolation>) -> Result<AppStage, Trouble> {
@@ -113,8 +113,8 @@ impl Inquiry<'_> {
     fn try_levels(&self, progress: OnProgress<'_>) -> Result<Vec<Fix>, Trouble> {
         let mut fixes = Vec::new();
         for (level, name) in STRONGER.iter().filter(|(level, _)| self.app.isolation.is_none_or(|own| own < *level)) {
-            let report = match self.check_at(Some(*level), progress) {
-                Ok(report) => report,
+            let Examined { report, aborted, .. } = match self.check_at(Some(*level), progress) {
+                Ok(examined) => examined,
                 Err(Trouble::Interrupted) => return Ok(fixes),
                 Err(trouble) => {
                     let verdict = FixVerdict::Undecided(trouble.to_string());
@@ -128,6 +128,7 @@ impl Inquiry<'_> {
                     continue;
                 }
             };
+            let aborts = !aborted.is_empty();
             let verdict = match &report.verdict {
                 Verdict::Holds => FixVerdict::Holds,
                 Verdict::Inconclusive(reason) => FixVerdict::Undecided(reason.clone()),
@@ -135,7 +136,7 @@ impl Inquiry<'_> {
             };
             fixes.push(Fix {
                 kind: "isolation".into(),
-                title: title(name, report.aborts),
+                title: title(name, aborts),
                 verdict,
                 cost: None,
                 patch: String::new(),

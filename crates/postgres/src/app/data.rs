@@ -4,20 +4,22 @@
 //! back what was changed. Where the role may not do that, the whole database is made again from a copy, for which everybody has
 //! to leave it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use isolde_engine::footprint::Write;
-use isolde_scenario::Generated;
+use isolde_scenario::{Generated, Outcome, RawAnswer, RawOutcome, RawSeen};
 use isolde_sql::Value;
+use isolde_sql::catalog::{Table, TableId};
 use isolde_wire::{Complaint, Connection, Response, Row, Settings};
 
 use crate::analysis::Again;
-use crate::catalog::{self, Known};
+use crate::catalog::{self, Known, quoted};
 use crate::effects::{self, Rows};
 use crate::live::Touched;
 use crate::reads::{Module, Reads};
 use crate::restore::Plan;
+use crate::stage::MASKED;
 use crate::{Home, Restore, Trouble};
 
 /// A database that was made for the check, dropped with this.
@@ -30,18 +32,15 @@ pub(super) struct Data {
     rows: Rows,
     /// The columns whose values come from sequences.
     generated: Generated,
-    /// Who drew which number, in order.
-    draws: Vec<(usize, Arc<str>, i64)>,
+    /// The numbers that each thread drew, in order.
+    draws: BTreeMap<usize, Vec<(Arc<str>, i64)>>,
     restore: Option<Restore>,
     /// `table.column`s that are not compared.
     ignored: Vec<(String, String)>,
 }
 
-/// Names for numbers that were drawn from sequences.
-type Names = BTreeMap<(Arc<str>, i64), String>;
-
-/// How a table differs from the start: what it is called, the rows it has more, and those it has fewer.
-pub(super) type Difference = (String, Vec<String>, Vec<String>);
+/// How tables differ from the start: how many more of a row there are, or fewer.
+pub(super) type Changes = BTreeMap<TableId, BTreeMap<Vec<Value>, i64>>;
 
 impl Data {
     /// Makes an empty database on the server.
@@ -53,7 +52,7 @@ impl Data {
             known: Known::default(),
             rows: Rows::default(),
             generated: Generated::new(),
-            draws: Vec::new(),
+            draws: BTreeMap::new(),
             restore: None,
             ignored: ignored.to_vec(),
         })
@@ -158,86 +157,83 @@ impl Data {
             let columns = &self.known.catalog.table(write.table).columns;
             for (column, value) in columns.iter().zip(write.after.iter().flat_map(|row| row.iter())) {
                 if let (Some(sequence), Value::Int(number)) = (&column.sequence, value) {
-                    self.draws.push((thread, sequence.clone(), *number));
+                    self.draws.entry(thread).or_default().push((sequence.clone(), *number));
                 }
             }
         }
     }
 
-    /// What is different from the start, per table that has a difference.
-    pub(super) fn differences(&mut self) -> Result<Vec<Difference>, Trouble> {
-        let mut net: BTreeMap<u32, BTreeMap<Vec<Option<String>>, i64>> = BTreeMap::new();
+    /// The rows of each table that are new since the start (a positive count) or gone (a negative one); columns that are not
+    /// compared are masked.
+    pub(super) fn changes(&mut self) -> Result<Changes, Trouble> {
+        let mut changes = Changes::new();
         for row in self.rows("SELECT tab, old, new FROM isolde.log ORDER BY n")? {
             let [Some(oid), old, new] = &row[..] else { continue };
-            let rows = net.entry(oid.parse().unwrap_or_default()).or_default();
+            let table = self.table(oid.parse().unwrap_or_default());
             for (text, by) in [(old, -1), (new, 1)] {
                 if let Some(text) = text {
-                    *rows.entry(effects::fields(text)).or_default() += by;
+                    let row = self.compared(table, &effects::fields(text));
+                    *changes.entry(table).or_default().entry(row).or_default() += by;
                 }
             }
         }
-        net.values_mut().for_each(|rows| rows.retain(|_, count| *count != 0));
-        let names = self.names(&net);
-        let all = net.into_iter().map(|(oid, rows)| self.difference(oid, rows, &names));
-        Ok(all.filter(|(_, more, fewer)| !more.is_empty() || !fewer.is_empty()).collect())
+        changes.values_mut().for_each(|rows| rows.retain(|_, count| *count != 0));
+        changes.retain(|_, rows| !rows.is_empty());
+        Ok(changes)
     }
 
-    /// A table's difference as it is compared: without what is ignored, numbers from sequences by their names.
-    fn difference(&self, oid: u32, rows: BTreeMap<Vec<Option<String>>, i64>, names: &Names) -> Difference {
-        let table = self.known.oids.get(&oid).map(|id| self.known.catalog.table(*id));
-        let name = table.map_or_else(
-            || format!("table {oid}"),
-            |table| match &table.schema {
-                None => table.name.to_string(),
-                Some(schema) => format!("{schema}.{}", table.name),
-            },
-        );
+    /// The names of the tables that have changed, in quotes.
+    pub(super) fn changed_tables(&mut self) -> Result<Vec<String>, Trouble> {
+        let catalog = self.known.catalog.clone();
+        let tables = self.changes()?.into_keys().filter(|id| catalog.has_table(*id)).map(|id| catalog.table(id));
+        let name = |table: &Arc<Table>| match &table.schema {
+            None => quoted(&table.name),
+            Some(schema) => format!("{}.{}", quoted(schema), quoted(&table.name)),
+        };
+        Ok(tables.map(name).collect())
+    }
+
+    /// A table by its oid. One that is not understood gets a number that no other one has.
+    fn table(&self, oid: u32) -> TableId {
+        self.known.oids.get(&oid).copied().unwrap_or(TableId(u32::MAX - oid))
+    }
+
+    /// A row as it is compared.
+    fn compared(&self, table: TableId, row: &[Option<String>]) -> Vec<Value> {
+        let catalog = &self.known.catalog;
+        let definition = catalog.has_table(table).then(|| catalog.table(table));
         let is_ignored = |at: usize| {
-            let column = table.and_then(|table| Some((table.name.clone(), table.columns.get(at)?.name.clone())));
-            column.is_some_and(|(short, column)| {
-                self.ignored.iter().any(|(t, c)| (*t == name || **t == *short) && **c == *column)
+            let column = definition.and_then(|table| Some((table, &table.columns.get(at)?.name)));
+            column.is_some_and(|(table, column)| {
+                let name = table.schema.as_ref().map(|schema| format!("{schema}.{}", table.name));
+                let is_table = |known: &String| **known == *table.name || name.as_ref() == Some(known);
+                self.ignored.iter().any(|(table, known)| is_table(table) && **known == **column)
             })
         };
-        let value = |(at, value): (usize, &Option<String>)| {
-            let sequence = table.and_then(|table| self.generated.get(&(table.id, at)));
-            let number = value.as_deref().and_then(|value| value.parse().ok());
-            let named = sequence.zip(number).and_then(|(sequence, number)| names.get(&(sequence.clone(), number)));
-            named.cloned().or_else(|| value.clone()).unwrap_or_default()
+        let value = |(at, value): (usize, &Option<String>)| match value {
+            _ if is_ignored(at) => Value::text(MASKED),
+            None => Value::Null,
+            Some(text) => match (self.generated.contains_key(&(table, at)), text.parse()) {
+                (true, Ok(number)) => Value::Int(number),
+                _ => Value::text(text.as_str()),
+            },
         };
-        let mut compared: BTreeMap<String, i64> = BTreeMap::new();
-        for (row, count) in &rows {
-            let shown: Vec<String> = row.iter().enumerate().filter(|(at, _)| !is_ignored(*at)).map(value).collect();
-            *compared.entry(format!("({})", shown.join(","))).or_default() += count;
-        }
-        let side = |sign: i64| -> Vec<String> {
-            let those = compared.iter().filter(|(_, count)| **count * sign > 0);
-            those.flat_map(|(row, count)| std::iter::repeat_n(row.clone(), count.unsigned_abs() as usize)).collect()
-        };
-        (name, side(1), side(-1))
+        row.iter().enumerate().map(value).collect()
     }
 
-    /// Names for the numbers that were drawn and can be seen: the thread, and the how-many-eth of its draws. Which of two threads drew
-    /// 1 and which 2 is nobody's business.
-    fn names(&self, net: &BTreeMap<u32, BTreeMap<Vec<Option<String>>, i64>>) -> Names {
-        let mut visible = BTreeSet::new();
-        for (oid, rows) in net {
-            let Some(table) = self.known.oids.get(oid) else { continue };
-            for ((_, column), sequence) in self.generated.range((*table, 0)..=(*table, usize::MAX)) {
-                let numbers = rows.keys().filter_map(|row| row.get(*column)?.as_deref()?.parse::<i64>().ok());
-                visible.extend(numbers.map(|number| (sequence.clone(), number)));
-            }
-        }
-        let mut names = Names::new();
-        let mut ranks: BTreeMap<(usize, &str), usize> = BTreeMap::new();
-        for (thread, sequence, number) in &self.draws {
-            let draw = (sequence.clone(), *number);
-            if visible.contains(&draw) && !names.contains_key(&draw) {
-                let rank = ranks.entry((*thread, sequence)).or_default();
-                *rank += 1;
-                names.insert(draw, format!("<{}:{thread}:{rank}>", sequence));
-            }
-        }
-        names
+    /// What the run came to: lines that the threads showed to their users, and what has changed.
+    pub(super) fn outcome(&mut self, shown: Vec<Vec<String>>) -> Result<Outcome, Trouble> {
+        let changes = self.changes()?;
+        let threads = shown.into_iter().enumerate().map(|(thread, lines)| RawSeen {
+            answers: lines.into_iter().map(|line| RawAnswer::Line(line.into())).collect(),
+            draws: self.draws.get(&thread).into_iter().flatten().collect(),
+            ..RawSeen::default()
+        });
+        let changed = changes.iter().map(|(table, rows)| {
+            let rows = rows.iter().map(|(row, count)| (&**row, *count));
+            (*table, rows.collect())
+        });
+        Ok(RawOutcome { threads: threads.collect(), changed: changed.collect() }.outcome(&self.generated))
     }
 
     /// Ends sessions and waits until they are gone.

@@ -57,7 +57,7 @@ impl Case<'_> {
     /// What the run has led to. The database stands at its end.
     pub(super) fn look(&self, data: &mut Data) -> Result<End, Trouble> {
         let mut end = End { queries: String::new(), printed: String::new() };
-        for (name, ..) in data.differences()? {
+        for name in data.changed_tables()? {
             let query = format!("SELECT * FROM {name} ORDER BY 1;");
             for response in data.control()?.execute(&query)? {
                 if let Response::Rows { columns, rows, .. } = response {

@@ -11,6 +11,8 @@ use std::time::Duration;
 
 use isolde_explore::Schedule;
 use isolde_report::{StepKind, StepResult};
+use isolde_scenario::{Completed, Outcome, Runs};
+use isolde_sql::SqlState;
 use isolde_sql::ast::Isolation;
 use isolde_sql::catalog::Catalog;
 use isolde_sql::facts::{Facts, Verb};
@@ -24,7 +26,7 @@ use super::normal;
 use super::skeleton::Sketch;
 use super::spec::{Case, Written};
 use crate::analysis::Analyst;
-use crate::live::{LiveSystem, Outcome, Part, Stage, Standing, Touched};
+use crate::live::{Cursor, Ending, Part, Stage, Standing, Touched, wait_cycle};
 use crate::proxy::{Answered, SessionId};
 use crate::reads::Module;
 use crate::{Trouble, effects, reads};
@@ -37,6 +39,8 @@ pub struct AppStage {
     standings: Vec<Standing>,
     /// Requests are not answered while they are cleared away: the servers must be started anew.
     clean: bool,
+    /// Of each thread, whether it has committed rows in this run.
+    committed: Vec<bool>,
     /// The connections by which threads have said something in this run, in order.
     connections: Vec<(usize, SessionId)>,
     /// Sessions say what they read.
@@ -89,6 +93,7 @@ impl AppStage {
             file,
             names,
             standings: Vec::new(),
+            committed: Vec::new(),
             clean: true,
             connections: Vec::new(),
             tells_reads: false,
@@ -138,13 +143,13 @@ impl AppStage {
     /// The run of a schedule as an isolation spec; `file` says where it comes from. The inner error says why it cannot be written.
     pub fn spec(&mut self, schedule: &str, file: &str) -> Result<Result<Written, String>, Trouble> {
         let choices = {
-            let system = LiveSystem::new(self, false)?;
-            Schedule::parse(&system, schedule).map_err(|error| Trouble::Usage(error.to_string()))?
+            let cursor = Cursor::new(self)?;
+            Schedule::parse(&cursor.system(), schedule).map_err(|error| Trouble::Usage(error.to_string()))?
         };
         self.restart()?;
         let mut steps = Vec::new();
-        for thread in choices.steps {
-            steps.push(self.step(thread)?);
+        for choice in choices.steps {
+            steps.push(self.step(choice.thread())?);
         }
         let (level, names) = (self.file.isolation.map(option), self.names.clone());
         let case = Case { file, names: &names, steps: &steps, level };
@@ -268,8 +273,13 @@ impl AppStage {
     /// Takes note of what everybody is at.
     fn take_standings(&mut self) {
         let standing = |thread: usize| {
-            if let Some(ending) = self.conductor.cast.ending(thread) {
-                return Standing::Ended(ending.clone());
+            match self.conductor.cast.ending(thread) {
+                // Which of its statements were about what it has committed is known to the program alone.
+                Some(Ending::Aborted(error, _)) if !self.committed[thread] => {
+                    return Standing::Ended(Ending::Aborted(error.clone(), Completed::Statements(0)));
+                }
+                Some(ending) => return Standing::Ended(ending.clone()),
+                None => {}
             }
             if let Some(request) = self.conductor.cast.unsent(thread) {
                 return Standing::Ready(request.line().into());
@@ -305,6 +315,8 @@ impl AppStage {
         // Whoever is under way may change what is found.
         let alone = self.conductor.flights(None).is_empty();
         let Conductor { lines, data, .. } = &mut self.conductor;
+        let owners: Vec<(i32, usize)> =
+            lines.values().filter_map(|line| Some((line.session.pid, line.owner?))).collect();
         let Some(line) = lines.get_mut(&id) else { return };
         let Some(answered) = line.answered.take() else { return };
         let single = answered.unit.spoken.len() == 1;
@@ -324,6 +336,10 @@ impl AppStage {
         }
         let before = std::mem::take(&mut line.passed);
         let mut described = described(thread, &answered, touched, waited);
+        if let (Some(error), Some(last)) = (error_of(&answered), described.last_mut()) {
+            last.cycle =
+                wait_cycle(error, |pid| owners.iter().find(|(known, _)| *known == pid).map(|(_, owner)| *owner));
+        }
         if let Some(first) = described.first_mut() {
             first.before = before;
         }
@@ -356,9 +372,8 @@ impl AppStage {
             parts.push(Part { connection, ..left });
         }
         let again = self.conductor.cast.take_again(thread);
-        if let (Some(note), Some(last)) = (again, parts.iter_mut().rfind(|part| part.thread == thread)) {
-            last.notes.push(note);
-            last.again = true;
+        if let (Some(again), Some(last)) = (again, parts.iter_mut().rfind(|part| part.thread == thread)) {
+            last.reactions.push(again);
         }
     }
 
@@ -385,8 +400,20 @@ impl AppStage {
 }
 
 impl Stage for AppStage {
+    fn runs(&self) -> Runs {
+        Runs::Programs
+    }
+
     fn threads(&self) -> &[String] {
         &self.names
+    }
+
+    fn retries(&self, thread: usize) -> u32 {
+        self.conductor.cast.retries(thread)
+    }
+
+    fn expected(&self, _: usize) -> &[SqlState] {
+        &[]
     }
 
     fn restart(&mut self) -> Result<(), Trouble> {
@@ -399,6 +426,7 @@ impl Stage for AppStage {
         commands.iter().try_for_each(|&thread| self.conductor.cast.begin(thread))?;
         commands.iter().try_for_each(|&thread| self.conductor.come_to_rest(thread))?;
         self.conductor.partings.clear();
+        self.committed = vec![false; self.names.len()];
         self.take_standings();
         Ok(())
     }
@@ -440,6 +468,9 @@ impl Stage for AppStage {
             self.go_on(woken, &mut parts)?;
         }
         self.conductor.running = None;
+        for part in &parts {
+            self.committed[part.thread] |= part.touched.publishes();
+        }
         self.take_standings();
         self.tell_ends(&mut parts);
         Ok(parts)
@@ -450,10 +481,13 @@ impl Stage for AppStage {
         Ok(responses.into_iter().next_back().unwrap_or(Response::Done { tag: String::new() }))
     }
 
-    fn outcome(&mut self) -> Result<Outcome, Trouble> {
-        let threads = (0..self.names.len()).map(|thread| self.conductor.cast.shown(thread)).collect();
-        let tables = self.conductor.data.differences()?;
-        Ok(Outcome { threads, tables })
+    fn outcome(&mut self, limits: &[usize]) -> Result<Outcome, Trouble> {
+        let shown = |(thread, limit): (usize, &usize)| match limit {
+            0 => Vec::new(),
+            _ => self.conductor.cast.shown(thread),
+        };
+        let shown = limits.iter().enumerate().map(shown).collect();
+        self.conductor.data.outcome(shown)
     }
 
     fn catalog(&self) -> &Catalog {
@@ -485,11 +519,12 @@ fn option(level: Isolation) -> &'static str {
 
 fn part(thread: usize, kind: StepKind, statement: String, result: StepResult, touched: Touched) -> Part {
     let (connection, before, place, notes) = (None, Vec::new(), None, Vec::new());
+    let (reactions, cycle) = (Vec::new(), Vec::new());
     let verb = match statement.as_str() {
         DISCONNECTS => Verb::Rollback,
         text => Facts::of_text(text).verb,
     };
-    Part { thread, connection, before, kind, statement, verb, place, result, notes, again: false, touched }
+    Part { thread, connection, before, kind, statement, verb, place, result, reactions, cycle, notes, touched }
 }
 
 /// What was answered, statement by statement.

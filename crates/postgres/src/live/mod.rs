@@ -19,14 +19,16 @@
 //! Everything that is shown of a run (results, changed rows, who waits for whom) is kept in the words of
 //! `isolde-report`. What is compared (predicates looked for, rows written) is kept in those of the engine's footprints, over a
 //! catalog that was read from the server: so "does this write concern that read" is decided by the same code.
+//!
+//! # Judgements
+//!
+//! There are none here. [`LiveSystem`] is a [back-end](isolde_scenario::Backend) of the checker, which asks properties, runs
+//! serial orders, compares and explains as it does on the embedded engine.
 
+mod backend;
 mod check;
 mod dependence;
-mod oracle;
-mod property;
-mod simplify;
 mod system;
-mod trace;
 
 use std::collections::BTreeSet;
 use std::ops::Deref;
@@ -35,19 +37,31 @@ use std::sync::Arc;
 use isolde_engine::RowId;
 use isolde_engine::footprint::{ColumnSet, Read, Write};
 use isolde_report::{Place, StepKind, StepResult};
+use isolde_scenario::{Completed, Outcome, Reaction, Runs};
 use isolde_sql::catalog::{Catalog, TableId};
 use isolde_sql::facts::Verb;
-use isolde_wire::Response;
+use isolde_sql::{Span, SqlError, SqlState};
+use isolde_wire::{Complaint, Response};
 
 use crate::Trouble;
 
+pub(crate) use check::check_all;
 pub use check::{Check, Question, check, replay};
-pub use system::{Event, LiveSystem, Spot};
+pub use system::{Cursor, Event, LiveSystem, Spot};
 
 /// Threads on a server, held at their next statement.
 pub trait Stage {
+    /// What it runs.
+    fn runs(&self) -> Runs;
+
     /// The names of the threads, in order. There are as many standings.
     fn threads(&self) -> &[String];
+
+    /// How often a thread starts again when it is aborted.
+    fn retries(&self, thread: usize) -> u32;
+
+    /// The errors that a thread may end with.
+    fn expected(&self, thread: usize) -> &[SqlState];
 
     /// Sends everything back to the start: the data as set up, every thread at its first statement (or at its end).
     fn restart(&mut self) -> Result<(), Trouble>;
@@ -67,8 +81,27 @@ pub trait Stage {
     /// What a query says about the committed state.
     fn ask(&mut self, query: &str) -> Result<Response, Trouble>;
 
-    /// What the run that has just ended came to, in a form that equals another run's if nobody could tell them apart.
-    fn outcome(&mut self) -> Result<Outcome, Trouble>;
+    /// How many statements a thread has completed, where that is known.
+    fn statements_done(&self, thread: usize) -> usize {
+        let _ = thread;
+        0
+    }
+
+    /// Ends the session of a thread that stands between its statements.
+    fn leave(&mut self, thread: usize) -> Result<Vec<Part>, Trouble> {
+        let _ = thread;
+        Ok(Vec::new())
+    }
+
+    /// What the run came to. Of each thread, only its first `limits` statements count; all or nothing where statements are not
+    /// known.
+    fn outcome(&mut self, limits: &[usize]) -> Result<Outcome, Trouble>;
+
+    /// Where a statement stands, if there is a file.
+    fn place(&self, span: Span) -> Option<Place> {
+        let _ = span;
+        None
+    }
 
     /// The tables of the database; the ids in [`Touched`] are of this catalog.
     fn catalog(&self) -> &Catalog;
@@ -90,14 +123,35 @@ pub enum Standing {
 pub enum Ending {
     /// As it should.
     Done,
-    /// By an error that it is allowed to end with.
-    Expected(String),
-    /// Its transaction was aborted (40001 or 40P01), and it did not try again.
-    Aborted(String),
-    /// By an assertion that failed, in a sentence.
-    Assertion(String),
-    /// By an error that nobody caught, in a sentence.
-    Failed(String),
+    /// Its transaction was aborted (40001 or 40P01), and it did not try again; which part of it counts.
+    Aborted(SqlError, Completed),
+    /// By an error.
+    Failed(SqlError),
+    /// A program failed, in a few words.
+    Program(String),
+}
+
+/// What a server complains of, as the error of a statement.
+pub(crate) fn sql_error(complaint: &Complaint) -> SqlError {
+    let state = SqlState::parse(&complaint.sqlstate).unwrap_or(SqlState::INTERNAL_ERROR);
+    let error = SqlError::new(state, complaint.message.as_str());
+    match &complaint.detail {
+        // It names processes, which are others in each run.
+        Some(detail) if !error.is_abort() => error.detail(detail.as_str()),
+        _ => error,
+    }
+}
+
+/// The threads of a deadlock, each before the one that it waits for, as the error of its victim tells: in the first number of
+/// each line of its DETAIL, whatever the language. Empty if the error is none of a deadlock that the server has found.
+pub(crate) fn wait_cycle(complaint: &Complaint, thread_of: impl Fn(i32) -> Option<usize>) -> Vec<usize> {
+    if complaint.sqlstate != SqlState::DEADLOCK_DETECTED.code() {
+        return Vec::new();
+    }
+    let lines = complaint.detail.iter().flat_map(|detail| detail.lines());
+    let process = |line: &str| line.split(|c: char| !c.is_ascii_digit()).find(|n| !n.is_empty())?.parse().ok();
+    let members: Option<Vec<usize>> = lines.map(|line| process(line).and_then(&thread_of)).collect();
+    members.filter(|members| members.len() > 1).unwrap_or_default()
 }
 
 /// What one thread did in an event.
@@ -119,10 +173,12 @@ pub struct Part {
     pub place: Option<Place>,
     /// What came back.
     pub result: StepResult,
-    /// More to say: notices, retries.
+    /// What the client made of it.
+    pub reactions: Vec<Reaction>,
+    /// It is the victim of a deadlock: the threads that waited for each other, each before the one that it waited for.
+    pub cycle: Vec<usize>,
+    /// More to say: notices.
     pub notes: Vec<String>,
-    /// Its thread was aborted here and starts again.
-    pub again: bool,
     /// What it touched.
     pub touched: Touched,
 }
@@ -171,6 +227,13 @@ pub struct Touched {
     pub everything: bool,
     /// Why less is known than could be: a reason for each read that is as wide as its table, for `--stats`.
     pub coarse: Vec<String>,
+}
+
+impl Touched {
+    /// Whether rows became visible to all.
+    pub fn publishes(&self) -> bool {
+        self.ended == Some(true) && !(self.settled.is_empty() && self.settled_all.is_empty())
+    }
 }
 
 /// What was looked for, and what was found.
@@ -240,11 +303,22 @@ impl Found {
     }
 }
 
-/// What a run came to.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Outcome {
-    /// Per thread, what it showed to its user: answers, output, how it ended. One line each, to be compared and printed.
-    pub threads: Vec<Vec<String>>,
-    /// Per table that changed, the rows that it has more than at the start, and those that it has fewer, as printed.
-    pub tables: Vec<(String, Vec<String>, Vec<String>)>,
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn deadlock(detail: &str) -> Complaint {
+        Complaint { sqlstate: "40P01".into(), detail: Some(detail.into()), ..Complaint::default() }
+    }
+
+    #[test]
+    fn the_members_of_a_deadlock_are_those_that_the_server_lists() {
+        let threads = |pid: i32| [(17, 0), (18, 2), (740, 1)].into_iter().find(|(p, _)| *p == pid).map(|(_, t)| t);
+        let detail = "Process 18 waits for ShareLock on transaction 740; blocked by process 17.\n\
+                      Process 17 waits for ShareLock on transaction 741; blocked by process 18.";
+        assert_eq!(wait_cycle(&deadlock(detail), threads), [2, 0]);
+        let raised = Complaint { detail: None, ..deadlock("") };
+        assert_eq!(wait_cycle(&raised, threads), [0; 0]);
+        assert_eq!(wait_cycle(&deadlock("Process 99 waits"), threads), [0; 0]);
+    }
 }

@@ -1,21 +1,35 @@
 //! A stage as a [`System`]: a place is the way that led there.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 use std::hash::Hash;
 use std::sync::Arc;
 
 use isolde_explore::{Digester, System};
 use isolde_report::StepResult;
+use isolde_scenario::file::FileOptions;
+use isolde_scenario::{Alone, Choice, ThreadSet};
+use isolde_sql::SqlState;
 
+use super::check::Check;
 use super::dependence;
-use super::oracle::Oracle;
-use super::{Part, Stage, Standing, Touched};
+use super::{Ending, Part, Stage, Standing, Touched};
 use crate::Trouble;
 
-/// A stage to be explored.
-pub struct LiveSystem<'s> {
-    stage: RefCell<&'s mut dyn Stage>,
-    names: Vec<String>,
+/// A thread that takes more steps than this on its own is taken to run for ever.
+const STEPS_ALONE_MAX: usize = 10_000;
+
+/// A stage, and the way that it has gone: where on all ways the server is.
+pub struct Cursor<'s> {
+    pub(super) stage: RefCell<&'s mut dyn Stage>,
+    pub(super) names: Vec<String>,
+    pub(super) expected: Vec<Vec<SqlState>>,
+    pub(super) retries: Vec<u32>,
+    pub(super) options: FileOptions,
+    /// Asked after each commit.
+    pub(super) invariants: Vec<Check>,
+    /// Asked when all threads have ended.
+    pub(super) finals: Vec<Check>,
     start: Spot,
     /// The way that the stage has gone since its last start; `None` if that is not known.
     at: RefCell<Option<Way>>,
@@ -23,10 +37,16 @@ pub struct LiveSystem<'s> {
     trouble: RefCell<Option<Trouble>>,
     /// Steps taken again to come back to a place.
     replayed: Cell<u64>,
-    /// Whether the order of commits matters by itself, because something is asked after each.
-    commits_ordered: bool,
-    /// What serial orders come to, as far as that is known.
-    pub(super) oracle: RefCell<Oracle>,
+    /// Why reads were taken to be as wide as their tables, each reason once.
+    pub(super) reasons: RefCell<BTreeSet<String>>,
+}
+
+/// A stage to be explored.
+#[derive(Clone, Copy)]
+pub struct LiveSystem<'c, 's> {
+    pub(super) cursor: &'c Cursor<'s>,
+    /// Threads that do not act.
+    pub(super) absent: ThreadSet,
 }
 
 /// A place: the way there, and what everybody is at.
@@ -44,12 +64,14 @@ type Way = Option<Arc<Link>>;
 struct Link {
     before: Way,
     thread: usize,
+    /// Its session was ended; otherwise it took a step.
+    leaves: bool,
     /// What the step did, to be recognised when it is taken again.
     did: Did,
 }
 
 /// What a step did, as far as it must be the same each time.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 struct Did {
     statement: Arc<str>,
     digest: u128,
@@ -73,8 +95,12 @@ pub struct Event {
 impl Event {
     /// Whether it changed the committed tables.
     pub fn published(&self) -> bool {
-        self.touched().any(|t| t.ended == Some(true) && (!t.settled.is_empty() || !t.settled_all.is_empty()))
-            || self.touched().any(|t| t.everything)
+        self.touched().any(|touched| touched.publishes() || touched.everything)
+    }
+
+    /// The threads of a deadlock that it has closed, each before the one that it waited for.
+    pub fn cycle(&self) -> &[usize] {
+        self.parts.iter().map(|part| &*part.cycle).find(|cycle| !cycle.is_empty()).unwrap_or_default()
     }
 
     /// What its parts touched.
@@ -83,27 +109,41 @@ impl Event {
     }
 }
 
-impl<'s> LiveSystem<'s> {
-    /// Starts a stage. With `commits_ordered`, no two commits are taken to commute.
-    pub fn new(stage: &'s mut dyn Stage, commits_ordered: bool) -> Result<LiveSystem<'s>, Trouble> {
+impl<'s> Cursor<'s> {
+    /// Starts a stage, to be explored with nothing asked.
+    pub fn new(stage: &'s mut dyn Stage) -> Result<Cursor<'s>, Trouble> {
+        Cursor::asking(stage, FileOptions::default(), Vec::new(), Vec::new())
+    }
+
+    /// The same, with what is asked after each commit and at the end.
+    pub fn asking(
+        stage: &'s mut dyn Stage,
+        options: FileOptions,
+        invariants: Vec<Check>,
+        finals: Vec<Check>,
+    ) -> Result<Cursor<'s>, Trouble> {
         stage.restart()?;
         let names = stage.threads().to_vec();
         let start = Spot { way: None, standings: standings(stage) };
-        Ok(LiveSystem {
+        Ok(Cursor {
+            expected: (0..names.len()).map(|thread| stage.expected(thread).to_vec()).collect(),
+            retries: (0..names.len()).map(|thread| stage.retries(thread)).collect(),
             stage: RefCell::new(stage),
             names,
+            options,
+            invariants,
+            finals,
             start,
             at: RefCell::new(Some(None)),
             trouble: RefCell::new(None),
             replayed: Cell::new(0),
-            commits_ordered,
-            oracle: RefCell::default(),
+            reasons: RefCell::default(),
         })
     }
 
-    /// The names of the threads.
-    pub fn names(&self) -> &[String] {
-        &self.names
+    /// All its threads, to be explored.
+    pub fn system(&self) -> LiveSystem<'_, 's> {
+        LiveSystem { cursor: self, absent: ThreadSet::default() }
     }
 
     /// Why nothing more can be done, if that is so.
@@ -122,27 +162,37 @@ impl<'s> LiveSystem<'s> {
         ask(&mut **self.stage.borrow_mut())
     }
 
-    /// A schedule that was only tried has led to trouble, and that is no matter.
+    /// A schedule that was only tried has led to trouble, which does not matter.
     pub(super) fn forget_trouble(&self) {
         *self.trouble.borrow_mut() = None;
         *self.at.borrow_mut() = None;
     }
 
-    /// Lets somebody else use the stage, who leaves it wherever that leads.
-    pub fn borrow<T>(&self, work: impl FnOnce(&mut dyn Stage) -> Result<T, Trouble>) -> Result<T, Trouble> {
-        *self.at.borrow_mut() = None;
-        work(&mut **self.stage.borrow_mut())
+    /// Lets a thread run while no other one acts, at most its first `limit` statements; then its session ends.
+    pub(super) fn run_alone(&self, spot: &mut Spot, thread: usize, limit: usize) -> Result<Alone, Trouble> {
+        for _ in 0..STEPS_ALONE_MAX {
+            match spot.standings.get(thread) {
+                None | Some(Standing::Ended(_)) => return Ok(Alone::Through),
+                Some(Standing::Waiting(_)) => return Ok(Alone::Waits),
+                Some(Standing::Ready(_)) => {}
+            }
+            let done = self.ask(spot, |stage| Ok(stage.statements_done(thread)))?;
+            self.advance(spot, thread, if done >= limit { leave } else { take_again })?;
+        }
+        Ok(Alone::Endless)
     }
 
-    fn try_step(&self, spot: &mut Spot, thread: usize) -> Result<Event, Trouble> {
+    /// Takes a step from a place, which becomes the place after it.
+    fn advance(&self, spot: &mut Spot, thread: usize, take: Take) -> Result<Event, Trouble> {
         self.go_to(spot)?;
         let (parts, did) = {
             let mut stage = self.stage.borrow_mut();
             *self.at.borrow_mut() = None;
-            step(&mut **stage, thread, |stage, thread| stage.step(thread))?
+            step(&mut **stage, thread, take)?
         };
+        let leaves = std::ptr::fn_addr_eq(take, leave as Take);
         spot.standings = did.after.clone();
-        spot.way = Some(Arc::new(Link { before: spot.way.take(), thread, did }));
+        spot.way = Some(Arc::new(Link { before: spot.way.take(), thread, leaves, did }));
         *self.at.borrow_mut() = Some(spot.way.clone());
         Ok(Event { thread, parts })
     }
@@ -190,10 +240,10 @@ impl<'s> LiveSystem<'s> {
         stage.restart()?;
         self.expect(&self.start.standings, &standings(stage), "starts")?;
         for link in links {
-            let (_, did) = step(stage, link.thread, |stage, thread| stage.step_again(thread))?;
+            let (_, did) = step(stage, link.thread, if link.leaves { leave } else { take_again })?;
             self.replayed.set(self.replayed.get() + 1);
             self.expect(&link.did.after, &did.after, &link.did.statement)?;
-            if did != link.did {
+            if (&did.statement, did.digest) != (&link.did.statement, link.did.digest) {
                 let now = format!("{} (another result)", did.statement);
                 return Err(self.differs(link.thread, &link.did.statement, &now));
             }
@@ -202,7 +252,7 @@ impl<'s> LiveSystem<'s> {
     }
 
     fn expect(&self, before: &[Standing], now: &[Standing], after: &str) -> Result<(), Trouble> {
-        let differs = before.iter().zip(now).position(|(before, now)| before != now);
+        let differs = before.iter().zip(now).position(|(before, now)| !is_alike(before, now));
         differs.map_or(Ok(()), |t| {
             let shown = |standing: &Standing| format!("{} (after {after})", describe(standing, &self.names));
             Err(self.differs(t, &shown(&before[t]), &shown(&now[t])))
@@ -212,6 +262,16 @@ impl<'s> LiveSystem<'s> {
     fn differs(&self, thread: usize, before: &str, now: &str) -> Trouble {
         let thread = self.names.get(thread).cloned().unwrap_or_default();
         Trouble::Nondeterministic { thread, before: before.into(), now: now.into() }
+    }
+}
+
+/// Whether a thread stands where it stood before. The detail of an error may name what differs from run to run.
+fn is_alike(before: &Standing, now: &Standing) -> bool {
+    match (before, now) {
+        (Standing::Ended(Ending::Failed(before)), Standing::Ended(Ending::Failed(now))) => {
+            (before.state, &before.message) == (now.state, &now.message)
+        }
+        _ => before == now,
     }
 }
 
@@ -241,6 +301,21 @@ fn standings(stage: &mut dyn Stage) -> Arc<[Standing]> {
 
 /// How a stage takes a step.
 type Take = fn(&mut dyn Stage, usize) -> Result<Vec<Part>, Trouble>;
+
+/// The first time, when it is to be found out what it touches.
+fn take_first(stage: &mut dyn Stage, thread: usize) -> Result<Vec<Part>, Trouble> {
+    stage.step(thread)
+}
+
+/// When what it touches does not matter.
+fn take_again(stage: &mut dyn Stage, thread: usize) -> Result<Vec<Part>, Trouble> {
+    stage.step_again(thread)
+}
+
+/// Ends the thread's session instead.
+fn leave(stage: &mut dyn Stage, thread: usize) -> Result<Vec<Part>, Trouble> {
+    stage.leave(thread)
+}
 
 fn step(stage: &mut dyn Stage, thread: usize, take: Take) -> Result<(Vec<Part>, Did), Trouble> {
     let statement = match stage.standing(thread) {
@@ -273,46 +348,55 @@ fn recognise(part: &Part, digester: &mut Digester) {
     }
 }
 
-impl System for LiveSystem<'_> {
+impl System for LiveSystem<'_, '_> {
     type State = Spot;
-    type Step = usize;
+    type Step = Choice;
     type Event = Event;
 
     fn initial(&self) -> Spot {
-        self.start.clone()
+        self.cursor.start.clone()
     }
 
-    fn enabled(&self, spot: &Spot, steps: &mut Vec<usize>) {
-        let ready = |(_, standing): &(usize, &Standing)| matches!(standing, Standing::Ready(_));
-        steps.extend(spot.standings.iter().enumerate().filter(ready).map(|(thread, _)| thread));
+    // Who dies in a deadlock is up to the server, so no victim is ever chosen.
+    fn enabled(&self, spot: &Spot, steps: &mut Vec<Choice>) {
+        let ready = |(thread, standing): &(usize, &Standing)| {
+            matches!(standing, Standing::Ready(_)) && !self.absent.contains(*thread)
+        };
+        steps.extend(spot.standings.iter().enumerate().filter(ready).map(|(thread, _)| Choice::Step(thread)));
     }
 
-    // In trouble, a step does nothing and nobody can go on: whoever looks on asks for the trouble.
-    fn execute(&self, spot: &mut Spot, thread: &usize) -> Event {
-        match self.try_step(spot, *thread) {
-            Ok(event) => event,
+    // In trouble, a step does nothing and no thread can continue: whoever looks on asks for the trouble.
+    fn execute(&self, spot: &mut Spot, choice: &Choice) -> Event {
+        let thread = choice.thread();
+        match self.cursor.advance(spot, thread, take_first) {
+            Ok(event) => {
+                let coarse = event.touched().flat_map(|touched| touched.coarse.iter().cloned());
+                self.cursor.reasons.borrow_mut().extend(coarse);
+                event
+            }
             Err(trouble) => {
-                self.trouble.borrow_mut().get_or_insert(trouble);
+                self.cursor.trouble.borrow_mut().get_or_insert(trouble);
                 spot.standings = Arc::new([]);
-                Event { thread: *thread, parts: Vec::new() }
+                Event { thread, parts: Vec::new() }
             }
         }
     }
 
-    fn thread(&self, thread: &usize) -> u64 {
-        *thread as u64
+    fn thread(&self, choice: &Choice) -> u64 {
+        choice.thread() as u64
     }
 
     fn dependent(&self, first: &Event, second: &Event) -> bool {
-        let ordered = self.commits_ordered && first.published() && second.published();
-        ordered || dependence::dependent(self.stage.borrow().catalog(), first, second)
+        // Something is asked after each commit.
+        let ordered = !self.cursor.invariants.is_empty() && first.published() && second.published();
+        ordered || dependence::dependent(self.cursor.stage.borrow().catalog(), first, second)
     }
 
-    fn name(&self, thread: &usize) -> String {
-        self.names[*thread].clone()
+    fn name(&self, choice: &Choice) -> String {
+        self.cursor.names[choice.thread()].clone()
     }
 
-    fn parse(&self, token: &str) -> Option<usize> {
-        self.names.iter().position(|name| name == token)
+    fn parse(&self, token: &str) -> Option<Choice> {
+        self.cursor.names.iter().position(|name| name == token).map(Choice::Step)
     }
 }

@@ -5,9 +5,12 @@
 
 use std::sync::Arc;
 
-use isolde_report::{Place, StepResult};
-use isolde_wire::{Complaint, Field, Row};
+use isolde_report::StepResult;
+use isolde_scenario::{Completed, Reaction};
+use isolde_sql::typed::OutputColumn;
+use isolde_sql::{Row, Span, SqlError};
 
+use super::observe;
 use super::script::{Script, Variables};
 use crate::analysis::Ledger;
 use crate::gate::GatePlace;
@@ -29,6 +32,8 @@ pub(super) struct Client {
     pub(super) at: Option<usize>,
     /// The transaction was opened for a routine that it calls.
     pub(super) wrapped: bool,
+    /// A routine has committed part of the statement that it is at.
+    pub(super) partly: bool,
 }
 
 /// Position, variables and observations: what a retry sets back.
@@ -67,7 +72,7 @@ pub(super) enum Doing {
 /// What comes after a rollback.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum After {
-    Retry,
+    Retry(Reaction),
     End(Ending),
 }
 
@@ -85,8 +90,10 @@ pub(super) struct Stop {
 /// Something a client has seen.
 #[derive(Clone, Debug)]
 pub(super) struct Observation {
-    /// Where the statement stands that it belongs to.
-    pub(super) place: Place,
+    /// The client's statement that it belongs to, by number.
+    pub(super) statement: usize,
+    /// Where the statement stands that it belongs to, be it inside of a routine.
+    pub(super) at: Span,
     pub(super) what: What,
     /// A routine has seen it, the client has not.
     pub(super) inner: bool,
@@ -95,10 +102,10 @@ pub(super) struct Observation {
 /// What was seen.
 #[derive(Clone, Debug)]
 pub(super) enum What {
-    Rows { rows: Vec<Row>, fields: Vec<Field>, ordered: bool },
-    Tag(String),
-    Notice(String),
-    Error(String),
+    /// The answer to a statement: its tag, or its rows.
+    Answer { text: Arc<str>, columns: Vec<OutputColumn>, rows: Vec<Row>, ordered: bool },
+    /// A message.
+    Notice(Arc<str>),
 }
 
 impl Client {
@@ -114,50 +121,36 @@ impl Client {
             passed: 0,
             at: None,
             wrapped: false,
+            partly: false,
         }
     }
 
     /// How an error ends the thread, or what comes before.
-    pub(super) fn judge(&mut self, script: &Script, error: &Complaint) -> After {
-        let sentence = format!("{} ({})", error.message, error.sqlstate);
-        let code = error.sqlstate.as_str();
-        if matches!(code, "40001" | "40P01") {
-            self.progress = self.checkpoint.clone();
-            return match self.retries_left.checked_sub(1) {
-                Some(left) => {
-                    self.retries_left = left;
-                    After::Retry
-                }
-                None => After::End(Ending::Aborted(sentence)),
-            };
+    pub(super) fn judge(&mut self, error: SqlError) -> After {
+        if !error.is_abort() {
+            return After::End(Ending::Failed(error));
         }
-        let place = self.part.as_ref().and_then(|part| part.place.clone());
-        let place = place.unwrap_or(Place { file: None, line: 0 });
-        self.progress.seen.push(Observation { place, what: What::Error(code.into()), inner: false });
-        After::End(match code {
-            _ if script.expected.iter().any(|expected| expected == code) => Ending::Expected(sentence),
-            "P0004" => Ending::Assertion(error.message.clone()),
-            _ => Ending::Failed(sentence),
-        })
+        self.progress = self.checkpoint.clone();
+        match self.retries_left.checked_sub(1) {
+            Some(left) => {
+                self.retries_left = left;
+                After::Retry(Reaction::Retried { error, left })
+            }
+            None if self.partly => After::End(Ending::Aborted(error, Completed::Unknown)),
+            None => After::End(Ending::Aborted(error, Completed::Statements(self.progress.next))),
+        }
     }
 
     /// What a statement inside of a routine came to is seen by the thread. Seeing the same again in the next round of a loop is
     /// not seeing something new.
     pub(super) fn see_inside(&mut self, gate: &GatePlace, result: &StepResult) {
-        let what = match result {
-            StepResult::Rows { rows, .. } => What::Rows { rows: rows.clone(), fields: Vec::new(), ordered: false },
-            StepResult::Done { tag } => What::Tag(tag.clone()),
+        let (text, rows) = match result {
+            StepResult::Rows { rows, .. } => ("".into(), rows.iter().map(|row| observe::row(row, &[])).collect()),
+            StepResult::Done { tag } => (tag.as_str().into(), Vec::new()),
             StepResult::Waits { .. } | StepResult::Error { .. } => return,
         };
-        self.progress.seen.push(Observation { place: gate.place.clone(), what, inner: true });
-    }
-
-    /// What its retry is worth saying.
-    pub(super) fn starts_again(&self, name: &str) -> String {
-        match self.retries_left {
-            0 => format!("{name} starts again, for the last time"),
-            left => format!("{name} starts again; {left} more times possible"),
-        }
+        let what = What::Answer { text, columns: Vec::new(), rows, ordered: false };
+        self.progress.seen.push(Observation { statement: self.progress.next, at: gate.span, what, inner: true });
     }
 
     /// Adds a remark to what is under way.

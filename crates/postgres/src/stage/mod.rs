@@ -10,7 +10,8 @@
 
 mod client;
 mod mask;
-mod outcome;
+mod net;
+mod observe;
 mod react;
 mod script;
 mod setup;
@@ -22,10 +23,12 @@ use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use isolde_report::{StepKind, StepResult};
-use isolde_scenario::Generated;
+use isolde_report::{Place, StepKind, StepResult};
+use isolde_scenario::file::Sources;
+use isolde_scenario::{Generated, Outcome, Runs};
 use isolde_sql::ast::Isolation;
 use isolde_sql::catalog::Catalog;
+use isolde_sql::{Span, SqlState};
 use isolde_wire::Response;
 
 use crate::Expected::{self, Answer, Unknown, Wait};
@@ -33,14 +36,15 @@ use crate::analysis::{Analyst, Ledger};
 use crate::catalog::Known;
 use crate::effects::Rows;
 use crate::gate::{ALERTS, GATES, Gates};
-use crate::live::{Outcome, Part, Stage, Standing};
+use crate::live::{Part, Stage, Standing};
 use crate::reads::{self, Module};
 use crate::{Blocker, Home, Restore, Sessions, Trouble, Version};
 use client::{Client, Doing, Observation};
 use mask::Masks;
-use outcome::Net;
+use net::Net;
 use script::{Script, Variables};
 
+pub(crate) use mask::MASKED;
 pub use setup::{StageError, checks, settings};
 
 /// Steps that are looked at to find out what differs from run to run: threads may have no end.
@@ -50,6 +54,7 @@ const MASK_STEPS: usize = 500;
 #[derive(Debug)]
 pub struct ScenarioStage {
     names: Vec<String>,
+    sources: Sources,
     scripts: Vec<Script>,
     clients: Vec<Client>,
     standings: Vec<Standing>,
@@ -136,7 +141,8 @@ impl ScenarioStage {
     fn find_masks(&mut self) -> Result<(), Trouble> {
         let (one, other) = (self.run_serially()?, self.run_serially()?);
         self.masks = Masks::between(&one, &other);
-        self.warnings.extend(self.masks.describe(&self.known.catalog));
+        let sources = &self.sources;
+        self.warnings.extend(self.masks.describe(&self.known.catalog, |span| sources.place(span).1));
         self.put_back()?;
         self.restore.finish(self.sessions.control())?;
         self.fresh = true;
@@ -153,7 +159,7 @@ impl ScenarioStage {
                 steps += 1;
             }
         }
-        Ok((outcome::seen(&self.clients, self.inner), self.net.clone()))
+        Ok((observe::seen(&self.clients, self.inner), self.net.clone()))
     }
 
     /// All sessions idle, the data as set up as soon as that is [finished](Restore::finish).
@@ -287,8 +293,20 @@ impl ScenarioStage {
 }
 
 impl Stage for ScenarioStage {
+    fn runs(&self) -> Runs {
+        Runs::Scenario
+    }
+
     fn threads(&self) -> &[String] {
         &self.names
+    }
+
+    fn retries(&self, thread: usize) -> u32 {
+        self.scripts[thread].retries
+    }
+
+    fn expected(&self, thread: usize) -> &[SqlState] {
+        &self.scripts[thread].expected
     }
 
     fn restart(&mut self) -> Result<(), Trouble> {
@@ -349,8 +367,27 @@ impl Stage for ScenarioStage {
         Ok(responses.into_iter().next_back().unwrap_or(Response::Done { tag: String::new() }))
     }
 
-    fn outcome(&mut self) -> Result<Outcome, Trouble> {
-        Ok(outcome::outcome(&self.known, &self.generated, &self.clients, &self.net, &self.masks, self.inner))
+    fn statements_done(&self, thread: usize) -> usize {
+        let client = &self.clients[thread];
+        // The statement that called a routine has been answered, but is not done before its COMMIT.
+        client.progress.next - usize::from(client.doing == Doing::Committing)
+    }
+
+    fn leave(&mut self, thread: usize) -> Result<Vec<Part>, Trouble> {
+        let mut done = Vec::new();
+        self.end(thread, &mut done)?;
+        self.react(&mut done)?;
+        self.look();
+        Ok(done)
+    }
+
+    fn outcome(&mut self, limits: &[usize]) -> Result<Outcome, Trouble> {
+        Ok(observe::outcome(&self.generated, &self.clients, &self.net, &self.masks, self.inner, limits))
+    }
+
+    fn place(&self, span: Span) -> Option<Place> {
+        let (file, line) = self.sources.place(span);
+        Some(Place { file: file.map(String::from), line })
     }
 
     fn catalog(&self) -> &Catalog {

@@ -2,6 +2,7 @@
 
 use isolde_engine::footprint::Write;
 use isolde_report::{StepKind, StepResult};
+use isolde_scenario::Reaction;
 use isolde_sql::Value;
 use isolde_sql::catalog::Catalog;
 use isolde_sql::facts::Verb;
@@ -9,10 +10,10 @@ use isolde_sql::parse::{Lexeme, lexemes};
 use isolde_wire::{Complaint, Field, Response, TransactionStatus};
 
 use super::client::{After, Client, Doing, Observation, Stop, What, result};
-use super::{ScenarioStage, setup};
+use super::{ScenarioStage, observe, setup};
 use crate::effects::{self, EffectKind};
 use crate::gate::{self, Told};
-use crate::live::{Ending, Part, Touched};
+use crate::live::{Ending, Part, Touched, sql_error, wait_cycle};
 use crate::reads::Reads;
 use crate::{Blocker, Reply, Trouble};
 
@@ -108,6 +109,11 @@ impl ScenarioStage {
         }
     }
 
+    /// The thread whose session is this process of the server.
+    fn thread_of(&self, pid: i32) -> Option<usize> {
+        (0..self.sessions.len()).find(|&session| self.sessions.pid(session) == pid)
+    }
+
     /// The trouble of a session is that of its thread.
     fn named(&self, trouble: Trouble) -> Trouble {
         match trouble {
@@ -194,10 +200,12 @@ impl ScenarioStage {
         let doing = self.clients[thread].doing.clone();
         let waited = self.clients[thread].part.as_ref().is_some_and(|part| part.kind == StepKind::Resume);
         let heard = self.hear(thread, notices);
-        if let (Some(error), true, Some(part)) = (&failed, waited, &mut self.clients[thread].part)
-            && error.sqlstate == "40P01"
-        {
-            part.kind = StepKind::Victim;
+        let cycle = failed.as_ref().map(|error| wait_cycle(error, |pid| self.thread_of(pid))).unwrap_or_default();
+        if let (true, Some(part)) = (!cycle.is_empty(), &mut self.clients[thread].part) {
+            part.cycle = cycle;
+            if waited {
+                part.kind = StepKind::Victim;
+            }
         }
         let through = heard.result.clone().filter(|_| failed.is_none());
         let shown = through.unwrap_or_else(|| result(&response));
@@ -213,6 +221,7 @@ impl ScenarioStage {
             return self.fail(thread, &error);
         }
         if doing == Doing::Commit {
+            self.clients[thread].partly = false;
             return self.advance(thread, done);
         }
         let oids: Vec<u32> = fields.iter().map(|field| field.type_oid).collect();
@@ -222,7 +231,13 @@ impl ScenarioStage {
         let sent = &self.scripts[thread].statements[next];
         let calls = sent.calls && doing == Doing::Statement;
         client.progress.next += 1;
-        if let (Some(prefix), Response::Rows { columns, rows, .. }) = (sent.gset.clone(), &response) {
+        client.partly = false;
+        if let Some(prefix) = sent.gset.clone() {
+            let none = Vec::new();
+            let (columns, rows) = match &response {
+                Response::Rows { columns, rows, .. } => (columns, rows),
+                _ => (&none, &Vec::new()),
+            };
             let names = setup::type_names(self.sessions.control(), &mut self.types, &oids)?;
             let set = self.clients[thread].progress.variables.set(&prefix, columns, &names, rows);
             if let Err((code, message)) = set {
@@ -259,6 +274,7 @@ impl ScenarioStage {
         client.ledger.told(if waited { heard.reads.after_waiting() } else { heard.reads });
         let clean = client.ledger.is_clean();
         let mut touched = client.ledger.done(failed, status, heard.writes);
+        client.partly |= touched.publishes();
         touched.everything |= heard.truncated;
         if let Some(again) = again.as_ref().filter(|_| clean) {
             again.ask(self.sessions.control(), &self.known.catalog, &mut touched);
@@ -308,7 +324,9 @@ impl ScenarioStage {
     fn hear(&mut self, thread: usize, notices: Vec<Complaint>) -> Heard {
         let mut heard = Heard::default();
         let client = &mut self.clients[thread];
-        let place = client.part.as_ref().and_then(|part| part.place.clone());
+        let inside = client.at.and_then(|place| self.gates.place(place)).map(|gate| gate.span);
+        let sent = self.scripts[thread].statements.get(client.progress.next).map(|sent| sent.span);
+        let at = client.part.as_ref().and_then(|_| inside.or(sent));
         for notice in notices {
             if let Some(effect) = effects::strip(&notice) {
                 heard.truncated |= effect.kind == EffectKind::Truncate;
@@ -336,9 +354,9 @@ impl ScenarioStage {
                 }
             } else {
                 heard.notes.push(format!("{}: {}", notice.severity, notice.message));
-                if let Some(place) = &place {
-                    let what = What::Notice(notice.message.clone());
-                    client.progress.seen.push(Observation { place: place.clone(), what, inner: false });
+                if let Some(at) = at {
+                    let (statement, what) = (client.progress.next, What::Notice(notice.message.as_str().into()));
+                    client.progress.seen.push(Observation { statement, at, what, inner: false });
                 }
             }
         }
@@ -349,19 +367,20 @@ impl ScenarioStage {
     fn observe(&mut self, thread: usize, response: &Response, fields: Vec<Field>) {
         let client = &mut self.clients[thread];
         let Some(sent) = self.scripts[thread].statements.get(client.progress.next) else { return };
-        let what = match response {
-            Response::Rows { rows, .. } => What::Rows { rows: rows.clone(), fields, ordered: sent.ordered },
-            Response::Done { tag } => What::Tag(tag.clone()),
-            Response::Error(error) => What::Error(error.sqlstate.clone()),
+        let (columns, ordered) = (self.known.columns(&fields), sent.ordered);
+        let (text, rows) = match response {
+            Response::Rows { rows, .. } => ("".into(), rows.iter().map(|row| observe::row(row, &columns)).collect()),
+            Response::Done { tag } => (tag.as_str().into(), Vec::new()),
+            Response::Error(error) => (error.sqlstate.as_str().into(), Vec::new()),
         };
-        client.progress.seen.push(Observation { place: sent.place.clone(), what, inner: false });
+        let (statement, what) = (client.progress.next, What::Answer { text, columns, rows, ordered });
+        client.progress.seen.push(Observation { statement, at: sent.span, what, inner: false });
     }
 
     /// An error: the transaction is given up, then the thread starts again or ends.
     fn fail(&mut self, thread: usize, error: &Complaint) -> Result<(), Trouble> {
-        let script = &self.scripts[thread];
         let client = &mut self.clients[thread];
-        let after = client.judge(script, error);
+        let after = client.judge(sql_error(error));
         client.ledger.statement("ROLLBACK", &[]);
         match self.sessions.status(thread) {
             TransactionStatus::Idle => self.send(thread, Doing::RollBack(after), "SELECT 1 WHERE false"),
@@ -372,10 +391,8 @@ impl ScenarioStage {
     /// The transaction is given up.
     fn after(&mut self, thread: usize, after: After, done: &mut [Part]) -> Result<(), Trouble> {
         match after {
-            After::Retry => {
-                let note = self.clients[thread].starts_again(&self.names[thread]);
-                add_to_last(done, thread, Touched::default(), Some(note));
-                done.iter_mut().rev().find(|part| part.thread == thread).into_iter().for_each(|part| part.again = true);
+            After::Retry(reaction) => {
+                react_in_last(done, thread, reaction);
                 self.advance(thread, done)
             }
             After::End(Ending::Done) => self.close(thread, done),
@@ -401,8 +418,11 @@ impl ScenarioStage {
         let Ok(text) = sent.text(&client.progress.variables) else { return Ok(()) };
         if self.sessions.is_idle(thread) && client.ledger.begins(&text) {
             // Sent when it matters: with what comes next.
-            let tag =
-                if lexemes(&text).find(Lexeme::counts).is_some_and(|first| first.is("BEGIN")) { "BEGIN" } else { START };
+            let tag = if lexemes(&text).find(Lexeme::counts).is_some_and(|first| first.is("BEGIN")) {
+                "BEGIN"
+            } else {
+                START
+            };
             self.queue(thread, &text)?;
             self.observe(thread, &Response::Done { tag: tag.into() }, Vec::new());
             self.clients[thread].progress.next += 1;
@@ -416,10 +436,9 @@ impl ScenarioStage {
     }
 
     /// All statements are through.
-    fn end(&mut self, thread: usize, done: &mut [Part]) -> Result<(), Trouble> {
+    pub(super) fn end(&mut self, thread: usize, done: &mut [Part]) -> Result<(), Trouble> {
         if self.clients[thread].ledger.is_open() {
-            let note = format!("{} ends without COMMIT", self.names[thread]);
-            add_to_last(done, thread, Touched::default(), Some(note));
+            react_in_last(done, thread, Reaction::LeftOpen);
             self.clients[thread].ledger.statement("ROLLBACK", &[]);
             return self.send(thread, Doing::RollBack(After::End(Ending::Done)), "ROLLBACK");
         }
@@ -462,10 +481,17 @@ fn part(thread: usize, kind: StepKind, (verb, statement): (Verb, &str), place: O
         verb,
         place,
         result: StepResult::Done { tag: String::new() },
+        reactions: Vec::new(),
+        cycle: Vec::new(),
         notes: Vec::new(),
-        again: false,
         touched: Touched::default(),
     }
+}
+
+/// What the client makes of its last part.
+fn react_in_last(done: &mut [Part], thread: usize, reaction: Reaction) {
+    let last = done.iter_mut().rev().find(|part| part.thread == thread);
+    last.into_iter().for_each(|part| part.reactions.push(reaction.clone()));
 }
 
 /// What came after a thread's part, and belongs to it.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use isolde_report::Place;
 use isolde_scenario::file::{ClientStatement, Sources};
-use isolde_sql::bind;
 use isolde_sql::facts::{Facts, Orders, Verb};
+use isolde_sql::{Span, SqlState, bind};
 use isolde_wire::Row;
 
 use crate::analysis::literal;
@@ -17,8 +17,8 @@ pub(super) struct Script {
     pub(super) name: String,
     pub(super) statements: Vec<Sent>,
     pub(super) retries: u32,
-    /// SQLSTATEs that are no violation.
-    pub(super) expected: Vec<String>,
+    /// Errors that are no violation.
+    pub(super) expected: Vec<SqlState>,
     /// Each statement of a routine is its own transaction.
     pub(super) autocommit: bool,
 }
@@ -32,6 +32,7 @@ pub(super) struct Sent {
     pub(super) verb: Verb,
     /// As a report shows it.
     pub(super) shown: Arc<str>,
+    pub(super) span: Span,
     pub(super) place: Place,
     /// `\gset`: the prefix of the variables that its columns are stored in.
     pub(super) gset: Option<Arc<str>>,
@@ -51,12 +52,12 @@ impl Sent {
         let mut pieces = Vec::new();
         let mut from = span.start;
         for (place, number) in &statement.places {
-            let text = isolde_sql::Span { start: from, end: place.start }.of(source);
+            let text = Span { start: from, end: place.start }.of(source);
             let name = statement.variables.get(*number).map(|(name, _)| name.clone());
             pieces.push((text.to_string(), name));
             from = place.end;
         }
-        pieces.push((isolde_sql::Span { start: from, end: span.end }.of(source).to_string(), None));
+        pieces.push((Span { start: from, end: span.end }.of(source).to_string(), None));
         let (file, line) = sources.place(span);
         let shown = bind::one_line(span.of(source));
         let facts = Facts::of(&statement.ast);
@@ -69,6 +70,7 @@ impl Sent {
             planned: facts.verb.is_planned(),
             calls: computes || matches!(facts.verb, Verb::Call | Verb::Do),
             shown,
+            span,
             place: Place { file: file.map(String::from), line },
             gset: statement.gset.clone(),
         }

@@ -17,7 +17,7 @@ use isolde_wire::{Complaint, Connection, Response, Settings, TransactionStatus};
 
 use super::client::Client;
 use super::mask::Masks;
-use super::outcome::Net;
+use super::net::Net;
 use super::script::{Script, Sent, Variables};
 use super::{Open, ScenarioStage, told};
 use crate::analysis::{Analyst, Ledger};
@@ -66,12 +66,9 @@ pub fn checks(file: &ScenarioFile) -> (Vec<Check>, Vec<Check>) {
     (file.invariants.iter().map(check).collect(), file.finals.iter().map(check).collect())
 }
 
-/// How to search, given what was asked for: what it leaves open, the file may say. A deadlock that every thread expects is none.
+/// How to search, given what was asked for: what it leaves open, the file may say.
 pub fn settings(file: &ScenarioFile, given: FileOptions) -> FileOptions {
-    let expected = |list: &[SqlState]| list.contains(&SqlState::DEADLOCK_DETECTED);
-    let all = expected(&file.expected) || file.threads.iter().all(|thread| expected(&thread.expected));
-    let settings = given.or(&file.options);
-    FileOptions { deadlock: settings.deadlock.or(all.then_some(false)), ..settings }
+    given.or(&file.options)
 }
 
 impl ScenarioStage {
@@ -125,6 +122,7 @@ impl ScenarioStage {
         let generated = generated(&known.catalog);
         let mut stage = ScenarioStage {
             names: scripts.iter().map(|script| script.name.clone()).collect(),
+            sources: file.sources.clone(),
             standings: vec![Standing::Waiting(Vec::new()); count],
             inner: file.options.serial.unwrap_or_default() == SerialCheck::On,
             atomic: file.options.atomic == Some(true),
@@ -389,7 +387,7 @@ fn script(thread: &ThreadSection, file: &ScenarioFile, stated: &Stated, gates: &
         name: thread.name.to_string(),
         statements: statements.collect(),
         retries: thread.retries,
-        expected: file.expected.iter().chain(&thread.expected).map(ToString::to_string).collect(),
+        expected: file.expected.iter().chain(&thread.expected).copied().collect(),
         autocommit: thread.autocommit,
     }
 }

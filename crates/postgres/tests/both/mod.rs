@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use isolde_engine::Activity;
 use isolde_explore::{Limit, Progress, Reduction, Search, Strategy, System, Visit, Visitor};
 use isolde_postgres::Trouble;
-use isolde_postgres::live::{self, Ending, LiveSystem, Question, Standing};
+use isolde_postgres::live::{self, Cursor, Ending, LiveSystem, Question, Standing};
 use isolde_postgres::reads::Module;
 use isolde_postgres::stage::{ScenarioStage, StageError, checks, settings};
 use isolde_report::Report;
@@ -86,34 +86,35 @@ pub fn ends_on_server(
     reduced: bool,
     runs_max: u64,
 ) -> Result<Ends, Trouble> {
-    let system = LiveSystem::new(stage, false)?;
+    let cursor = Cursor::new(stage)?;
+    let system = cursor.system();
     let strategy = if reduced { Strategy::Dpor(Reduction::Source) } else { Strategy::Depth };
     let search = Search { strategy, progress_every: 1, ..Search::default() };
-    let mut visitor = Collect { system: &system, tables, runs_max, ends: BTreeSet::new(), trouble: None };
+    let mut visitor = Collect { cursor: &cursor, tables, runs_max, ends: BTreeSet::new(), trouble: None };
     let summary = search.run(&system, &mut visitor);
-    if let Some(trouble) = visitor.trouble.or_else(|| system.trouble()) {
+    if let Some(trouble) = visitor.trouble.or_else(|| cursor.trouble()) {
         return Err(trouble);
     }
     Ok((summary.leaves <= runs_max).then_some(visitor.ends))
 }
 
 struct Collect<'c, 's> {
-    system: &'c LiveSystem<'s>,
+    cursor: &'c Cursor<'s>,
     tables: &'c [&'c str],
     runs_max: u64,
     ends: BTreeSet<String>,
     trouble: Option<Trouble>,
 }
 
-impl<'s> Visitor<LiveSystem<'s>> for Collect<'_, 's> {
-    fn leaf(&mut self, at: &Visit<'_, LiveSystem<'s>>) -> ControlFlow<()> {
-        if self.system.trouble().is_some() {
+impl<'c, 's> Visitor<LiveSystem<'c, 's>> for Collect<'c, 's> {
+    fn leaf(&mut self, at: &Visit<'_, LiveSystem<'c, 's>>) -> ControlFlow<()> {
+        if self.cursor.trouble().is_some() {
             return ControlFlow::Break(());
         }
         let fates: Vec<String> = at.state.standings.iter().map(fate).collect();
         let mut shown = Vec::new();
         for table in self.tables {
-            let answer = self.system.ask(at.state, |stage| stage.ask(&format!("SELECT * FROM {table}")));
+            let answer = self.cursor.ask(at.state, |stage| stage.ask(&format!("SELECT * FROM {table}")));
             match answer {
                 Ok(response) => shown.push(format!("{table}: {}", rows(&response))),
                 Err(trouble) => {
@@ -137,9 +138,9 @@ impl<'s> Visitor<LiveSystem<'s>> for Collect<'_, 's> {
 fn fate(standing: &Standing) -> String {
     match standing {
         Standing::Ended(Ending::Done) => "done".into(),
-        Standing::Ended(Ending::Aborted(error)) => format!("aborted: {error}"),
-        Standing::Ended(Ending::Failed(error) | Ending::Expected(error)) => format!("failed: {error}"),
-        Standing::Ended(Ending::Assertion(error)) => format!("failed: {error} (P0004)"),
+        Standing::Ended(Ending::Aborted(error, _)) => format!("aborted: {error}"),
+        Standing::Ended(Ending::Failed(error)) => format!("failed: {error}"),
+        Standing::Ended(Ending::Program(how)) => format!("failed: {how}"),
         Standing::Ready(_) | Standing::Waiting(_) => "stuck".into(),
     }
 }

@@ -140,7 +140,7 @@ fn column_of(item: &SelectItem, table: &Table) -> Option<Expr> {
 }
 
 /// The rewriting of a read in a routine and the UPDATE behind it, with the place of the latter.
-fn in_routine(case: &Case<'_>, site: &Site<'_>) -> Option<(Span, Vec<Edit>)> {
+fn in_routine<'a>(case: &Case<'a>, site: &Site<'a>) -> Option<(Span, Vec<Edit>)> {
     let text = case.text();
     let targets = site.stored_into()?.targets.iter().map(|target| match target.path.as_slice() {
         [one] if target.subscripts.is_empty() => Some(one.name.to_string()),
@@ -224,7 +224,7 @@ fn undeclared(read: &Read<'_>, body: &Body) -> Option<Edit> {
 }
 
 /// The rewriting of a read of a client, by `\gset`, and the UPDATE that uses it.
-fn in_thread(case: &Case<'_>, site: &Site<'_>) -> Option<(Span, Vec<Edit>)> {
+fn in_thread<'a>(case: &Case<'a>, site: &Site<'a>) -> Option<(Span, Vec<Edit>)> {
     let (List::Thread(list, at), Code::Client(client)) = (site.list, site.code) else { return None };
     let prefix = client.gset.as_ref()?;
     let query = site.query()?;

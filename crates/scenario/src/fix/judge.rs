@@ -12,6 +12,7 @@ use isolde_report::{FixCost, FixVerdict, Verdict};
 
 use crate::check::{self, Finding, OnProgress};
 use crate::client::Status;
+use crate::embedded_check::without_trouble;
 use crate::file::FileOptions;
 use crate::names;
 use crate::property::Violation;
@@ -64,7 +65,7 @@ impl Standard {
     pub(super) fn judge(&self, scenario: &Scenario, settings: &FileOptions, progress: OnProgress<'_>) -> Judged {
         let scenario = scenario.clone().with_options(settings.clone());
         let system = ScenarioSystem::new(&scenario, settings);
-        let searched = check::searched(system, settings, progress);
+        let searched = without_trouble(check::searched(system, settings, progress, None, None));
         let summary = &searched.summary;
         let effort = &searched.effort;
         let cost = FixCost {
@@ -77,7 +78,7 @@ impl Standard {
         let mut gave_up = effort.aborted.clone();
         let verdict = match (searched.verdict(), &searched.found) {
             (_, Some(finding)) => {
-                let run = check::follow(system, &finding.schedule);
+                let run = without_trouble(check::follow(system, &finding.schedule));
                 gave_up = aborted(&run.end);
                 FixVerdict::Fails(named(finding, &run))
             }
@@ -121,7 +122,7 @@ impl Standard {
 
 /// `invariant someone_on_call (write skew)`
 fn named(finding: &Finding, run: &Run<'_>) -> String {
-    match finding.property.explain(run).anomaly {
+    match without_trouble(finding.property.on().explain(run)).anomaly {
         Some(anomaly) => format!("{} ({anomaly})", finding.violation.name),
         None => finding.violation.name.clone(),
     }

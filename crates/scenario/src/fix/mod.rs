@@ -43,7 +43,8 @@ use isolde_report::{Fix, FixCost, FixVerdict, PropertyStatus, Report};
 use self::case::Case;
 use self::judge::{Judged, Standard};
 use self::patch::{Edit, Loaded, Program};
-use crate::check::{self, OnProgress, Options};
+use crate::check::{self, OnProgress};
+use crate::embedded_check::{Options, without_trouble};
 use crate::file::{FileOptions, Included};
 use crate::scenario::Scenario;
 use crate::search::STATES_MAX;
@@ -199,7 +200,7 @@ impl Broken {
         let settings = settings(&self.loaded.scenario, options);
         let scenario = self.loaded.scenario.clone().with_options(settings.clone());
         let system = ScenarioSystem::new(&scenario, &settings);
-        let run = check::follow(system, &self.schedule);
+        let run = without_trouble(check::follow(system, &self.schedule));
         let case = Case::new(&scenario, &self.loaded.file, &run, original);
         KINDS.iter().flat_map(|kind| kind.propose(&case).into_iter().map(|c| (kind.name(), c))).collect()
     }

@@ -86,7 +86,7 @@ fn target<'a>(case: &Case<'a>, site: &Site<'a>) -> Option<Target<'a>> {
 }
 
 /// All rows of the table that a thread will lock, before the first of them.
-fn lock_first(case: &Case<'_>, waits: &[Wait<'_>]) -> Option<Candidate> {
+fn lock_first<'a>(case: &Case<'a>, waits: &[Wait<'a>]) -> Option<Candidate> {
     let mut edits: Vec<Edit> = Vec::new();
     let mut places: Vec<Span> = Vec::new();
     let mut of = None;

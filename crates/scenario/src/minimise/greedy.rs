@@ -6,26 +6,36 @@
 //! attempt improves it.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 
-use isolde_explore::{Schedule, System};
+use isolde_explore::Schedule;
 
 use super::{absent, acting, rank};
+use crate::backend::{Backend, Capabilities};
 use crate::check::Finding;
 use crate::oracle::Oracle;
 use crate::property::At;
-use crate::system::{Choice, Event, ScenarioSystem, State};
+use crate::system::Choice;
 use crate::threads::ThreadSet;
-
-/// Steps executed in all attempts together.
-const STEPS_MAX: usize = 100_000;
+use crate::trouble::Trouble;
 
 /// The run that was found, made smaller as far as that is easy.
-pub(super) fn shorten(system: ScenarioSystem<'_>, found: Finding) -> Finding {
-    let mut attempts = Attempts { system, oracles: BTreeMap::new(), steps_left: STEPS_MAX };
+pub(super) fn shorten<B: Backend>(system: B, found: Finding) -> Finding {
+    let Capabilities { attempts_max, steps_max, .. } = system.capabilities();
+    let mut attempts = Attempts { system, oracles: BTreeMap::new(), steps_left: steps_max, runs_left: attempts_max };
+    // A run may be worth more than a step: then blocks are moved before pieces are left out.
+    let thrifty = attempts_max < usize::MAX;
     let mut best = found;
     'again: while attempts.steps_left > 0 {
-        for candidate in candidates(&best.schedule.steps) {
-            if let Some(better) = attempts.run(&candidate, &best).filter(|f| rank(f) < rank(&best)) {
+        for candidate in candidates(&best.schedule.steps, thrifty) {
+            let Some(left) = attempts.runs_left.checked_sub(1) else { return best };
+            attempts.runs_left = left;
+            let tried = attempts.run(&candidate, &best).unwrap_or_else(|_: Trouble| {
+                // The schedule that is known to work is shown.
+                system.forget_trouble();
+                None
+            });
+            if let Some(better) = tried.filter(|f| rank(f) < rank(&best)) {
                 best = better;
                 continue 'again;
             }
@@ -35,19 +45,21 @@ pub(super) fn shorten(system: ScenarioSystem<'_>, found: Finding) -> Finding {
     best
 }
 
-/// Schedules to try instead of one, the boldest first.
-fn candidates(steps: &[Choice]) -> Vec<Vec<Choice>> {
+/// Schedules to try instead of one, the boldest first; or, if runs are few, those with fewer switches first.
+fn candidates(steps: &[Choice], thrifty: bool) -> Vec<Vec<Choice>> {
     let acting = acting(steps);
     let threads = (0..128).rev().filter(|&thread| acting.contains(thread));
     let without = |thread: usize| steps.iter().copied().filter(|choice| choice.thread() != thread).collect();
     let mut candidates: Vec<Vec<Choice>> = threads.map(without).collect();
+    let mut pieces = Vec::new();
     let mut size = steps.len() / 2;
     while size > 0 {
-        let pieces = (0..steps.len()).step_by(size);
-        candidates.extend(pieces.map(|at| [&steps[..at], &steps[(at + size).min(steps.len())..]].concat()));
+        let starts = (0..steps.len()).step_by(size);
+        pieces.extend(starts.map(|at| [&steps[..at], &steps[(at + size).min(steps.len())..]].concat()));
         size /= 2;
     }
-    candidates.extend(moved(steps));
+    let moved = moved(steps);
+    candidates.extend(if thrifty { [moved, pieces] } else { [pieces, moved] }.concat());
     candidates
 }
 
@@ -68,66 +80,77 @@ fn moved(steps: &[Choice]) -> Vec<Vec<Choice>> {
 }
 
 /// Schedules that are tried.
-struct Attempts<'a> {
-    system: ScenarioSystem<'a>,
+struct Attempts<B> {
+    system: B,
     /// By the threads that are left out.
-    oracles: BTreeMap<ThreadSet, Oracle<'a>>,
+    oracles: BTreeMap<ThreadSet, Oracle<B>>,
     steps_left: usize,
+    runs_left: usize,
 }
 
-impl Attempts<'_> {
+impl<B: Backend> Attempts<B> {
     /// Follows `steps` as far as they are possible; what that breaks, if it is what `known` breaks.
-    fn run(&mut self, steps: &[Choice], known: &Finding) -> Option<Finding> {
+    fn run(&mut self, steps: &[Choice], known: &Finding) -> Result<Option<Finding>, Trouble> {
+        let property = known.property.on::<B>();
         let mut state = self.system.initial();
         let mut taken = Vec::new();
         for choice in steps {
             if self.enabled(self.system, &state).contains(choice)
-                && let Some(finding) = self.step(&mut state, &mut taken, *choice, known)
+                && let Some(finding) = self.step(&mut state, &mut taken, *choice, known)?
             {
-                return Some(finding);
+                return Ok(Some(finding));
             }
         }
         if !known.at_end {
-            return None;
+            return Ok(None);
         }
-        let left_out = match known.property.needs_all_threads() {
+        let left_out = match property.needs_all_threads() {
             true => ThreadSet::default(),
-            false => absent(&Schedule { steps: taken.clone() }, &state),
+            false => absent(self.system, &Schedule { steps: taken.clone() }, &state),
         };
-        let system = ScenarioSystem { absent: left_out, ..self.system };
+        let system = self.system.without(left_out);
         loop {
             let enabled = self.enabled(system, &state);
             let goes_on = enabled.iter().find(|c| taken.last().is_some_and(|last| last.thread() == c.thread()));
             let Some(choice) = goes_on.or(enabled.first()) else { break };
             // A run that does not end, or not soon, is no improvement.
             if taken.len() > known.schedule.steps.len() {
-                return None;
+                return Ok(None);
             }
-            if let Some(finding) = self.step(&mut state, &mut taken, *choice, known) {
-                return Some(finding);
+            if let Some(finding) = self.step(&mut state, &mut taken, *choice, known)? {
+                return Ok(Some(finding));
             }
         }
         let oracle = self.oracles.entry(left_out).or_insert_with(|| Oracle::new(system));
         let at = At { system, state: &state, event: None };
-        let violation = known.property.at_end(&at, oracle).ok()??;
+        let judged = property.at_end(&at, oracle, &mut || ControlFlow::Continue(()));
+        let violation = judged.unwrap_or(None).filter(|violation| violation.name == known.violation.name);
         let (property, schedule) = (known.property, taken.into());
-        let same = violation.name == known.violation.name;
-        same.then_some(Finding { property, violation, schedule, at_end: true, absent: left_out })
+        Ok(violation.map(|violation| Finding { property, violation, schedule, at_end: true, absent: left_out }))
     }
 
     /// Takes one step; what that breaks.
-    fn step(&mut self, state: &mut State, taken: &mut Vec<Choice>, choice: Choice, known: &Finding) -> Option<Finding> {
+    fn step(
+        &mut self,
+        state: &mut B::State,
+        taken: &mut Vec<Choice>,
+        choice: Choice,
+        known: &Finding,
+    ) -> Result<Option<Finding>, Trouble> {
         self.steps_left = self.steps_left.saturating_sub(1);
-        let event: Event = self.system.execute(state, &choice);
+        let event = self.system.execute(state, &choice);
+        self.system.trouble().map_or(Ok(()), Err)?;
         taken.push(choice);
         let at = At { system: self.system, state, event: Some(&event) };
-        let violation = known.property.at_state(&at).filter(|v| v.name == known.violation.name)?;
-        let schedule = Schedule { steps: taken.clone() };
-        let absent = absent(&schedule, state);
-        Some(Finding { property: known.property, violation, schedule, at_end: false, absent })
+        let violation = known.property.on::<B>().at_state(&at)?.filter(|v| v.name == known.violation.name);
+        Ok(violation.map(|violation| {
+            let schedule = Schedule { steps: taken.clone() };
+            let absent = absent(self.system, &schedule, state);
+            Finding { property: known.property, violation, schedule, at_end: false, absent }
+        }))
     }
 
-    fn enabled(&self, system: ScenarioSystem<'_>, state: &State) -> Vec<Choice> {
+    fn enabled(&self, system: B, state: &B::State) -> Vec<Choice> {
         let mut enabled = Vec::new();
         if self.steps_left > 0 {
             system.enabled(state, &mut enabled);

@@ -30,30 +30,38 @@
 //! them alone. A `final` check is about the end of all threads, so for that none is left out.
 //!
 //! Statements cannot be left out of a schedule. Which of them the violation does not need is told beside it.
+//!
+//! # Back-ends that cannot compare states
+//!
+//! There the greedy part stands alone, with as many attempts as the back-end [grants](crate::Capabilities): each is a run
+//! on a server.
 
 mod greedy;
 mod shortest;
 mod statements;
 
+use isolde_explore::Schedule;
 #[cfg(doc)]
 use isolde_explore::Strategy;
-use isolde_explore::{Schedule, System};
 use isolde_sql::Span;
 
+use crate::backend::{Backend, Fate};
 use crate::check::Finding;
-use crate::client::Status;
-use crate::system::{Choice, ScenarioSystem, State};
+use crate::system::{Choice, ScenarioSystem};
 use crate::threads::ThreadSet;
 
 use shortest::{Budget, Wanted};
 
 /// The best counterexample that breaks something, given one that does.
-pub(crate) fn minimise(system: ScenarioSystem<'_>, found: Finding) -> Finding {
+pub(crate) fn minimise<B: Backend>(system: B, found: Finding) -> Finding {
     let mut budget = Budget::new(system);
-    let any = found.at_end && !found.property.needs_all_threads();
+    let any = found.at_end && !found.property.on::<B>().needs_all_threads();
     let property = (!any).then(|| found.violation.name.clone());
     let known = greedy::shorten(system, found);
-    if known.property.needs_all_threads() {
+    if budget.is_spent() {
+        return known;
+    }
+    if known.property.on::<B>().needs_all_threads() {
         let wanted = Wanted { property: property.as_deref(), steps_max: known.schedule.steps.len() };
         return budget.shortest(system, wanted).unwrap_or(known);
     }
@@ -63,13 +71,13 @@ pub(crate) fn minimise(system: ScenarioSystem<'_>, found: Finding) -> Finding {
         let steps_max = if size < enough { usize::MAX } else { known.schedule.steps.len() };
         let mut wanted = Wanted { property: property.as_deref(), steps_max };
         let mut best: Option<Finding> = None;
-        for set in sets(system.scenario.threads.len(), size) {
+        for set in sets(system.threads(), size) {
             if budget.is_spent() {
                 break;
             }
             let left_out = |thread: &usize| !set.contains(*thread) && !idle.contains(*thread);
-            let absent = (0..system.scenario.threads.len()).filter(left_out).collect();
-            let Some(finding) = budget.shortest(ScenarioSystem { absent, ..system }, wanted) else { continue };
+            let absent = (0..system.threads()).filter(left_out).collect();
+            let Some(finding) = budget.shortest(system.without(absent), wanted) else { continue };
             wanted.steps_max = finding.schedule.steps.len();
             best = Some(best.filter(|best| rank(best) <= rank(&finding)).unwrap_or(finding));
         }
@@ -88,18 +96,17 @@ pub(crate) fn statements_not_needed(system: ScenarioSystem<'_>, shown: &Finding)
 }
 
 /// The threads that do not act in a run that ends in `state`, although they could.
-pub(crate) fn absent(schedule: &Schedule<Choice>, state: &State) -> ThreadSet {
+pub(crate) fn absent<B: Backend>(system: B, schedule: &Schedule<Choice>, state: &B::State) -> ThreadSet {
     let acts = acting(&schedule.steps);
-    let running = state.clients.iter().enumerate().filter(|(_, client)| client.status == Status::Running);
-    running.map(|(thread, _)| thread).filter(|&thread| !acts.contains(thread)).collect()
+    let running = (0..system.threads()).filter(|&thread| matches!(system.fate(state, thread), Fate::Running));
+    running.filter(|&thread| !acts.contains(thread)).collect()
 }
 
 /// The threads that have ended before the first step: no statement of theirs is one. They cannot be left out, because a
 /// schedule does not tell whether they are there.
-fn idle(system: ScenarioSystem<'_>) -> ThreadSet {
-    let clients = system.initial().clients;
-    let ended = clients.iter().enumerate().filter(|(_, client)| client.status != Status::Running);
-    ended.map(|(thread, _)| thread).collect()
+fn idle<B: Backend>(system: B) -> ThreadSet {
+    let start = system.initial();
+    (0..system.threads()).filter(|&thread| !matches!(system.fate(&start, thread), Fate::Running)).collect()
 }
 
 /// The threads that act in a schedule.

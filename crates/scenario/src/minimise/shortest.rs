@@ -1,19 +1,9 @@
 //! The shortest counterexample, by search.
 
-use std::ops::ControlFlow;
-
 use isolde_explore::{Limits, Matching, Search, Strategy};
-use isolde_sql::catalog::TableId;
 
+use crate::backend::Backend;
 use crate::check::{Checker, Finding};
-use crate::file::Hashing;
-use crate::system::ScenarioSystem;
-
-/// States that all searches for one counterexample look at before we give up.
-const STATES_MAX: u64 = 20_000;
-
-/// Rows of set-up at which half of these are enough: properties may read them all in every state.
-const ROWS_MANY: u64 = 20_000;
 
 /// What to look for.
 #[derive(Clone, Copy)]
@@ -30,11 +20,9 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    /// Depends on the scenario alone, so that what is found does too.
-    pub(super) fn new(system: ScenarioSystem<'_>) -> Budget {
-        let tables = system.scenario.database.committed();
-        let rows: u64 = (0..tables.len()).map(|id| tables.table(TableId(id as u32)).len() as u64).sum();
-        Budget { states_left: STATES_MAX * ROWS_MANY / (ROWS_MANY + rows) }
+    /// As many as the back-end grants.
+    pub(super) fn new<B: Backend>(system: B) -> Budget {
+        Budget { states_left: system.capabilities().states_max }
     }
 
     /// Whether no more states may be looked at.
@@ -44,13 +32,12 @@ impl Budget {
 
     /// A shortest schedule that breaks what is wanted, with the fewest switches among these; `None` if there is none, or if
     /// the budget did not suffice to know.
-    pub(super) fn shortest(&mut self, system: ScenarioSystem<'_>, wanted: Wanted<'_>) -> Option<Finding> {
-        // However states were recognised so far.
-        let system = ScenarioSystem { hash: Hashing::default(), ..system };
+    pub(super) fn shortest<B: Backend>(&mut self, system: B, wanted: Wanted<'_>) -> Option<Finding> {
+        let system = system.comparing_states();
         let limits =
             Limits { states_max: Some(self.states_left), depth_max: Some(wanted.steps_max), ..Limits::default() };
         let search = Search { strategy: Strategy::Shortest, matching: Matching::Digest, limits, ..Search::default() };
-        let mut checker = Checker::new(system, |_: &_| ControlFlow::Continue(()));
+        let mut checker = Checker::new(system);
         checker.wanted = wanted.property.map(String::from);
         let summary = search.run(&system, &mut checker);
         self.states_left = self.states_left.saturating_sub(summary.states_seen);

@@ -9,18 +9,20 @@ use isolde_sql::Span;
 use isolde_sql::typed::StatementKind;
 
 use super::shortest::{Budget, Wanted};
+use crate::backend::Backend;
 use crate::check::{Finding, follow};
-use crate::property::Explained;
+use crate::embedded_check::without_trouble;
+use crate::property::{Explained, Property};
 use crate::scenario::{Scenario, Submission, Thread};
 use crate::system::{Choice, ScenarioSystem};
 
 /// The statements that can be left out, all of them at once, in the order of the file.
 pub(super) fn not_needed(system: ScenarioSystem<'_>, shown: &Finding) -> Vec<Span> {
-    if shown.property.needs_all_threads() {
+    if on_engine(system, shown).needs_all_threads() {
         return Vec::new();
     }
     let reason = reason(system, shown, &shown.schedule);
-    let ran = follow(ScenarioSystem { absent: shown.absent, ..system }, &shown.schedule).end;
+    let ran = without_trouble(follow(system.without(shown.absent), &shown.schedule)).end;
     let mut smaller = system.scenario.clone();
     let mut spans = Vec::new();
     let mut budget = Budget::new(system);
@@ -62,7 +64,13 @@ fn survives(system: ScenarioSystem<'_>, shown: &Finding, reason: &Explained, bud
 }
 
 fn reason(system: ScenarioSystem<'_>, finding: &Finding, schedule: &Schedule<Choice>) -> Explained {
-    finding.property.explain(&follow(ScenarioSystem { absent: finding.absent, ..system }, schedule))
+    let run = without_trouble(follow(system.without(finding.absent), schedule));
+    without_trouble(on_engine(system, finding).explain(&run))
+}
+
+/// The property that is broken.
+fn on_engine<'p>(_: ScenarioSystem<'p>, finding: &Finding) -> &'p dyn Property<ScenarioSystem<'p>> {
+    finding.property.on()
 }
 
 /// Whether a thread without this statement is still what its author might have written: transactions stay as they are,

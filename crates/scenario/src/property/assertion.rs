@@ -4,19 +4,26 @@ use isolde_sql::SqlState;
 
 use super::error::unexpected;
 use super::{At, Property, Violation};
-use crate::scenario::Scenario;
+use crate::backend::{Backend, Failure};
+use crate::trouble::Trouble;
 
 pub(super) struct FailedAssertion;
 
 const NAME: &str = "failed assertion";
 
-impl Property for FailedAssertion {
-    fn names(&self, _: &Scenario) -> Vec<String> {
+impl<B: Backend> Property<B> for FailedAssertion {
+    fn names(&self, _: B) -> Vec<String> {
         vec![NAME.into()]
     }
 
-    fn at_state(&self, at: &At<'_>) -> Option<Violation> {
-        let (thread, error) = unexpected(at).find(|(_, error)| error.state == SqlState::ASSERT_FAILURE)?;
-        Some(Violation::new(NAME, format!("an ASSERT of {thread} fails: {}", error.message)))
+    fn at_state(&self, at: &At<'_, B>) -> Result<Option<Violation>, Trouble> {
+        let failed = unexpected(at).find_map(|(thread, failure)| match failure {
+            Failure::Sql(error) if error.state == SqlState::ASSERT_FAILURE => Some((thread, error)),
+            _ => None,
+        });
+        Ok(failed.map(|(thread, error)| {
+            let name = at.system.member(thread).name;
+            Violation::new(NAME, format!("an ASSERT of {name} fails: {}", error.message))
+        }))
     }
 }

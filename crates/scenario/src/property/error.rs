@@ -1,70 +1,88 @@
 //! No thread ends with an error, unless the file expects it. Aborts that a client would retry are no errors.
 
-use isolde_sql::{SqlError, SqlState};
+use std::ops::ControlFlow;
+
+use isolde_sql::SqlState;
 
 use super::{At, Explained, Property, Violation};
-use crate::client::{Client, Status};
+use crate::backend::{Backend, Failure, Fate};
 use crate::oracle::{Oracle, SERIAL_THREADS_MAX};
 use crate::outcome::Outcome;
-use crate::scenario::Scenario;
-use crate::trace::Run;
+use crate::trace::RunOf;
+use crate::trouble::Trouble;
 
 pub(super) struct UncaughtError;
 
 const NAME: &str = "uncaught error";
 
-impl Property for UncaughtError {
-    fn names(&self, _: &Scenario) -> Vec<String> {
+impl<B: Backend> Property<B> for UncaughtError {
+    fn names(&self, _: B) -> Vec<String> {
         vec![NAME.into()]
     }
 
-    fn at_state(&self, at: &At<'_>) -> Option<Violation> {
-        let (thread, error) = unexpected(at).find(|(_, error)| error.state != SqlState::ASSERT_FAILURE)?;
-        let mut violation = Violation::new(NAME, format!("{thread} fails: {error}"));
-        violation.remarks.extend(error.detail.iter().map(|d| format!("Detail: {d}")));
-        violation.remarks.push(format!("If that may happen, say so in the file: --@ expect error {}", error.state));
-        Some(violation)
+    fn at_state(&self, at: &At<'_, B>) -> Result<Option<Violation>, Trouble> {
+        let is_error = |failure: Failure<'_>| match failure {
+            Failure::Sql(error) => error.state != SqlState::ASSERT_FAILURE,
+            Failure::Program(_) => true,
+        };
+        let Some((thread, failure)) = unexpected(at).find(|(_, failure)| is_error(*failure)) else { return Ok(None) };
+        let name = at.system.member(thread).name;
+        Ok(Some(match failure {
+            Failure::Program(how) => Violation::new(NAME, format!("{name} fails: {how}")),
+            Failure::Sql(error) => {
+                let mut violation = Violation::new(NAME, format!("{name} fails: {error}"));
+                violation.remarks.extend(error.detail.iter().map(|d| format!("Detail: {d}")));
+                let expect = format!("If that may happen, say so in the file: --@ expect error {}", error.state);
+                violation.remarks.push(expect);
+                violation
+            }
+        }))
     }
 
-    fn explain(&self, run: &Run<'_>) -> Explained {
+    fn explain(&self, run: &RunOf<B>) -> Result<Explained, Trouble> {
         let explained = Explained::by_history(run);
         if explained.anomaly.is_some() {
-            return explained;
+            return Ok(explained);
         }
-        let serial = serial_order(run).map(|order| match &order[..] {
+        let serial = serial_order(run)?.map(|order| match &order[..] {
             [alone] => format!("No overlap is needed: {alone} fails alone."),
             order => format!("No overlap is needed: it also happens serially, {}.", order.join(" then ")),
         });
-        Explained { paragraphs: serial.into_iter().collect(), ..explained }
+        Ok(Explained { paragraphs: serial.into_iter().collect(), ..explained })
     }
 }
 
 /// A serial order in which some thread fails with the error that one has failed with in this run.
-fn serial_order<'a>(run: &Run<'a>) -> Option<Vec<&'a str>> {
-    let scenario = run.system.scenario;
-    if run.system.present().count() > SERIAL_THREADS_MAX {
-        return None;
-    }
-    let fails = |client: &Client| match &client.status {
-        Status::Failed(error) => Some(error.state),
+fn serial_order<B: Backend>(run: &RunOf<B>) -> Result<Option<Vec<&str>>, Trouble> {
+    let system = &run.system;
+    let fails = |thread| match system.fate(&run.end, thread) {
+        Fate::Failed(Failure::Sql(error)) => Some(error.state),
         _ => None,
     };
-    let failures: Vec<_> = run.end.clients.iter().map(|c| fails(c)).collect();
-    let mut limits = vec![0; scenario.threads.len()];
-    run.system.present().for_each(|t| limits[t] = scenario.threads[t].statements.len());
-    let serial = Oracle::new(run.system).serial_outcomes(&limits);
+    let failures: Vec<Option<SqlState>> = (0..system.threads()).map(fails).collect();
+    if system.present().count() > SERIAL_THREADS_MAX || failures.iter().all(Option::is_none) {
+        return Ok(None);
+    }
+    let mut limits = vec![0; system.threads()];
+    system.present().for_each(|t| limits[t] = usize::MAX);
+    let watch = &mut || ControlFlow::Continue(());
+    let ControlFlow::Continue(serial) = Oracle::new(*system).serial_outcomes(&limits, watch)? else { return Ok(None) };
     let same = |outcome: &Outcome| {
         outcome.threads.iter().zip(&failures).any(|(seen, failed)| failed.is_some() && seen.failed == *failed)
     };
-    let (_, order) = serial.outcomes.iter().find(|(outcome, _)| same(outcome))?;
-    Some(order.iter().map(|&t| &*scenario.threads[t].name).collect())
+    let found = serial.outcomes.iter().find(|(outcome, _)| same(outcome));
+    Ok(found.map(|(_, order)| order.iter().map(|&t| system.member(t).name).collect()))
 }
 
-/// The threads that have failed, with their errors, where the file does not expect them.
-pub(super) fn unexpected<'a>(at: &'a At<'_>) -> impl Iterator<Item = (&'a str, &'a SqlError)> {
-    let threads = at.system.scenario.threads.iter().zip(&at.state.clients);
-    threads.filter_map(|(thread, client)| match &client.status {
-        Status::Failed(error) if !thread.expects(error) && !error.is_cut() => Some((&*thread.name, error)),
+/// The threads that have failed, and why, where the file does not expect it.
+pub(super) fn unexpected<'a, B: Backend>(at: &'a At<'_, B>) -> impl Iterator<Item = (usize, Failure<'a>)> {
+    (0..at.system.threads()).filter_map(|thread| match at.system.fate(at.state, thread) {
+        Fate::Failed(Failure::Sql(error))
+            if error.is_cut() || at.system.member(thread).expected.contains(&error.state) =>
+        {
+            None
+        }
+        Fate::Failed(failure) => Some((thread, failure)),
         _ => None,
     })
 }

@@ -1,28 +1,27 @@
 //! The file's `final` queries hold when all threads have ended.
 
-use super::{At, Doubt, Property, Violation, refuted};
-use crate::oracle::Oracle;
-use crate::scenario::Scenario;
+use super::{At, Property, Unclear, Violation, refuted};
+use crate::backend::{Backend, When};
+use crate::oracle::{Oracle, Watch};
 
 pub(super) struct Finals;
 
-impl Property for Finals {
-    fn names(&self, scenario: &Scenario) -> Vec<String> {
-        scenario.finals.iter().map(|check| format!("final {}", check.name)).collect()
+impl<B: Backend> Property<B> for Finals {
+    fn names(&self, system: B) -> Vec<String> {
+        let checks = 0..system.checks(When::AtEnd);
+        checks.map(|check| format!("final {}", system.check_name(When::AtEnd, check))).collect()
     }
 
     fn needs_all_threads(&self) -> bool {
         true
     }
 
-    fn at_end(&self, at: &At<'_>, _: &mut Oracle<'_>) -> Result<Option<Violation>, Doubt> {
-        if !at.system.absent.is_empty() {
+    fn at_end(&self, at: &At<'_, B>, _: &mut Oracle<B>, _: Watch<'_>) -> Result<Option<Violation>, Unclear> {
+        if !at.system.absent().is_empty() {
             return Ok(None);
         }
-        let finals = at.system.scenario.finals.iter();
-        Ok(finals.filter_map(|check| Some((check, refuted(check, at.state)?))).next().map(|(check, how)| {
-            let headline = format!("{} {how} when all threads have ended.", check.name);
-            Violation::new(format!("final {}", check.name), headline)
+        Ok(refuted(at, When::AtEnd)?.map(|(name, how)| {
+            Violation::new(format!("final {name}"), format!("{name} {how} when all threads have ended."))
         }))
     }
 }

@@ -1,27 +1,27 @@
 //! The file's `invariant` queries hold in every committed state, the first one included.
 
 use super::{At, Property, Violation, refuted};
-use crate::scenario::Scenario;
+use crate::backend::{Backend, When};
+use crate::trouble::Trouble;
 
 pub(super) struct Invariants;
 
-impl Property for Invariants {
-    fn names(&self, scenario: &Scenario) -> Vec<String> {
-        scenario.invariants.iter().map(|check| format!("invariant {}", check.name)).collect()
+impl<B: Backend> Property<B> for Invariants {
+    fn names(&self, system: B) -> Vec<String> {
+        let checks = 0..system.checks(When::Always);
+        checks.map(|check| format!("invariant {}", system.check_name(When::Always, check))).collect()
     }
 
-    fn at_state(&self, at: &At<'_>) -> Option<Violation> {
+    fn at_state(&self, at: &At<'_, B>) -> Result<Option<Violation>, Trouble> {
         // Where nothing was committed, the state before has been asked already.
-        if at.event.is_some_and(|event| !event.published()) {
-            return None;
+        if at.event.is_some_and(|event| !at.system.published(event)) {
+            return Ok(None);
         }
-        let invariants = at.system.scenario.invariants.iter();
-        invariants.filter_map(|check| Some((check, refuted(check, at.state)?))).next().map(|(check, how)| {
-            let when = match at.event {
-                None => "already after set-up".to_string(),
-                Some(event) => format!("after {}'s commit", at.system.scenario.threads[event.thread].name),
-            };
-            Violation::new(format!("invariant {}", check.name), format!("{} {how} {when}.", check.name))
-        })
+        let Some((name, how)) = refuted(at, When::Always)? else { return Ok(None) };
+        let when = match at.event {
+            None => "already after set-up".to_string(),
+            Some(event) => format!("after {}'s commit", at.system.member(at.system.actor(event)).name),
+        };
+        Ok(Some(Violation::new(format!("invariant {name}"), format!("{name} {how} {when}."))))
     }
 }

@@ -1,7 +1,8 @@
 //! What must never happen.
 //!
-//! A property is looked at in every new state, or only where a run ends. One list, [`PROPERTIES`], names them all; the first
-//! one that is broken ends the search. To add one: a file here, a line in the list, a golden test.
+//! A property is looked at in every new state, or only where a run ends. One list, [`properties`], names them all; the first
+//! one that is broken ends the search. To add one: a file here, a line in the list, a golden test. It is then checked on every
+//! [back-end](crate::Backend), because it knows of a run only what was observed.
 
 mod assertion;
 mod deadlock;
@@ -10,30 +11,43 @@ mod final_check;
 mod invariant;
 mod serial;
 
+use isolde_explore::Limit;
 use isolde_history::History;
 use isolde_report::Graph;
-use isolde_sql::Value;
 
+use crate::backend::{Backend, Truth, When};
 use crate::graph;
-use crate::oracle::Oracle;
-use crate::scenario::{Check, Scenario};
-use crate::system::{Event, ScenarioSystem, State};
-use crate::trace::Run;
+use crate::oracle::{Oracle, Watch};
+use crate::trace::RunOf;
+use crate::trouble::Trouble;
 
 /// Every property, in the order in which a state is asked about them.
-pub(crate) const PROPERTIES: &[&dyn Property] = &[
-    &assertion::FailedAssertion,
-    &error::UncaughtError,
-    &deadlock::Deadlock,
-    &invariant::Invariants,
-    &final_check::Finals,
-    &serial::SerialOutcome,
-];
+pub(crate) fn properties<'p, B: Backend + 'p>() -> [&'p dyn Property<B>; 6] {
+    [
+        &assertion::FailedAssertion,
+        &error::UncaughtError,
+        &deadlock::Deadlock,
+        &invariant::Invariants,
+        &final_check::Finals,
+        &serial::SerialOutcome,
+    ]
+}
+
+/// A property by its position in the list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PropertyId(pub(crate) usize);
+
+impl PropertyId {
+    /// The property.
+    pub(crate) fn on<'p, B: Backend + 'p>(self) -> &'p dyn Property<B> {
+        properties()[self.0]
+    }
+}
 
 /// Something that must never happen.
-pub(crate) trait Property: Sync {
-    /// The names it has in a report: one, or one per check in the file.
-    fn names(&self, scenario: &Scenario) -> Vec<String>;
+pub(crate) trait Property<B: Backend> {
+    /// The names it has in a report: none if it is not asked for, one, or one per check in the file.
+    fn names(&self, system: B) -> Vec<String>;
 
     /// Whether it is about what all threads together come to, so that none can be left out of a counterexample.
     fn needs_all_threads(&self) -> bool {
@@ -41,29 +55,29 @@ pub(crate) trait Property: Sync {
     }
 
     /// Whether it has happened in this state.
-    fn at_state(&self, at: &At<'_>) -> Option<Violation> {
+    fn at_state(&self, at: &At<'_, B>) -> Result<Option<Violation>, Trouble> {
         let _ = at;
-        None
+        Ok(None)
     }
 
     /// Whether a run that ended in this state has broken it.
-    fn at_end(&self, at: &At<'_>, oracle: &mut Oracle<'_>) -> Result<Option<Violation>, Doubt> {
-        let _ = (at, oracle);
+    fn at_end(&self, at: &At<'_, B>, oracle: &mut Oracle<B>, watch: Watch<'_>) -> Result<Option<Violation>, Unclear> {
+        let _ = (at, oracle, watch);
         Ok(None)
     }
 
     /// Why it happened, and what that is called; the provided one looks for a cycle of dependencies.
-    fn explain(&self, run: &Run<'_>) -> Explained {
-        Explained::by_history(run)
+    fn explain(&self, run: &RunOf<B>) -> Result<Explained, Trouble> {
+        Ok(Explained::by_history(run))
     }
 }
 
 /// A place in a search.
-pub(crate) struct At<'a> {
-    pub(crate) system: ScenarioSystem<'a>,
-    pub(crate) state: &'a State,
+pub(crate) struct At<'a, B: Backend> {
+    pub(crate) system: B,
+    pub(crate) state: &'a B::State,
     /// What led here; nothing did to the initial state.
-    pub(crate) event: Option<&'a Event>,
+    pub(crate) event: Option<&'a B::Event>,
 }
 
 /// A property that is broken.
@@ -83,8 +97,22 @@ impl Violation {
     }
 }
 
-/// Why a property cannot be decided for some run, as a warning to the user.
-pub(crate) type Doubt = String;
+/// Why the end of a run is not judged.
+#[derive(Clone, Debug)]
+pub(crate) enum Unclear {
+    /// The property cannot be decided for this run, as a warning to the user.
+    Doubt(String),
+    /// The user does not want to wait any longer.
+    Stopped(Limit),
+    /// Something else went wrong.
+    Trouble(Trouble),
+}
+
+impl From<Trouble> for Unclear {
+    fn from(trouble: Trouble) -> Unclear {
+        Unclear::Trouble(trouble)
+    }
+}
 
 /// Why something happened.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -99,8 +127,8 @@ pub struct Explained {
 
 impl Explained {
     /// By the cycle of dependencies between the threads, if there is one.
-    fn by_history(run: &Run<'_>) -> Explained {
-        Explained::of_history(&crate::conflicts::of_run(run))
+    fn by_history<B: Backend>(run: &RunOf<B>) -> Explained {
+        Explained::of_history(&run.system.history(run))
     }
 
     /// The same of a history that was observed elsewhere.
@@ -116,16 +144,16 @@ impl Explained {
     }
 }
 
-/// Asks a check about the committed tables: what it says instead of yes.
-fn refuted(check: &Check, state: &State) -> Option<String> {
-    match state.database.query(&check.query) {
-        // Not decided; the budget remembers it.
-        Err(error) if error.is_cut() => None,
-        Err(error) => Some(format!("cannot be evaluated: {error}")),
-        Ok(rows) => match rows.iter().find_map(|row| row.first().filter(|v| !v.is_true())) {
-            None => None,
-            Some(Value::Null) => Some("is neither true nor false but NULL".into()),
-            Some(_) => Some("is false".into()),
-        },
+/// The first check that is not true here, by its name, and what it says instead of yes.
+fn refuted<'a, B: Backend>(at: &'a At<'_, B>, when: When) -> Result<Option<(&'a str, String)>, Trouble> {
+    for check in 0..at.system.checks(when) {
+        let how = match at.system.ask(at.state, when, check)? {
+            Truth::Holds | Truth::Cut => continue,
+            Truth::Fails => "is false".into(),
+            Truth::Unknown => "is neither true nor false but NULL".into(),
+            Truth::Error(error) => format!("cannot be evaluated: {error}"),
+        };
+        return Ok(Some((at.system.check_name(when, check), how)));
     }
+    Ok(None)
 }

@@ -5,13 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use isolde_sql::Value;
 use isolde_sql::catalog::TableId;
 
-use super::{At, Doubt, Property, Violation};
+use super::{At, Property, Unclear, Violation};
+use crate::backend::Backend;
 use crate::file::SerialCheck;
 use crate::names;
-use crate::oracle::{Judgement, Oracle, SERIAL_THREADS_MAX, Serial};
+use crate::oracle::{Judgement, Oracle, SERIAL_THREADS_MAX, Serial, Watch};
 use crate::outcome::{Answer, Difference, Outcome};
-use crate::scenario::Scenario;
-use crate::system::ScenarioSystem;
 
 pub(super) struct SerialOutcome;
 
@@ -22,45 +21,49 @@ const ORDERS_SHOWN: usize = 2;
 /// Differences shown per order.
 const DIFFERENCES_SHOWN: usize = 3;
 
-impl Property for SerialOutcome {
-    fn names(&self, scenario: &Scenario) -> Vec<String> {
-        let asked = scenario.options.serial != Some(SerialCheck::Off);
+impl<B: Backend> Property<B> for SerialOutcome {
+    fn names(&self, system: B) -> Vec<String> {
+        let asked = system.options().serial != Some(SerialCheck::Off);
         if asked { vec![NAME.into()] } else { Vec::new() }
     }
 
-    fn at_end(&self, at: &At<'_>, oracle: &mut Oracle<'_>) -> Result<Option<Violation>, Doubt> {
-        let scenario = at.system.scenario;
-        if scenario.options.serial == Some(SerialCheck::Off) {
+    fn at_end(&self, at: &At<'_, B>, oracle: &mut Oracle<B>, watch: Watch<'_>) -> Result<Option<Violation>, Unclear> {
+        let system = at.system;
+        if system.options().serial == Some(SerialCheck::Off) {
             return Ok(None);
         }
-        let count = at.system.present().count();
+        let count = system.present().count();
         if count > SERIAL_THREADS_MAX {
-            return Err(format!(
+            return Err(Unclear::Doubt(format!(
                 "the serial outcome is not checked: {count} threads have too many orders (at most {SERIAL_THREADS_MAX} threads)"
-            ));
+            )));
         }
-        match oracle.judge(at.state) {
-            Judgement::Serial => Ok(None),
-            Judgement::NotSerial(observed, serial) => Ok(Some(violation(at.system, &observed, serial))),
-            Judgement::Endless => {
-                Err("the serial outcome is not checked where a thread does not end when it runs alone".into())
+        let name = |thread: usize| system.member(thread).name.to_string();
+        Err(Unclear::Doubt(match oracle.judge(at.state, watch)? {
+            Judgement::Serial => return Ok(None),
+            Judgement::NotSerial(observed, serial) => return Ok(Some(violation(system, &observed, serial))),
+            Judgement::Stopped(limit) => return Err(Unclear::Stopped(limit)),
+            Judgement::Endless(thread) => {
+                format!("the serial outcome is not checked: {} does not end when it runs alone", name(thread))
             }
-            Judgement::PartlyAborted(thread) => Err(format!(
+            Judgement::Waits(thread) => {
+                format!("the serial outcome is not checked: {} waits although it runs alone", name(thread))
+            }
+            Judgement::PartlyAborted(thread) => format!(
                 "the serial outcome is not checked where {} is aborted half way: what it had committed before stays",
-                scenario.threads[thread].name
-            )),
-        }
+                name(thread)
+            ),
+        }))
     }
 }
 
-fn violation(system: ScenarioSystem<'_>, observed: &Outcome, serial: &Serial) -> Violation {
-    let scenario = system.scenario;
-    let threads: Vec<&str> = system.present().map(|t| &*scenario.threads[t].name).collect();
+fn violation<B: Backend>(system: B, observed: &Outcome, serial: &Serial) -> Violation {
+    let threads: Vec<&str> = system.present().map(|t| system.member(t).name).collect();
     let headline = format!("No serial order of {} ends like this run.", names::listed(&threads));
     let mut violation = Violation::new(NAME, headline);
     for (outcome, order) in serial.outcomes.iter().take(ORDERS_SHOWN) {
-        let order: Vec<&str> = order.iter().map(|&t| &*scenario.threads[t].name).collect();
-        let differences = differences(scenario, observed, outcome);
+        let order: Vec<&str> = order.iter().map(|&t| system.member(t).name).collect();
+        let differences = differences(system, observed, outcome);
         let shown = differences.iter().take(DIFFERENCES_SHOWN).cloned().collect::<Vec<_>>().join("; ");
         violation.remarks.push(format!("Serially, {}: {shown}.", order.join(" then ")));
     }
@@ -68,24 +71,31 @@ fn violation(system: ScenarioSystem<'_>, observed: &Outcome, serial: &Serial) ->
 }
 
 /// What would be different in a serial order, as clauses.
-fn differences(scenario: &Scenario, observed: &Outcome, serial: &Outcome) -> Vec<String> {
+fn differences<B: Backend>(system: B, observed: &Outcome, serial: &Outcome) -> Vec<String> {
     let mut clauses = Vec::new();
-    for (thread, (here, there)) in scenario.threads.iter().zip(observed.threads.iter().zip(&serial.threads)) {
+    for (thread, (here, there)) in observed.threads.iter().zip(&serial.threads).enumerate() {
+        let name = system.member(thread).name;
         if here.failed != there.failed {
             clauses.push(match there.failed {
-                Some(state) => format!("{} fails with {state}", thread.name),
-                None => format!("{} does not fail", thread.name),
+                Some(state) => format!("{name} fails with {state}"),
+                None => format!("{name} does not fail"),
             });
         }
-        let mut answers = here.answers.iter().zip(&there.answers);
-        if let Some((_, there)) = answers.find(|(here, there)| here != there) {
-            clauses.push(format!("{} gets {}", thread.name, answer(scenario, there)));
+        let longer = here.answers.len().max(there.answers.len());
+        let differs = (0..longer).find(|&at| here.answers.get(at) != there.answers.get(at));
+        match differs.map(|at| (here.answers.get(at), there.answers.get(at))) {
+            Some((_, Some(there))) => clauses.push(format!("{name} gets {}", answer(system, there))),
+            // A thread that fails gets no more; that is said already.
+            Some((Some(here_only), None)) if here.failed == there.failed => {
+                clauses.push(format!("{name} does not get {}", answer(system, here_only)));
+            }
+            _ => {}
         }
     }
     let tables: BTreeSet<TableId> = observed.tables.keys().chain(serial.tables.keys()).copied().collect();
     for table in tables {
-        let name = &scenario.database.catalog().table(table).name;
         let (missing, extra) = compare(serial.tables.get(&table), observed.tables.get(&table));
+        let name = system.table_name(table);
         if !missing.is_empty() {
             clauses.push(format!("{name} ends with {} instead of {}", tuples(&missing), tuples(&extra)));
         } else if !extra.is_empty() {
@@ -95,15 +105,22 @@ fn differences(scenario: &Scenario, observed: &Outcome, serial: &Outcome) -> Vec
     clauses
 }
 
-fn answer(scenario: &Scenario, answer: &Answer) -> String {
-    let Some(span) = answer.span else { return format!("the message {:?}", answer.text) };
-    let rows: Vec<&[Value]> = answer.rows.iter().map(Vec::as_slice).collect();
-    let what = match (rows.is_empty(), &*answer.text) {
+fn answer<B: Backend>(system: B, answer: &Answer) -> String {
+    let (at, text, rows) = match answer {
+        Answer::Message(message) => return format!("the message {message:?}"),
+        Answer::Line(line) => return line.to_string(),
+        Answer::Statement { at, text, rows } => (at, text, rows),
+    };
+    let rows: Vec<&[Value]> = rows.iter().map(Vec::as_slice).collect();
+    let what = match (rows.is_empty(), &**text) {
         (false, _) => tuples(&rows),
         (true, "") => "no rows".to_string(),
         (true, text) => text.to_string(),
     };
-    format!("{what} at {}", names::line(scenario, span))
+    match at {
+        Some(span) => format!("{what} at {}", names::line_of(&system.place(*span))),
+        None => what,
+    }
 }
 
 /// The rows that one run has more of than another, and the other way round.

@@ -27,6 +27,7 @@ use isolde_sql::Value;
 use super::{Draft, DraftSession, Spec, run};
 use crate::check::follow;
 use crate::client::Reaction;
+use crate::embedded_check::without_trouble;
 use crate::file::{ClientStatement, FileOptions, ScenarioFile};
 use crate::gate::with_gates;
 use crate::scenario::Scenario;
@@ -59,7 +60,7 @@ pub fn emit(file: &ScenarioFile, schedule: &str) -> Result<String, String> {
     let scenario = Scenario::new(file.clone()).map_err(|error| error.to_string())?;
     let system = ScenarioSystem::new(&scenario, &FileOptions::default());
     let schedule = Schedule::parse(&system, schedule).map_err(|error| error.to_string())?;
-    let run = follow(system, &schedule);
+    let run = without_trouble(follow(system, &schedule));
     let mut writer = Writer::new(file, &scenario);
     writer.walk(&run)?;
     let text = writer.finish(&run)?;
@@ -274,7 +275,7 @@ fn commits_later(run: &Run<'_>, at: usize, thread: usize) -> bool {
 
 /// The tables that the run has changed, as queries.
 fn looks(run: &Run<'_>) -> String {
-    let trace = run.trace();
+    let trace = without_trouble(run.trace());
     let names: BTreeSet<&str> = trace.tables.iter().map(|table| table.name.as_str()).collect();
     match names.is_empty() {
         true => "SELECT 'nothing has changed' AS tables;".into(),

@@ -1,4 +1,4 @@
-//! What can go wrong that is nobody's bug in the sense of a verdict.
+//! Why a check could not be carried out, apart from any verdict.
 
 use std::fmt;
 use std::io;
