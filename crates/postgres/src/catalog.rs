@@ -265,4 +265,3 @@ fn draws(default: &str) -> bool {
     let parsed = parse::expr(Fragment { text: default, offset: 0 });
     matches!(parsed, Ok(Expr { kind: ExprKind::Call(call), .. }) if &*call.name.name.name == "nextval")
 }
-

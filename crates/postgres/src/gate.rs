@@ -232,7 +232,9 @@ fn declare(block: &Block) -> (u32, String) {
 fn kind(statement: &StmtKind) -> (Verb, &'static str) {
     let of = |statement: &Statement| Facts::of(statement).verb;
     match statement {
-        StmtKind::Sql(statement, _) | StmtKind::ForQuery { query: statement, .. } => (of(statement), of(statement).word()),
+        StmtKind::Sql(statement, _) | StmtKind::ForQuery { query: statement, .. } => {
+            (of(statement), of(statement).word())
+        }
         StmtKind::Perform(_) => (Verb::Select, "PERFORM"),
         StmtKind::ReturnQuery(statement) => (of(statement), "RETURN"),
         StmtKind::ReturnExecute { .. } => (Verb::Other, "RETURN"),

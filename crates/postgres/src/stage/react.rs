@@ -401,8 +401,11 @@ impl ScenarioStage {
         let Ok(text) = sent.text(&client.progress.variables) else { return Ok(()) };
         if self.sessions.is_idle(thread) && client.ledger.begins(&text) {
             // Sent when it matters: with what comes next.
-            let tag =
-                if lexemes(&text).find(Lexeme::counts).is_some_and(|first| first.is("BEGIN")) { "BEGIN" } else { START };
+            let tag = if lexemes(&text).find(Lexeme::counts).is_some_and(|first| first.is("BEGIN")) {
+                "BEGIN"
+            } else {
+                START
+            };
             self.queue(thread, &text)?;
             self.observe(thread, &Response::Done { tag: tag.into() }, Vec::new());
             self.clients[thread].progress.next += 1;
