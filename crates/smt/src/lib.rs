@@ -22,12 +22,14 @@
 //! long is an answer of its own, never "unsatisfiable".
 
 mod arith;
+mod deadline;
 pub mod finite;
 mod script;
 mod sexp;
 mod solver;
 mod term;
 
+pub use deadline::Deadline;
 pub use finite::{Assignment, Sizes};
 pub use script::{Assertion, Function, Script};
 pub use sexp::Sexp;

@@ -32,9 +32,8 @@ mod refine;
 mod seeds;
 
 use std::collections::BTreeMap;
-use std::time::Instant;
 
-use isolde_smt::{Script, Silence, Solver, Term};
+use isolde_smt::{Deadline, Script, Silence, Solver, Term};
 
 use crate::Limits;
 use crate::horn::{self, Certificate, Clauses};
@@ -151,7 +150,7 @@ impl<'a> Subject<'a> {
 
     /// Looks for a proof, beginning with any predicates.
     pub fn prove_with(&self, predicates: Vec<Predicate>, solver: &Solver, limits: &Limits) -> Result<Story, Silence> {
-        let deadline = Instant::now() + limits.timeout * QUESTIONS_MAX;
+        let deadline = Deadline::after(limits.timeout * QUESTIONS_MAX);
         let mut story = Story { rounds: Vec::new(), end: End::Open("it was not begun".into()) };
         let mut predicates = predicates;
         let end = loop {
@@ -162,7 +161,7 @@ impl<'a> Subject<'a> {
                 Err(silence @ (Silence::Unknown | Silence::Timeout(_))) => break End::Open(silence.to_string()),
                 Err(silence) => return Err(silence),
             }
-            if story.rounds.len() >= ROUNDS_MAX || predicates.len() > PREDICATES_MAX || Instant::now() > deadline {
+            if story.rounds.len() >= ROUNDS_MAX || predicates.len() > PREDICATES_MAX || deadline.is_over() {
                 break End::Open(format!("still refining after {} abstractions", story.rounds.len()));
             }
         };
@@ -177,7 +176,7 @@ impl<'a> Subject<'a> {
         predicates: &[Predicate],
         solver: &Solver,
         limits: &Limits,
-        deadline: Instant,
+        deadline: Deadline,
     ) -> Result<Turn, Silence> {
         let explored = post::explore(self, predicates, solver, limits, deadline)?;
         let mut round = Round {
@@ -214,7 +213,7 @@ impl<'a> Subject<'a> {
         learnt: Vec<Predicate>,
         solver: &Solver,
         limits: &Limits,
-        deadline: Instant,
+        deadline: Deadline,
     ) -> Result<Vec<Predicate>, Silence> {
         let mut short: Vec<&Predicate> = learnt.iter().collect();
         short.sort_by_key(|predicate| predicate.term.size());

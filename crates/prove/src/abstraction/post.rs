@@ -6,9 +6,9 @@
 //! more than another of the same cut are covered by it and not followed. There are finitely many, so this ends.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use isolde_smt::{Answer, Session, Silence, Solver, Term};
+use isolde_smt::{Answer, Deadline, Session, Silence, Solver, Term};
 
 use super::{Predicate, Subject};
 use crate::Limits;
@@ -59,14 +59,14 @@ pub(super) fn explore(
     predicates: &[Predicate],
     solver: &Solver,
     limits: &Limits,
-    deadline: Instant,
+    deadline: Deadline,
 ) -> Result<Explored, Silence> {
     let cuts = &subject.cuts;
     let asked = cuts.iter().map(|cut| (*cut, subject.askable(predicates, *cut))).collect();
     let post = Post { subject, predicates, asked, session: solver.start()?, timeout: limits.timeout };
     let mut exploration = Exploration { post, places: Vec::new(), todo: VecDeque::new() };
     let path = exploration.run(deadline)?;
-    let late = path.is_none() && Instant::now() > deadline && !exploration.todo.is_empty();
+    let late = path.is_none() && deadline.is_over() && !exploration.todo.is_empty();
     let mut reached: BTreeMap<usize, Vec<Cube>> = BTreeMap::new();
     for place in exploration.places.into_iter().filter(|place| !place.covered) {
         if let Some(cut) = place.cut {
@@ -95,14 +95,14 @@ struct Exploration<'s, 'a> {
 
 impl Exploration<'_, '_> {
     /// Follows everything; the way to the error, if there is one.
-    fn run(&mut self, deadline: Instant) -> Result<Option<Vec<usize>>, Silence> {
+    fn run(&mut self, deadline: Deadline) -> Result<Option<Vec<usize>>, Silence> {
         self.places.push(Place { cut: None, cube: Cube::default(), before: None, covered: false });
         self.todo.push_back(0);
         while let Some(at) = self.todo.pop_front() {
             if self.places[at].covered {
                 continue;
             }
-            if Instant::now() > deadline {
+            if deadline.is_over() {
                 self.todo.push_front(at);
                 return Ok(None);
             }
