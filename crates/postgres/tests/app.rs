@@ -6,14 +6,17 @@ mod common;
 use std::fs;
 use std::ops::ControlFlow;
 
-use common::{COUNTER, check, check_alone, stage};
+use common::{COUNTER, check, check_alone, stage, without_psql};
 use isolde_postgres::spec;
 use isolde_report::Verdict;
 use isolde_scenario::spec::Spec;
-use isolde_testkit::{Cluster, isolation};
+use isolde_testkit::{Cluster, isolation, skipped};
 
 #[test]
 fn two_scripts_lose_an_update() {
+    if without_psql("two scripts lose an update") {
+        return;
+    }
     let thread = |name: &str| {
         format!(
             "[[thread]]\nname = \"{name}\"\ncommand = '''n=$(psql -XAtc 'SELECT n FROM counter WHERE id = 1') && \
@@ -30,6 +33,9 @@ fn two_scripts_lose_an_update() {
 
 #[test]
 fn an_atomic_update_waits_and_holds() {
+    if without_psql("an atomic update waits and holds") {
+        return;
+    }
     let thread = |name: &str| {
         format!(
             "[[thread]]\nname = \"{name}\"\ncommand = '''psql -Xq -v ON_ERROR_STOP=1 <<EOF\nBEGIN;\n\
@@ -44,7 +50,7 @@ fn an_atomic_update_waits_and_holds() {
 #[test]
 fn a_thread_that_does_something_else_is_stuck() {
     let text = "[[thread]]\nname = \"alice\"\ncommand = \"sleep 100\"\n";
-    let trouble = check_alone(&format!("{COUNTER}{text}")).unwrap_err();
+    let trouble = check_alone(&format!("time_limit = 1\n{COUNTER}{text}")).unwrap_err();
     assert!(
         trouble.to_string().starts_with("alice neither goes on nor waits for another thread: it has neither"),
         "{trouble}"
@@ -54,6 +60,9 @@ fn a_thread_that_does_something_else_is_stuck() {
 /// Which of two threads draws which number from a sequence is nobody's business, also if one is drawn in vain.
 #[test]
 fn generated_keys_do_not_count() {
+    if without_psql("generated keys do not count") {
+        return;
+    }
     let setup = "setup_sql = \"CREATE TABLE entry (id serial PRIMARY KEY, who text)\"\n";
     let alice = "[[thread]]\nname = \"alice\"\ncommand = '''psql -Xq <<EOF\nBEGIN;\nINSERT INTO entry (who) VALUES ('x');\n\
                  ROLLBACK;\nINSERT INTO entry (who) VALUES ('alice');\nEOF\n'''\n";
@@ -67,6 +76,9 @@ fn generated_keys_do_not_count() {
 /// Two transfers in opposite directions. Who closes the circle is the victim, in every run.
 #[test]
 fn a_deadlock_is_found() {
+    if without_psql("a deadlock is found") {
+        return;
+    }
     let setup = "setup_sql = \"CREATE TABLE account (id int PRIMARY KEY, balance int); \
                  INSERT INTO account VALUES (1, 100), (2, 100)\"\n";
     let thread = |name: &str, from: u32, to: u32| {
@@ -92,6 +104,9 @@ fn a_deadlock_is_found() {
 /// and a thread that has two connections. PostgreSQL's own tester prints the same as we do.
 #[test]
 fn a_run_of_an_application_becomes_a_spec() {
+    if without_psql("a run of an application becomes a spec") {
+        return;
+    }
     let alice = "[[thread]]\nname = \"alice\"\ncommand = '''psql -Xq <<\"EOF\"\nBEGIN ISOLATION LEVEL REPEATABLE READ;\n\
                  SAVEPOINT s;\nSELECT n FROM counter WHERE id = 1 \\gset\nUPDATE counter SET n = :n + 1 WHERE id = 1;\n\
                  ROLLBACK TO s;\nUPDATE counter SET n = :n + 2 WHERE id = 1;\nCOMMIT;\nEOF\n'''\n";
@@ -118,7 +133,7 @@ fn agreed(text: &str) -> String {
     let database = cluster.create_database().unwrap();
     let run = spec::run(&cluster.settings(&database), &spec, &mut |_| ControlFlow::Continue(())).unwrap();
     match isolation::isolationtester() {
-        None => eprintln!("not compared with isolationtester, which is not installed"),
+        None => skipped::note("specs of applications, run by isolationtester", "isolationtester is not installed"),
         Some(tester) => {
             let directory = tempfile::tempdir().unwrap();
             let path = directory.path().join("app.spec");

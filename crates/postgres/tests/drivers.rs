@@ -10,6 +10,7 @@ use std::sync::LazyLock;
 
 use common::{COUNTER, check};
 use isolde_report::Verdict;
+use isolde_testkit::skipped;
 
 fn directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/drivers")
@@ -31,7 +32,8 @@ fn is_prepared() -> bool {
     static PREPARED: LazyLock<Output> = LazyLock::new(|| Command::new(directory().join("prepare")).output().unwrap());
     if !PREPARED.status.success() {
         let errors = String::from_utf8_lossy(&PREPARED.stderr);
-        println!("skipped: the drivers cannot be had: {}", errors.lines().next_back().unwrap_or_default());
+        let why = format!("they cannot be installed: {}", errors.lines().next_back().unwrap_or_default());
+        skipped::note("drivers of Python and Node", &why);
     }
     PREPARED.status.success()
 }

@@ -3,9 +3,9 @@
 
 mod common;
 
-use common::{COUNTER, check_alone, check_on};
+use common::{COUNTER, check_alone, check_on, without_psql};
 use isolde_report::Verdict;
-use isolde_testkit::Cluster;
+use isolde_testkit::{Cluster, skipped};
 
 fn thread(name: &str, command: &str) -> String {
     format!("[[thread]]\nname = \"{name}\"\ncommand = '''{command}'''\n")
@@ -17,6 +17,9 @@ fn trouble(text: &str) -> String {
 
 #[test]
 fn a_thread_that_crashes_has_failed() {
+    if without_psql("threads that crash") {
+        return;
+    }
     let crash = thread("alice", "psql -Xqc 'SELECT n FROM counter' >/dev/null; echo no violin >&2; kill -SEGV $$");
     let report = check_alone(&format!("{COUNTER}{crash}")).unwrap();
     assert_eq!(report.verdict, Verdict::Violated);
@@ -27,6 +30,9 @@ fn a_thread_that_crashes_has_failed() {
 /// A client that goes away in the middle of a transaction gives it up, and who waited for it goes on.
 #[test]
 fn who_disconnects_gives_up() {
+    if without_psql("clients that go away in a transaction") {
+        return;
+    }
     let leaves = thread(
         "alice",
         "psql -Xq <<\"EOF\"\nBEGIN;\nUPDATE counter SET n = 5 WHERE id = 1;\n\\! kill -KILL $PPID\nEOF\ntrue",
@@ -43,6 +49,9 @@ fn who_disconnects_gives_up() {
 /// answers and closes the connection in one go: both threads, in both orders, have that behind them.
 #[test]
 fn who_disconnects_in_the_middle_is_waited_for() {
+    if without_psql("clients that go away in a statement") {
+        return;
+    }
     let cluster = Cluster::start().unwrap();
     let directory = cluster.socket_directory().display().to_string();
     let function = |name: &str| {
@@ -75,6 +84,9 @@ fn who_disconnects_in_the_middle_is_waited_for() {
 
 #[test]
 fn a_thread_without_statements_just_ends() {
+    if without_psql("threads without statements") {
+        return;
+    }
     let text = format!("{COUNTER}{}{}", thread("alice", "true"), thread("bob", "psql -Xqc 'UPDATE counter SET n = 1'"));
     assert_eq!(check_alone(&text).unwrap().verdict, Verdict::Holds);
 }
@@ -82,6 +94,9 @@ fn a_thread_without_statements_just_ends() {
 /// The server is stopped in the middle: that is said, and is no violation.
 #[test]
 fn a_server_that_goes_away_is_said() {
+    if without_psql("a server that goes away") {
+        return;
+    }
     let cluster = Cluster::start().unwrap();
     let settings = cluster.settings("postgres");
     let script = "for i in 1 2 3 4 5 6; do psql -Xqc 'UPDATE counter SET n = n + 1'; done";
@@ -116,6 +131,9 @@ fn a_server_that_does_not_come_up_is_said() {
 /// A server with one worker: the second request is never begun.
 #[test]
 fn a_server_without_free_workers_is_said() {
+    if without_psql("a server without free workers") || skipped::without("python3", "a server without free workers") {
+        return;
+    }
     let server = r#"
 import http.server, subprocess
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -130,7 +148,7 @@ http.server.HTTPServer(("127.0.0.1", int(os.environ["PORT"])), Handler).serve_fo
     std::fs::write(&file, server).unwrap();
     let request = |name: &str| format!("[[thread]]\nname = \"{name}\"\nrequest = {{ url = \"/\" }}\n");
     let text = format!(
-        "{COUNTER}[[server]]\ncommand = \"exec python3 {}\"\n{}{}",
+        "time_limit = 5\n{COUNTER}[[server]]\ncommand = \"exec python3 {}\"\n{}{}",
         file.display(),
         request("alice"),
         request("bob")
@@ -154,6 +172,9 @@ fn refused_connections_are_said() {
 /// A role that is no superuser: the database is made again from a copy instead of being put back.
 #[test]
 fn an_ordinary_role_will_do() {
+    if without_psql("an ordinary role") {
+        return;
+    }
     let cluster = Cluster::start().unwrap();
     let mut control = cluster.connect("postgres", "").unwrap();
     control.query("CREATE ROLE ordinary LOGIN CREATEDB").unwrap();

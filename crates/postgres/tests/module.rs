@@ -25,15 +25,15 @@ use isolde_postgres::reads::Module;
 use isolde_report::{Report, Verdict};
 use isolde_scenario::file::FileOptions;
 use isolde_sql::parse;
-use isolde_testkit::Cluster;
+use isolde_testkit::{Cluster, skipped};
 
-/// The module, built once; `None` where that is not possible, which is said on stderr.
+/// The module, built once; `None` where that is not possible, which is said.
 fn module() -> Option<&'static Module> {
     static BUILT: OnceLock<Option<Module>> = OnceLock::new();
     let build = || match build() {
         Ok(library) => Some(Module::At(library.display().to_string())),
         Err(why) => {
-            eprintln!("skipped: isolde_reads cannot be built here: {why}");
+            skipped::note("the server module isolde_reads", &why);
             None
         }
     };
@@ -345,7 +345,7 @@ fn a_text_that_is_not_understood_reads_its_tables() {
 
 /// Two commands of psql, one after the other each.
 const APP: &str = r#"
-time_limit = 5
+time_limit = 60
 [database]
 url = ""
 setup_sql = "CREATE TABLE item (id int PRIMARY KEY, price int, name text); INSERT INTO item VALUES (1, 1, 'pen'), (2, 2, 'cup')"
@@ -360,6 +360,9 @@ command = "psql -qX -c \"UPDATE item SET price = price + 1 WHERE name = 'cup'\""
 #[test]
 fn sessions_of_applications_tell_it_too() {
     let Some(module) = module() else { return };
+    if skipped::without("psql", "applications with the server module") {
+        return;
+    }
     let runs = |module: &Module| {
         let file = AppFile::parse("app.toml", APP).unwrap_or_else(|error| panic!("{error}"));
         let server = Cluster::shared().settings("postgres");

@@ -7,7 +7,7 @@
 //! The answers are those of the [reference](crate::version), which the engine has to give as well. What another server answers
 //! differently stands below, after a line with the versions that were seen to do so: running with `UPDATE_GOLDENFILES=1` on
 //! such a server adds it there, and leaves the other answers alone. A program that servers of some age cannot run says so in a line
-//! `@needs 15 MERGE`: the first major version that can, and why. At the top of a file it is said of all programs.
+//! `@needs 15 MERGE`: the first version that can, and why. At the top of a file it is said of all programs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -235,7 +235,7 @@ mod tests {
         let old =
             replay(script, &mut Parrot(Version::parse("14.3")), Answers::record, &mut |_, _| false).expect("a script");
         assert_eq!(old.script, script);
-        assert_eq!(old.skipped, [("MERGE needs PostgreSQL 15, and the server is 14.3".to_string(), 1)]);
+        assert_eq!(old.skipped, [("MERGE needs PostgreSQL 15.0, and the server is 14.3".to_string(), 1)]);
         let new =
             replay(script, &mut Parrot(Version::parse("15.20")), Answers::record, &mut |_, _| false).expect("a script");
         assert!(new.skipped.is_empty() && new.script != script, "{new:?}");

@@ -22,3 +22,13 @@ pub fn note(what: &str, why: &str) {
             .and_then(|mut file| file.write_all(line.as_bytes()));
     }
 }
+
+/// Whether a program is missing that something cannot be tested without; then that is said.
+pub fn without(program: &str, what: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let missing = !std::env::split_paths(&path).any(|directory| directory.join(program).is_file());
+    if missing {
+        note(what, &format!("{program} is not installed"));
+    }
+    missing
+}

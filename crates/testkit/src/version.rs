@@ -152,11 +152,11 @@ pub fn is_too_old(version: Option<Version>, sqlstate: &str) -> bool {
     version.is_some_and(|version| version.major < REFERENCE.major) && UNKNOWN.contains(&sqlstate)
 }
 
-/// What a script or a spec asks of a server: a line `@needs 15 MERGE`, which in specs is a comment.
+/// What a script or a spec asks of a server: a line `@needs 15 MERGE` or `@needs 15.1 ...`, which in specs is a comment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Needs {
-    /// The first major version that has it.
-    pub major: u32,
+    /// The first version that has it, and all after it have.
+    pub since: Version,
     /// What it is.
     pub what: String,
 }
@@ -165,14 +165,14 @@ impl Needs {
     /// The first such line of a text.
     pub fn find(text: &str) -> Option<Needs> {
         let line = text.lines().find_map(|line| line.trim_start_matches(['#', ' ']).strip_prefix("@needs "))?;
-        let (major, what) = line.trim().split_once(' ')?;
-        Some(Needs { major: major.parse().ok()?, what: what.trim().to_string() })
+        let (since, what) = line.trim().split_once(' ')?;
+        Some(Needs { since: Version::parse(since)?, what: what.trim().to_string() })
     }
 
     /// Why a server cannot run this; the engine (`None`) has everything.
     pub fn lacking(&self, version: Option<Version>) -> Option<String> {
-        let version = version.filter(|version| version.major < self.major)?;
-        Some(format!("{} needs PostgreSQL {}, and the server is {version}", self.what, self.major))
+        let version = version.filter(|version| *version < self.since)?;
+        Some(format!("{} needs PostgreSQL {}, and the server is {version}", self.what, self.since))
     }
 }
 

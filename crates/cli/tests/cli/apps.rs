@@ -2,11 +2,10 @@
 //! is not there, or its packages cannot be had, a line says that it is skipped.
 
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use isolde_testkit::Cluster;
+use isolde_testkit::{Cluster, skipped};
 
 use crate::transcript::root;
 
@@ -19,8 +18,7 @@ fn races_are_found_and_fixes_hold() {
     let cluster = Cluster::start().unwrap();
     for app in apps() {
         if let Err(reason) = prepare(&app) {
-            // Not through println, which tests keep to themselves.
-            let _ = writeln!(std::io::stderr(), "skipped {}: {reason}", app.display());
+            skipped::note(&format!("the application {}", app.file_name().unwrap().display()), &reason);
             continue;
         }
         let readme = fs::read_to_string(app.join("README.md")).unwrap();
@@ -81,13 +79,16 @@ url = "postgres://"
 setup_sql = "CREATE TABLE t (n int)"
 [[thread]]
 name = "sleeper"
-command = "psql -Xqc 'SELECT n FROM t'; sleep 61.17"
+command = "psql -Xqc 'SELECT n FROM t'; echo $$ >sleeper; exec sleep 60"
 "#;
 
 /// Ctrl-C: an answer that says so, and nothing is left. Without notice: no process is left, and the next run drops the
 /// database.
 #[test]
 fn an_interrupted_run_leaves_nothing_behind() {
+    if skipped::without("psql", "that an interrupted run of an application leaves nothing behind") {
+        return;
+    }
     let cluster = Cluster::start().unwrap();
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("sleeper.toml");
@@ -95,18 +96,21 @@ fn an_interrupted_run_leaves_nothing_behind() {
     for (signal, code) in [("INT", Some(3)), ("KILL", None)] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_isolde"));
         command.arg("explore").arg(&file).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let sleeper = directory.path().join("sleeper");
+        let _ = fs::remove_file(&sleeper);
+        let sleeps = || fs::read_to_string(&sleeper).is_ok_and(|pid| shell(&format!("kill -0 {pid}")));
         let run = on(&cluster, &mut command).spawn().unwrap();
-        until(|| sleepers() > 0, "the thread runs");
-        Command::new("kill").args([format!("-{signal}"), run.id().to_string()]).status().unwrap();
+        until(sleeps, "the thread runs");
+        assert!(shell(&format!("kill -s {signal} {}", run.id())));
         let output = run.wait_with_output().unwrap();
         let answer = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), code, "{answer}");
-        until(|| sleepers() == 0, "its processes are gone");
+        until(|| !sleeps(), "its processes are gone");
         if signal == "INT" {
             assert!(answer.contains("interrupted"), "{answer}");
         } else {
             assert_eq!(cluster.left_behind().unwrap().len(), 1);
-            fs::write(&file, SLEEPER.replace("; sleep 61.17", "")).unwrap();
+            fs::write(&file, SLEEPER.replace("; echo $$ >sleeper; exec sleep 60", "")).unwrap();
             let mut command = Command::new(env!("CARGO_BIN_EXE_isolde"));
             assert!(on(&cluster, command.arg("explore").arg(&file)).status().unwrap().success());
         }
@@ -130,6 +134,9 @@ command = """n=$(psql -XAtc 'SELECT n FROM counter WHERE id = 1') && psql -Xqc "
 /// What was found behind the proxy becomes a spec, which shows it again on the server and on the embedded engine.
 #[test]
 fn a_race_of_an_application_becomes_a_spec() {
+    if skipped::without("psql", "races of applications as specs") {
+        return;
+    }
     let cluster = Cluster::shared();
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("counter.toml"), COUNTER).unwrap();
@@ -155,10 +162,9 @@ fn on<'a>(cluster: &Cluster, command: &'a mut Command) -> &'a mut Command {
     command.env("PGHOST", cluster.socket_directory()).env("PGUSER", "postgres").env_remove("PGPORT")
 }
 
-/// How many processes sleep for us.
-fn sleepers() -> usize {
-    let listed = Command::new("ps").args(["-eo", "args"]).output().unwrap();
-    String::from_utf8_lossy(&listed.stdout).lines().filter(|line| *line == "sleep 61.17").count()
+/// Whether a shell does something without complaint: it has a `kill` of its own on every machine.
+fn shell(command: &str) -> bool {
+    Command::new("sh").args(["-c", command]).stderr(Stdio::null()).status().unwrap().success()
 }
 
 fn until(is_true: impl Fn() -> bool, what: &str) {

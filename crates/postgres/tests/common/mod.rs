@@ -25,9 +25,13 @@ pub fn check_alone(text: &str) -> Result<Report, Trouble> {
     answer
 }
 
-/// Reads the rest of a file.
+/// Reads the rest of a file. Nothing waits for the limit but who is stuck, so it is generous: the machine may be busy.
 fn read(text: &str) -> AppFile {
-    let text = format!("time_limit = 5\n[database]\nurl = \"\"\n{text}");
+    let (limit, rest) = match text.split_once('\n') {
+        Some((line, rest)) if line.starts_with("time_limit") => (line, rest),
+        _ => ("time_limit = 60", text),
+    };
+    let text = format!("{limit}\n[database]\nurl = \"\"\n{rest}");
     AppFile::parse("app.toml", &text).unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -52,6 +56,11 @@ pub fn check_on(settings: &Settings, text: &str) -> Result<Report, Trouble> {
         clock: None,
     };
     live::check(&mut stage, &question, &mut |_| ControlFlow::Continue(()))
+}
+
+/// Whether there is no psql, as which most threads of applications run here; then it is said what is not tested.
+pub fn without_psql(what: &str) -> bool {
+    isolde_testkit::skipped::without("psql", what)
 }
 
 /// A table with one counter, at zero.
