@@ -154,8 +154,13 @@ fn row(what: &str, program: &Program, procedure: &str, rule: &Rule, solver: &Sol
 fn exact(program: &Program, graph: &Graph, rule: &Rule, solver: &Solver) -> &'static str {
     let unrolled = ir::unroll(graph, 1);
     let plan = plan(program.catalog(), &unrolled, &rule.query, 0);
-    let Ok(question) = exact::question(program, &unrolled, rule, &plan, true) else { return "not modelled" };
-    match solver.ask(&question.ctx.script, limits().timeout) {
+    let Ok(question) = exact::question(program, &unrolled, rule, &[], &plan, true) else { return "not modelled" };
+    let text = question.text();
+    let asked = solver.with_session(|session| {
+        session.tell(&text);
+        session.check(limits().timeout)
+    });
+    match asked {
         Ok(Answer::Unsat) if unrolled.cut => "none in a round",
         Ok(Answer::Unsat) => "none",
         Ok(Answer::Sat) => "found",
@@ -175,7 +180,7 @@ fn abstraction(program: &Program, graph: &Graph, rule: &Rule, solver: &Solver) -
 }
 
 fn spacer(program: &Program, graph: &Graph, rule: &Rule, solver: &Solver) -> &'static str {
-    let Ok(clauses) = horn::clauses(program, graph, rule) else { return "not modelled" };
+    let Ok(clauses) = horn::clauses(program, graph, rule, &[]) else { return "not modelled" };
     match horn::search(&clauses, solver, limits().timeout).unwrap() {
         Search::Found(_) => "safe",
         Search::None => "no invariant",

@@ -47,20 +47,25 @@ pub fn admits(
     solver: &Solver,
     timeout: Duration,
 ) -> Result<std::result::Result<bool, Silence>> {
-    let mut ctx = question(program, graph, run, rounds)?;
-    let script = std::mem::take(&mut ctx.script);
-    Ok(solver.ask(&script, timeout).map(|answer| answer == Answer::Sat))
+    let graph = ir::unroll(graph, rounds);
+    let ctx = question(program, &graph, run)?;
+    Ok(match solver.ask(&ctx.script, timeout) {
+        Ok(Answer::Sat) => Ok(true),
+        // It may have gone round more often.
+        Ok(Answer::Unsat) if graph.cut => Err(Silence::Unknown),
+        Ok(Answer::Unsat) => Ok(false),
+        Err(silence) => Err(silence),
+    })
 }
 
-fn question(program: &Program, graph: &Graph, run: &Run<'_>, rounds: usize) -> Result<Context> {
+fn question(program: &Program, graph: &Graph, run: &Run<'_>) -> Result<Context> {
     let catalog = program.catalog();
-    let graph = ir::unroll(graph, rounds);
     let mut ctx = Context::new();
     ctx.residues = false;
     let counts = catalog.tables().map(|table| (table.id, run.before.get(&table.id).map_or(0, Vec::len))).collect();
     let all = catalog.tables().flat_map(|t| t.foreign_keys.iter().map(|fk| (t.id, fk.name.clone())));
     let plan = Plan { counts, closed: all.collect(), incomplete: BTreeSet::new() };
-    let start = exact::start(&mut ctx, program, &graph, &plan)?;
+    let start = exact::start(&mut ctx, program, graph, &plan)?;
     for (table, rows) in run.before {
         let types = types(program, *table);
         for (slot, row) in start.db.slots(*table).iter().zip(rows) {
@@ -74,7 +79,7 @@ fn question(program: &Program, graph: &Graph, run: &Run<'_>, rounds: usize) -> R
             ctx.say(sym.same(&value));
         }
     }
-    let (mut ends, _) = exact::follow(&mut ctx, program, &graph, &start, &[graph.exit])?;
+    let (mut ends, _) = exact::follow(&mut ctx, program, graph, &start, &[graph.exit])?;
     let Some((reached, end)) = ends.remove(&graph.exit) else {
         ctx.say(Term::False);
         return Ok(ctx);

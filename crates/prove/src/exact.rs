@@ -28,25 +28,43 @@ pub struct Question {
     pub start: State,
     /// For each edge, when it is taken.
     pub taken: Vec<(usize, Term)>,
+    /// That the rule is broken at the end; the script says everything else.
+    pub broken: Term,
 }
 
-/// Puts the question. `residues` says whether rows that are not tracked may count in aggregates; without them the database consists
-/// of the tracked rows alone.
-pub fn question(program: &Program, graph: &Graph, rule: &Rule, plan: &Plan, residues: bool) -> Result<Question> {
+/// Puts the question. `others` are rules that hold at the start too. `residues` says whether rows that are not tracked may count in
+/// aggregates; without them the database consists of the tracked rows alone.
+pub fn question(
+    program: &Program,
+    graph: &Graph,
+    rule: &Rule,
+    others: &[&Rule],
+    plan: &Plan,
+    residues: bool,
+) -> Result<Question> {
     let mut ctx = Context::new();
     ctx.residues = residues;
     ctx.incomplete.extend(plan.incomplete.iter().cloned());
     let start = start(&mut ctx, program, graph, plan)?;
     assume_rule(&mut ctx, program, &start, &rule.query)?;
+    for other in others {
+        assume_rule(&mut ctx, program, &start, &other.query)?;
+    }
     let (mut ends, taken) = follow(&mut ctx, program, graph, &start, &[graph.exit])?;
     let Some((reached, end)) = ends.remove(&graph.exit) else {
         ctx.say(Term::False);
-        return Ok(Question { ctx, start, taken });
+        return Ok(Question { ctx, start, taken, broken: Term::True });
     };
     let (holds, fails) = rule_holds(&mut ctx, program, &end, &rule.query)?;
     ctx.say(reached);
-    ctx.say(Term::or([holds.not(), fails]));
-    Ok(Question { ctx, start, taken })
+    Ok(Question { ctx, start, taken, broken: Term::or([holds.not(), fails]) })
+}
+
+impl Question {
+    /// Everything that is asked, as a script.
+    pub fn text(&self) -> String {
+        format!("{}(assert {})\n", self.ctx.script, self.broken)
+    }
 }
 
 /// Any state in which the procedure may be called: arguments as promised, rows as the schema demands.

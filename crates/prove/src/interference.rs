@@ -76,7 +76,7 @@ pub fn interference(
         }
     };
     let mut session = solver.start()?;
-    session.tell(&question.ctx.script.to_string());
+    session.tell(&question.text());
     let proposal = match session.check(limits.timeout) {
         Ok(Answer::Unsat) => return Ok(Together::Nothing),
         Ok(Answer::Sat) => witness::propose(&mut session, program, &both, &question, limits),
@@ -106,7 +106,7 @@ fn asked(program: &Program, (id, intruder): (RoutineId, RoutineId), rule: &Rule)
     let both = interrupted(&first, &second).ok_or_else(|| Refusal::new("so many places"))?;
     let both = ir::unroll(&both, 1);
     let plan = plan(catalog, &both, &rule.query, 0);
-    let question = exact::question(program, &both, rule, &plan, false)?;
+    let question = exact::question(program, &both, rule, &[], &plan, false)?;
     Ok((both, question))
 }
 

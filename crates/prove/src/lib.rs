@@ -43,6 +43,7 @@ pub mod horn;
 pub mod interference;
 pub mod ir;
 pub mod logic;
+mod matrix;
 pub mod observe;
 pub mod plan;
 mod portfolio;
@@ -50,12 +51,14 @@ pub mod program;
 pub mod state;
 pub mod step;
 pub mod universal;
+pub mod vacuity;
 pub mod witness;
 
 use std::time::Duration;
 
-pub use portfolio::{Options, Outcome, Verdict, check, decide};
-pub use program::{Assumption, Named, Program, Rule};
+pub use matrix::{Known, Options, Told, check, check_telling};
+pub use portfolio::{Outcome, Verdict, decide};
+pub use program::{Assumption, Gap, Named, Program, Rule};
 pub use witness::Witness;
 
 /// How far to go.

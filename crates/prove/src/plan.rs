@@ -47,21 +47,40 @@ type Demand = BTreeMap<(Vec<TableId>, TableId), usize>;
 
 /// Reads off a graph without loops, and a rule, how many rows suffice.
 pub fn plan(catalog: &Catalog, graph: &Graph, rule: &Query, extra: usize) -> Plan {
-    planned(catalog, graph, rule, extra, &BTreeMap::new())
+    plan_with(catalog, graph, rule, &[], extra)
+}
+
+/// The same where other rules hold at the start as well.
+pub(crate) fn plan_with(catalog: &Catalog, graph: &Graph, rule: &Query, others: &[&Query], extra: usize) -> Plan {
+    planned(catalog, graph, Some(rule), others, extra, &BTreeMap::new())
+}
+
+/// The same where there is no rule: as many rows as decide whether the procedure succeeds.
+pub(crate) fn plan_alone(catalog: &Catalog, graph: &Graph) -> Plan {
+    planned(catalog, graph, None, &[], 0, &BTreeMap::new())
 }
 
 /// The same with so many rows of some tables on top, and what these need.
 pub(crate) fn plan_beside(catalog: &Catalog, graph: &Graph, rule: &Query, beside: &BTreeMap<TableId, usize>) -> Plan {
-    planned(catalog, graph, rule, 0, beside)
+    planned(catalog, graph, Some(rule), &[], 0, beside)
 }
 
-fn planned(catalog: &Catalog, graph: &Graph, rule: &Query, extra: usize, beside: &BTreeMap<TableId, usize>) -> Plan {
+fn planned(
+    catalog: &Catalog,
+    graph: &Graph,
+    rule: Option<&Query>,
+    others: &[&Query],
+    extra: usize,
+    beside: &BTreeMap<TableId, usize>,
+) -> Plan {
     let mut planner =
         Planner { catalog, graph, demand: Demand::new(), aggregated: BTreeSet::new(), tables: BTreeSet::new() };
-    planner.mentioned(rule);
+    let rules: Vec<&Query> = rule.iter().chain(others).copied().collect();
+    planner.mentioned(&rules);
     let mut total = planner.along_paths();
     planner.demand.clear();
-    planner.rule(rule);
+    rule.iter().for_each(|rule| planner.rule(rule, true));
+    others.iter().for_each(|other| planner.rule(other, false));
     add(&mut total, &planner.demand);
     let aggregated = planner.aggregated.clone();
     for table in aggregated.iter().filter(|_| extra > 0) {
@@ -135,9 +154,9 @@ impl Planner<'_> {
     }
 
     /// Every table that the program or the rule names, and those whose rows go with theirs.
-    fn mentioned(&mut self, rule: &Query) {
-        let mut tables = rule.tables();
-        count_aggregated(rule, &mut self.aggregated);
+    fn mentioned(&mut self, rules: &[&Query]) {
+        let mut tables: BTreeSet<TableId> = rules.iter().flat_map(|rule| rule.tables()).collect();
+        rules.iter().for_each(|rule| count_aggregated(rule, &mut self.aggregated));
         for edge in &self.graph.edges {
             match &edge.action {
                 Action::Read(read) => tables.extend(read.query.tables()),
@@ -360,8 +379,8 @@ impl Planner<'_> {
 
     // Rules.
 
-    /// A rule: the rows that break it at the end, and those that made it true at the start.
-    fn rule(&mut self, rule: &Query) {
+    /// A rule: the rows that break it at the end, if that is asked, and those that made it true at the start.
+    fn rule(&mut self, rule: &Query, breaks: bool) {
         let QueryBody::Select(select) = &rule.body else {
             self.query(rule, &[]);
             return;
@@ -369,7 +388,7 @@ impl Planner<'_> {
         let tables = from_tables(rule);
         let twice = select.grouping.is_some();
         for table in &tables {
-            self.need(&[], *table, if twice { 2 } else { 1 });
+            self.need(&[], *table, if twice { 2 } else { usize::from(breaks) });
         }
         select.projection.iter().for_each(|expr| self.wanted(expr, true, &tables));
         if let Some(grouping) = &select.grouping {

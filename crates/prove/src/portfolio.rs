@@ -1,24 +1,22 @@
 //! Who is asked, in which order, and what the answers amount to.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
-use isolde_report::{
-    ProofCell, ProofGap, ProofHelp, ProofInterference, ProofTogether, ProofWitness, ProveReport, TableChange,
-};
 use isolde_smt::{Answer, Silence, Solver};
 use isolde_sql::catalog::RoutineId;
+use isolde_sql::typed::Query;
 
 use crate::Limits;
 use crate::abstraction::{End, Subject};
 use crate::exact::{self, Question};
 use crate::guard::{Guard, guards};
 use crate::horn::{self, Certificate};
-use crate::interference::{Together, interference};
 use crate::ir::{self, Graph};
 use crate::logic::Refusal;
-use crate::plan::plan;
+use crate::plan::{Plan, plan_with};
 use crate::program::{Program, Rule};
-use crate::witness::{self, Witness};
+use crate::witness::{self, Confirmed, Witness};
 
 /// What is known about one procedure and one rule.
 #[derive(Clone, Debug)]
@@ -29,6 +27,8 @@ pub struct Outcome {
     pub modulo: Vec<String>,
     /// What was taken for granted because of the types that occur.
     pub assumptions: Vec<&'static str>,
+    /// Other rules that have to hold before the call.
+    pub needs: Vec<String>,
     /// What would help against a violation.
     pub guards: Vec<Guard>,
     /// The invariants of its loops, if that is how it was proved.
@@ -59,98 +59,6 @@ pub struct Reason {
     pub line: Option<usize>,
 }
 
-/// What to look at.
-#[derive(Clone, Debug, Default)]
-pub struct Options {
-    /// How far to go.
-    pub limits: Limits,
-    /// Only this procedure.
-    pub procedure: Option<String>,
-    /// Only this rule.
-    pub rule: Option<String>,
-    /// Also look for procedures that break a rule together.
-    pub interference: bool,
-    /// The command, as it was typed.
-    pub command: String,
-    /// The file.
-    pub path: String,
-}
-
-/// Every procedure against every rule. Beside the report, every question that was put.
-pub fn check(
-    program: &Program,
-    solver: &Solver,
-    options: &Options,
-) -> Result<(ProveReport, Vec<(String, String)>), Silence> {
-    let mut report = ProveReport::new(&options.command, &options.path);
-    let mut scripts = Vec::new();
-    let catalog = program.catalog();
-    for id in program.procedures() {
-        let def = catalog.routine(id);
-        if options.procedure.as_ref().is_some_and(|wanted| **wanted != *def.name) {
-            continue;
-        }
-        for rule in
-            program.rules.iter().filter(|rule| options.rule.as_ref().is_none_or(|wanted| **wanted == *rule.name))
-        {
-            let outcome = decide(program, id, rule, solver, &options.limits)?;
-            scripts.extend(
-                outcome.scripts.iter().map(|(name, text)| (format!("{} {} {name}", def.name, rule.name), text.clone())),
-            );
-            report.cells.push(cell(&def.name, program.line(def.span), rule, outcome));
-        }
-    }
-    if options.interference {
-        interferences(program, &mut report, solver, &options.limits)?;
-    }
-    report.settle();
-    Ok((report, scripts))
-}
-
-/// Procedures that keep a rule alone and break it together: each pair of those that were proved safe.
-fn interferences(program: &Program, report: &mut ProveReport, solver: &Solver, limits: &Limits) -> Result<(), Silence> {
-    let catalog = program.catalog();
-    let (mut pairs, mut found, mut gaps) = (0, Vec::new(), Vec::new());
-    for rule in &program.rules {
-        let safe = |id: &RoutineId| {
-            let name = &*catalog.routine(*id).name;
-            report.cells.iter().any(|cell| cell.procedure == name && cell.rule == *rule.name && cell.verdict == "safe")
-        };
-        let procedures: Vec<RoutineId> = program.procedures().into_iter().filter(safe).collect();
-        for id in &procedures {
-            for intruder in &procedures {
-                pairs += 1;
-                let name = |id: &RoutineId| catalog.routine(*id).name.to_string();
-                let (procedure, intruder_name, rule_name) = (name(id), name(intruder), rule.name.to_string());
-                match interference(program, (*id, *intruder), rule, solver, limits)? {
-                    Together::Nothing => {}
-                    Together::Open(refusal) => gaps.push(ProofGap {
-                        procedure,
-                        intruder: intruder_name,
-                        rule: rule_name,
-                        why: refusal.what,
-                        line: refusal.span.map(|span| program.line(span)),
-                    }),
-                    Together::Found(together) => found.push(ProofInterference {
-                        procedure,
-                        intruder: intruder_name,
-                        rule: rule_name,
-                        rows: together.rows,
-                        call: together.call,
-                        after: together.after,
-                        intruder_call: together.intruder,
-                        outcome: together.outcome,
-                        scenario: together.scenario,
-                    }),
-                }
-            }
-        }
-    }
-    report.interferences = found;
-    report.interference = Some(ProofTogether { pairs, gaps });
-    Ok(())
-}
-
 /// One procedure and one rule; for a violation, also what would help.
 pub fn decide(
     program: &Program,
@@ -166,7 +74,8 @@ pub fn decide(
     Ok(outcome)
 }
 
-/// The verdict alone.
+/// The verdict alone. The rule by itself is assumed first. Where rows are found that break it, but break another rule before the call,
+/// that rule is assumed as well, and the question put again: so only rules that are needed are assumed.
 pub(crate) fn decide_only(
     program: &Program,
     id: RoutineId,
@@ -174,22 +83,61 @@ pub(crate) fn decide_only(
     solver: &Solver,
     limits: &Limits,
 ) -> Result<Outcome, Silence> {
-    let mut search = Search { program, rule, solver, limits, outcome: Outcome::empty(), hasty: false };
-    let verdict = match ir::lower(program.catalog(), id) {
-        Err(refusal) => Verdict::Unknown(refused(program, refusal)),
-        Ok(graph) => search.everybody(&graph)?,
+    let graph = match ir::lower(program.catalog(), id) {
+        Err(refusal) => {
+            let verdict = Verdict::Unknown(refused(program, refusal));
+            return Ok(Outcome { verdict, ..Outcome::empty() });
+        }
+        Ok(graph) => graph,
     };
-    search.outcome.verdict = verdict;
-    Ok(search.outcome)
+    let tables = plan_with(program.catalog(), &ir::unroll(&graph, 1), &rule.query, &[], 0).counts.into_keys().collect();
+    if let Some(gap) = program.gap(&tables) {
+        let what = format!("not read: {}, which concerns a table that is needed: {}", gap.statement, gap.what);
+        let verdict = Verdict::Unknown(Reason { what, line: Some(program.line(gap.span)) });
+        return Ok(Outcome { verdict, ..Outcome::empty() });
+    }
+    let mut assumed: Vec<&Rule> = Vec::new();
+    let mut first: Option<Outcome> = None;
+    loop {
+        let mut search = Search::new(program, rule, assumed.clone(), solver, limits);
+        let verdict = search.everybody(&graph)?;
+        let is_decided = matches!(verdict, Verdict::Safe(_) | Verdict::Unsafe(_));
+        let needs: Vec<&Rule> = search.needs.iter().map(|at| &program.rules[*at]).collect();
+        search.outcome.verdict = verdict;
+        let outcome = search.outcome;
+        if is_decided {
+            let needs = if matches!(outcome.verdict, Verdict::Safe(_)) { assumed } else { Vec::new() };
+            return Ok(Outcome { needs: needs.iter().map(|rule| rule.name.to_string()).collect(), ..outcome });
+        }
+        let new = |rule: &&Rule| !assumed.iter().any(|known| std::ptr::eq(*known, *rule));
+        let mut more: Vec<&Rule> = needs.into_iter().filter(new).collect();
+        if more.is_empty() && assumed.is_empty() {
+            // Nothing says which would help: those about the same tables might.
+            let tables = rule.query.tables();
+            let near = |other: &&Rule| other.name != rule.name && !other.query.tables().is_disjoint(&tables);
+            more = program.rules.iter().filter(near).collect();
+        }
+        let open = first.get_or_insert(outcome);
+        if more.is_empty() {
+            return Ok(open.clone());
+        }
+        assumed.extend(more);
+    }
 }
 
 impl Outcome {
+    /// Safe, without a question.
+    pub(crate) fn safe(how: &str) -> Outcome {
+        Outcome { verdict: Verdict::Safe(how.into()), ..Outcome::empty() }
+    }
+
     fn empty() -> Outcome {
         let nothing = Reason { what: "nobody was asked".into(), line: None };
         Outcome {
             verdict: Verdict::Unknown(nothing),
             modulo: Vec::new(),
             assumptions: Vec::new(),
+            needs: Vec::new(),
             guards: Vec::new(),
             certificate: None,
             scripts: Vec::new(),
@@ -201,9 +149,16 @@ fn refused(program: &Program, refusal: Refusal) -> Reason {
     Reason { line: refusal.span.map(|span| program.line(span)), what: format!("not modelled: {}", refusal.what) }
 }
 
+/// Rows were found that break the rule, but another rule does not hold of them before the call.
+const NEEDS: &str = "another rule has to hold before the call";
+
 struct Search<'a> {
     program: &'a Program,
     rule: &'a Rule,
+    /// Other rules that hold before the call.
+    assumed: Vec<&'a Rule>,
+    /// Rules that rows which were found do not meet before the call, by position.
+    needs: BTreeSet<usize>,
     solver: &'a Solver,
     limits: &'a Limits,
     outcome: Outcome,
@@ -219,17 +174,31 @@ enum Exact {
     Open(String),
 }
 
-impl Search<'_> {
+impl<'a> Search<'a> {
+    fn new(
+        program: &'a Program,
+        rule: &'a Rule,
+        assumed: Vec<&'a Rule>,
+        solver: &'a Solver,
+        limits: &'a Limits,
+    ) -> Search<'a> {
+        let (outcome, needs) = (Outcome::empty(), BTreeSet::new());
+        Search { program, rule, assumed, needs, solver, limits, outcome, hasty: false }
+    }
+
     /// The exact question first; what it leaves open goes to predicate abstraction. The other way round, where so many rows may matter
     /// that the exact question cannot settle it.
     fn everybody(&mut self, graph: &Graph) -> Result<Verdict, Silence> {
-        let catalog = self.program.catalog();
-        let large = graph.is_loop_free() && !plan(catalog, graph, &self.rule.query, 0).incomplete.is_empty();
+        let large = graph.is_loop_free() && !self.plan(graph, 0).incomplete.is_empty();
         let early = if large { Some(self.refined(graph)?) } else { None };
         if let Some(Ok(verdict)) = early {
             return Ok(verdict);
         }
+        if !self.needs.is_empty() {
+            return Ok(Verdict::Unknown(Reason { what: NEEDS.into(), line: None }));
+        }
         let open = match self.rounds(graph)? {
+            open if !self.needs.is_empty() => return Ok(open),
             Verdict::Bounded(rounds, why) => Verdict::Bounded(rounds, why),
             Verdict::Unknown(reason) if reason.line.is_none() => Verdict::Unknown(reason),
             decided => return Ok(decided),
@@ -251,7 +220,7 @@ impl Search<'_> {
 
     /// A proof by predicate abstraction, a violation on a way that it came upon, or why there is neither.
     fn refined(&mut self, graph: &Graph) -> Result<Result<Verdict, String>, Silence> {
-        let subject = match Subject::new(self.program, graph, self.rule) {
+        let subject = match Subject::beside(self.program, graph, self.rule, &self.assumed) {
             Err(refusal) => return Ok(Err(format!("predicate abstraction: not modelled: {}", refusal.what))),
             Ok(subject) => subject,
         };
@@ -293,6 +262,9 @@ impl Search<'_> {
             if let Exact::Shown(witness) = found {
                 return Ok(Verdict::Unsafe(witness));
             }
+            if !self.needs.is_empty() {
+                return Ok(known);
+            }
             if let Verdict::Bounded(0, why) = &mut known {
                 match self.invariants(graph, self.limits.timeout / 4)? {
                     Ok(verdict) => return Ok(verdict),
@@ -323,7 +295,7 @@ impl Search<'_> {
 
     /// A proof by invariants of all loops, or why there is none.
     fn invariants(&mut self, graph: &Graph, patience: Duration) -> Result<Result<Verdict, String>, Silence> {
-        let clauses = match horn::clauses(self.program, graph, self.rule) {
+        let clauses = match horn::clauses(self.program, graph, self.rule, &self.assumed) {
             Err(refusal) => return Ok(Err(format!("not modelled: {}", refusal.what))),
             Ok(clauses) => clauses,
         };
@@ -350,15 +322,18 @@ impl Search<'_> {
     ) -> Result<Result<(Exact, Vec<String>), Refusal>, Silence> {
         let mut why = String::new();
         for (extra, residues) in [(0, true), (0, false), (2, false), (4, false)] {
-            let plan = plan(self.program.catalog(), graph, &self.rule.query, extra);
-            let question = match exact::question(self.program, graph, self.rule, &plan, residues) {
+            let plan = self.plan(graph, extra);
+            let question = match exact::question(self.program, graph, self.rule, &self.assumed, &plan, residues) {
                 Err(refusal) => return Ok(Err(refusal)),
                 Ok(question) => question,
             };
             self.note(&question, rounds, extra, residues);
             let mut session = self.solver.start()?;
             session.tell(&question.ctx.script.to_string());
-            match session.check(patience) {
+            session.tell(&format!("(push 1)\n(assert {})\n", question.broken));
+            let answer = session.check(patience);
+            session.tell("(pop 1)\n");
+            match answer {
                 Ok(Answer::Unsat) if residues => {
                     return Ok(Ok((Exact::Never, question.ctx.incomplete.into_iter().collect())));
                 }
@@ -367,8 +342,13 @@ impl Search<'_> {
                     let proposal = witness::propose(&mut session, self.program, graph, &question, self.limits);
                     match proposal {
                         Ok(Some(proposal)) => {
-                            if let Some(found) = witness::confirm(self.program, graph, self.rule, &proposal) {
-                                return Ok(Ok((Exact::Shown(Box::new(found)), Vec::new())));
+                            match witness::confirm(self.program, graph, self.rule, &proposal) {
+                                Confirmed::Shown(found) => return Ok(Ok((Exact::Shown(found), Vec::new()))),
+                                Confirmed::Needs(rules) => {
+                                    self.needs.extend(rules);
+                                    return Ok(Ok((Exact::Open(NEEDS.into()), Vec::new())));
+                                }
+                                Confirmed::No => {}
                             }
                             why = "the solver found a violation that running it does not show".into();
                         }
@@ -389,11 +369,16 @@ impl Search<'_> {
         Ok(Ok((Exact::Open(why), Vec::new())))
     }
 
+    fn plan(&self, graph: &Graph, extra: usize) -> Plan {
+        let others: Vec<&Query> = self.assumed.iter().map(|other| &*other.query).collect();
+        plan_with(self.program.catalog(), graph, &self.rule.query, &others, extra)
+    }
+
     fn note(&mut self, question: &Question, rounds: usize, extra: usize, residues: bool) {
         let all = if residues { "" } else { ", tracked rows only" };
         let more = if extra > 0 { format!(", {extra} rows more") } else { String::new() };
         let name = format!("rounds {rounds}{all}{more}");
-        self.outcome.scripts.push((name, question.ctx.script.to_string()));
+        self.outcome.scripts.push((name, question.text()));
         for function in &question.ctx.modulo {
             if !self.outcome.modulo.contains(function) {
                 self.outcome.modulo.push(function.clone());
@@ -415,57 +400,7 @@ fn uses_rest(question: &Question) -> bool {
 /// A solver that does not know leaves one question open; one that is not there leaves all.
 fn answer_only(silence: Silence) -> Result<String, Silence> {
     match silence {
-        Silence::Unknown | Silence::Timeout(_) => Ok(silence.to_string()),
-        Silence::Missing(_) | Silence::Crash(_) => Err(silence),
-    }
-}
-
-fn cell(procedure: &str, line: usize, rule: &Rule, outcome: Outcome) -> ProofCell {
-    let (verdict, meaning, at, witness) = match outcome.verdict {
-        Verdict::Safe(how) => ("safe", how, None, None),
-        Verdict::Unsafe(witness) => ("unsafe", "run and seen".into(), None, Some(shown(*witness))),
-        Verdict::Bounded(rounds, why) => {
-            ("bounded", format!("no violation with loops of up to {rounds} rounds; {why}"), None, None)
-        }
-        Verdict::Unknown(reason) => ("unknown", reason.what, reason.line, None),
-    };
-    let helps = |guard: &Guard| match guard {
-        Guard::Promise(condition) => ProofHelp { kind: "promise".into(), text: condition.clone() },
-        Guard::Constraint(statement) => ProofHelp { kind: "constraint".into(), text: statement.clone() },
-    };
-    let helps = outcome.guards.iter().map(helps).collect();
-    let mut assumptions: Vec<String> = outcome.assumptions.iter().map(|text| text.to_string()).collect();
-    if !outcome.modulo.is_empty() && verdict != "unsafe" {
-        assumptions.push(format!("whatever these compute: {}", outcome.modulo.join(", ")));
-    }
-    ProofCell {
-        procedure: procedure.into(),
-        line,
-        rule: rule.name.to_string(),
-        rule_text: rule.text.to_string(),
-        verdict: verdict.into(),
-        meaning,
-        at_line: at,
-        assumptions,
-        witness,
-        helps,
-    }
-}
-
-fn shown(witness: Witness) -> ProofWitness {
-    let change = |changed: witness::Changed| TableChange {
-        table: changed.table,
-        columns: changed.columns,
-        before: changed.before,
-        after: changed.after,
-    };
-    ProofWitness {
-        rows: witness.rows,
-        call: witness.call,
-        arguments: witness.arguments,
-        lines: witness.lines,
-        changes: witness.changes.into_iter().map(change).collect(),
-        outcome: witness.outcome,
-        confirmation: None,
+        Silence::Unknown | Silence::Timeout(_) | Silence::Crash(_) => Ok(silence.to_string()),
+        Silence::Missing(_) => Err(silence),
     }
 }

@@ -1,10 +1,11 @@
 //! What is to be proved: a schema, its procedures, and rules.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use isolde_engine::{Database, Prepared};
 use isolde_sql::ast;
-use isolde_sql::catalog::{Catalog, ReturnsDef, RoutineId};
+use isolde_sql::catalog::{Catalog, ReturnsDef, RoutineId, TableId};
 use isolde_sql::parse::Lexeme;
 use isolde_sql::typed::{Expr, Query, StatementKind, StmtKind};
 use isolde_sql::{Diagnostic, Span, SqlState, Type, bind, parse};
@@ -20,6 +21,21 @@ pub struct Program {
     pub rules: Vec<Rule>,
     /// What callers promise about arguments.
     pub assumptions: Vec<Assumption>,
+    /// Statements that were not carried out.
+    pub gaps: Vec<Gap>,
+}
+
+/// A statement of the file that was not carried out, and what that leaves open.
+#[derive(Clone, Debug)]
+pub struct Gap {
+    /// Where it stands.
+    pub span: Span,
+    /// Its beginning.
+    pub statement: String,
+    /// Why.
+    pub what: String,
+    /// The tables of which not everything is known without it.
+    pub tables: BTreeSet<TableId>,
 }
 
 /// A rule: a query of which every row must be true.
@@ -70,7 +86,7 @@ impl Program {
         let rules = rules.iter().map(|named| Rule::bind(&database, source, *named)).collect::<Result<_, _>>()?;
         let assumptions = assumptions.iter().map(|named| Assumption::bind(database.catalog(), source, *named));
         let assumptions = assumptions.collect::<Result<_, _>>()?;
-        Ok(Program { rules, assumptions, database, source: source.into() })
+        Ok(Program { rules, assumptions, database, source: source.into(), gaps: Vec::new() })
     }
 
     /// What is defined.
@@ -82,6 +98,40 @@ impl Program {
     pub fn procedures(&self) -> Vec<RoutineId> {
         let own = self.catalog().routines().filter(|(_, def)| !matches!(def.returns, ReturnsDef::Trigger));
         own.map(|(id, _)| id).collect()
+    }
+
+    /// The first statement that was not carried out and concerns one of these tables.
+    pub fn gap(&self, tables: &BTreeSet<TableId>) -> Option<&Gap> {
+        self.gaps.iter().find(|gap| !gap.tables.is_disjoint(tables))
+    }
+
+    /// What a cell is about, as a name that is another when the answer may be: the file without its routines, the procedure and all that it
+    /// may call, and the limits. Where things stand in the file does not matter.
+    pub fn content(&self, id: RoutineId, rule: &Rule, limits: &crate::Limits) -> String {
+        let mut spans: Vec<(Span, Arc<str>)> =
+            self.catalog().routines().map(|(_, def)| (def.span, def.name.clone())).collect();
+        spans.sort_by_key(|(span, _)| span.start);
+        let (mut rest, mut from) = (String::new(), 0);
+        for (span, _) in &spans {
+            rest.push_str(self.source.get(from..span.start as usize).unwrap_or_default());
+            from = from.max(span.end as usize);
+        }
+        rest.push_str(self.source.get(from..).unwrap_or_default());
+        // A routine that is called is named: one whose name stands nowhere in the others is not.
+        let own = self.catalog().routine(id).span;
+        let mut reached: Vec<Span> = vec![own];
+        let mut at = 0;
+        while let Some(span) = reached.get(at).copied() {
+            let text = span.of(&self.source);
+            let called = spans.iter().filter(|(_, name)| text.contains(&**name)).map(|(span, _)| *span);
+            let new: Vec<Span> = called.filter(|span| !reached.contains(span)).collect();
+            reached.extend(new);
+            at += 1;
+        }
+        let mut routines: Vec<Arc<str>> = reached.iter().map(|span| bind::one_line(span.of(&self.source))).collect();
+        routines.sort();
+        let about = (env!("CARGO_PKG_VERSION"), bind::one_line(&rest), routines, &rule.name, format!("{limits:?}"));
+        format!("{:032x}", isolde_digest::digest_of(&about))
     }
 
     /// The line, from 1, at which something stands.

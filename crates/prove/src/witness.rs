@@ -74,7 +74,7 @@ pub(crate) fn propose(
 ) -> Result<Option<Proposal>, Silence> {
     let sizes = sizes(program.catalog(), graph, question);
     for bound in BOUNDS.iter().map(Some).chain([None]) {
-        session.tell("(push 1)\n");
+        session.tell(&format!("(push 1)\n(assert {})\n", question.broken));
         for (term, ty) in &sizes {
             session.tell(&format!("(assert {})\n", nice(term, *ty, bound.copied())));
         }
@@ -279,8 +279,44 @@ fn decimal(number: i128, over: i128) -> Option<String> {
     None
 }
 
-/// Runs a proposal; `None` if it does not show the violation, in any order of its rows.
-pub(crate) fn confirm(program: &Program, graph: &Graph, rule: &Rule, proposal: &Proposal) -> Option<Witness> {
+/// What came of running a proposal.
+pub(crate) enum Confirmed {
+    /// It shows the violation.
+    Shown(Box<Witness>),
+    /// It would, but these rules, by position, do not hold at the start.
+    Needs(Vec<usize>),
+    /// It does not show the violation, in any order of its rows.
+    No,
+}
+
+/// Runs a proposal.
+pub(crate) fn confirm(program: &Program, graph: &Graph, rule: &Rule, proposal: &Proposal) -> Confirmed {
+    let others = |rows: &Proposal| broken_before(program, rule, rows);
+    match shown(program, graph, rule, proposal) {
+        Some(witness) => Confirmed::Shown(Box::new(witness)),
+        None => match others(proposal) {
+            Some(broken) if !broken.is_empty() => Confirmed::Needs(broken),
+            _ => Confirmed::No,
+        },
+    }
+}
+
+/// The other rules that the rows of a proposal break, if the rule itself holds of them.
+fn broken_before(program: &Program, rule: &Rule, proposal: &Proposal) -> Option<Vec<usize>> {
+    let mut database = program.database.clone();
+    let session = database.open_session();
+    empty(&mut database, session)?;
+    for statement in insertions(program.catalog(), proposal) {
+        execute(&mut database, session, &statement).ok()?;
+    }
+    if outcome(&database, rule).is_some() {
+        return None;
+    }
+    let rules = program.rules.iter().enumerate();
+    Some(rules.filter(|(_, other)| outcome(&database, other).is_some()).map(|(at, _)| at).collect())
+}
+
+fn shown(program: &Program, graph: &Graph, rule: &Rule, proposal: &Proposal) -> Option<Witness> {
     let mut backwards = proposal.clone();
     backwards.rows.reverse();
     let mut found =
@@ -307,7 +343,8 @@ fn run(program: &Program, graph: &Graph, rule: &Rule, proposal: &Proposal) -> Op
     for statement in &inserted {
         execute(&mut database, session, statement).ok()?;
     }
-    if outcome(&database, rule).is_some() {
+    // Every rule holds before the call.
+    if [rule].into_iter().chain(&program.rules).any(|rule| outcome(&database, rule).is_some()) {
         return None;
     }
     let before = database.clone();

@@ -20,7 +20,7 @@ fn a_corrupted_certificate_is_rejected() {
     let loaded = support::load(include_str!("programs/loops.sql"));
     let (id, _) = loaded.program.catalog().routines_by_name("fees").next().unwrap();
     let graph = ir::lower(loaded.program.catalog(), id).unwrap();
-    let clauses = horn::clauses(&loaded.program, &graph, &loaded.program.rules[0]).unwrap();
+    let clauses = horn::clauses(&loaded.program, &graph, &loaded.program.rules[0], &[]).unwrap();
     let Search::Found(certificate) = horn::search(&clauses, &solver, TIMEOUT).unwrap() else {
         panic!("fees has an invariant")
     };

@@ -97,6 +97,9 @@ fn every_run_is_one_that_the_terms_allow() {
         }
     }
     eprintln!("{allowed} runs allowed, {failed} failed, {open} not known, refused: {refused:?}");
+    for first in wrong.iter().filter_map(|text| text.lines().next()) {
+        eprintln!("{first}");
+    }
     assert!(wrong.is_empty(), "{} of {count}\n{}", wrong.len(), wrong[..wrong.len().min(3)].join("\n\n"));
     assert!(only.is_some() || allowed > 0, "some run was compared");
 }

@@ -53,7 +53,7 @@ pub use model::{
 };
 pub use paint::Style;
 pub use prove::{
-    ProofCell, ProofGap, ProofHelp, ProofInterference, ProofTogether, ProofWitness, ProveReport, TableChange,
+    ProofCell, ProofGap, ProofHelp, ProofInterference, ProofNote, ProofTogether, ProofWitness, ProveReport, TableChange,
 };
 pub use shell::shell_word;
 pub use space::{Asked, Behaviour, Covered, Passed, SpaceReport, SpaceSize, TraceStyle};

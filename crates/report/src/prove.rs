@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde::{Deserialize, Serialize};
 
 use crate::paint::{Paint, Style};
-use crate::{Confirmation, FORMAT, Tool, Verdict};
+use crate::{Baseline, Confirmation, FORMAT, Tool, Verdict};
 
 /// The whole answer about the procedures of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,6 +31,26 @@ pub struct ProveReport {
     /// What every "safe" is about.
     #[serde(default)]
     pub safe_means: String,
+    /// What is worth knowing about rules and procedures by themselves, and what was not read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<ProofNote>,
+    /// Cells that a baseline knows: they count for nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub known: Vec<String>,
+    /// Cells that a baseline lists, and that are safe now.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fixed: Vec<String>,
+}
+
+/// Something about a rule or a procedure by itself, or a statement that was not carried out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProofNote {
+    /// `rule`, `procedure` or `skipped`.
+    pub kind: String,
+    /// What it is about.
+    pub name: String,
+    /// What is to be known.
+    pub text: String,
 }
 
 /// How much was looked at, of two procedures at a time.
@@ -99,6 +119,15 @@ pub struct ProofCell {
     pub at_line: Option<usize>,
     /// What was taken for granted beyond what is said for all.
     pub assumptions: Vec<String>,
+    /// Other rules that have to hold before the call, for the proof.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub needs: Vec<String>,
+    /// Why the answer says less than it seems to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warning: Option<String>,
+    /// What the cell is about: another, when the answer may be another.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub content: String,
     /// What breaks the rule.
     pub witness: Option<ProofWitness>,
     /// What would help, proved to.
@@ -164,18 +193,40 @@ impl ProveReport {
             interferences: Vec::new(),
             interference: None,
             safe_means: MEANING.into(),
+            notes: Vec::new(),
+            known: Vec::new(),
+            fixed: Vec::new(),
         }
     }
 
     /// Sets the verdict to what the cells amount to.
     pub fn settle(&mut self) {
-        let count = |verdict: &str| self.cells.iter().filter(|cell| cell.verdict == verdict).count();
+        let new = |cell: &&ProofCell| !self.known.contains(&cell.id());
+        let count = |verdict: &str| self.cells.iter().filter(|cell| cell.verdict == verdict).filter(new).count();
         let open = count("unknown") + count("bounded");
         self.verdict = match (count("unsafe") + self.interferences.len(), open) {
             (0, 0) => Verdict::Holds,
             (0, open) => Verdict::Inconclusive(format!("{open} of {} not decided", self.cells.len())),
             _ => Verdict::Violated,
         };
+    }
+
+    /// What is not safe now, as a baseline: a line per cell.
+    pub fn baseline(&self) -> String {
+        let open = self.cells.iter().filter(|cell| cell.verdict != "safe");
+        let mut lines: Vec<String> = open.map(|cell| format!("{}  # {}\n", cell.id(), cell.verdict)).collect();
+        lines.sort();
+        format!("# What isolde prove is known not to prove here. What is new is not in it.\n{}", lines.concat())
+    }
+
+    /// Sets aside what a baseline knows. The verdict is that of the rest.
+    pub fn compare(&mut self, baseline: &Baseline) {
+        let (safe, open): (Vec<&ProofCell>, Vec<&ProofCell>) = self.cells.iter().partition(|cell| cell.verdict == "safe");
+        let listed = |cells: Vec<&ProofCell>| -> Vec<String> {
+            cells.into_iter().map(ProofCell::id).filter(|id| baseline.ids.contains(id)).collect()
+        };
+        (self.known, self.fixed) = (listed(open), listed(safe));
+        self.settle();
     }
 
     /// For programs.
@@ -206,6 +257,7 @@ impl ProveReport {
         }
         out.push_str("\n\n");
         self.matrix(out, style)?;
+        self.write_notes(out, style)?;
         for cell in &self.cells {
             cell.write(out, style)?;
         }
@@ -217,6 +269,30 @@ impl ProveReport {
                 style.write(out, Paint::Dim, &line)?;
                 out.push('\n');
             }
+        }
+        Ok(())
+    }
+
+    /// Warnings first, then what was not read, then what a baseline knows.
+    fn write_notes(&self, out: &mut String, style: Style) -> std::fmt::Result {
+        if !self.notes.is_empty() {
+            out.push('\n');
+        }
+        for ProofNote { kind, name, text } in &self.notes {
+            let line = match kind.as_str() {
+                "skipped" => format!("not read: {name} ({text})"),
+                kind => format!("{kind} {name}: {text}"),
+            };
+            for line in crate::wrap::wrap(&line, style.width, 2) {
+                style.write(out, Paint::Unsure, &line)?;
+                out.push('\n');
+            }
+        }
+        if !self.known.is_empty() {
+            writeln!(out, "\nknown from the baseline: {}", self.known.join(", "))?;
+        }
+        if !self.fixed.is_empty() {
+            writeln!(out, "\nin the baseline, and safe now: {}", self.fixed.join(", "))?;
         }
         Ok(())
     }
@@ -277,6 +353,11 @@ fn trim(out: &mut String) {
 }
 
 impl ProofCell {
+    /// What a baseline calls it.
+    pub fn id(&self) -> String {
+        format!("{}:{}", self.procedure, self.rule)
+    }
+
     fn write(&self, out: &mut String, style: Style) -> std::fmt::Result {
         if let Some(witness) = &self.witness {
             out.push('\n');
@@ -290,14 +371,17 @@ impl ProofCell {
             write!(out, "\n{} and {}: ", self.procedure, self.rule)?;
             style.write(out, paint(&self.verdict), &self.verdict)?;
             writeln!(out, ", {}{line}", self.meaning)?;
-        } else if !self.assumptions.is_empty() {
-            writeln!(
-                out,
-                "\n{} and {}: safe, taking for granted: {}",
-                self.procedure,
-                self.rule,
-                self.assumptions.join("; ")
-            )?;
+            return Ok(());
+        }
+        let (procedure, rule) = (&self.procedure, &self.rule);
+        if let Some(warning) = &self.warning {
+            writeln!(out, "\n{procedure} and {rule}: {warning}")?;
+        }
+        if !self.needs.is_empty() {
+            writeln!(out, "\n{procedure} and {rule}: safe, because before the call also holds: {}", self.needs.join(", "))?;
+        }
+        if !self.assumptions.is_empty() {
+            writeln!(out, "\n{procedure} and {rule}: safe, taking for granted: {}", self.assumptions.join("; "))?;
         }
         Ok(())
     }

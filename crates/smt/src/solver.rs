@@ -175,7 +175,8 @@ impl Solver {
                 lines.all(|line| says.send(line).is_ok())
             });
         }
-        let mut session = Session { child, questions, lines, is_lost: false };
+        let counts_steps = flags(&self.program) == Z3;
+        let mut session = Session { child, questions, lines, is_lost: false, counts_steps };
         session.tell(&greeting(logic));
         Ok(session)
     }
@@ -186,9 +187,18 @@ fn greeting(logic: &str) -> String {
     format!("(set-option :print-success false)\n(set-option :produce-models true)\n(set-logic {logic})\n")
 }
 
+/// How z3 is made to listen.
+const Z3: &[&str] = &["-in", "-smt2"];
+
+/// What z3 does in a second on an idle machine of today, in the steps that it counts.
+const STEPS_PER_SECOND: u128 = 1_000_000;
+
+/// A solver that counts its steps may take so many times as long as it was given: on a busy machine the steps decide, not the clock.
+const BUSY_MAX: u32 = 3;
+
 fn flags(program: &Path) -> &'static [&'static str] {
     match program.file_name().and_then(|name| name.to_str()) {
-        Some(name) if name.starts_with("z3") => &["-in", "-smt2"],
+        Some(name) if name.starts_with("z3") => Z3,
         Some(name) if name.starts_with("cvc5") => &["--lang=smt2", "--incremental"],
         _ => &[],
     }
@@ -202,6 +212,8 @@ pub struct Session {
     lines: Receiver<String>,
     /// It did not answer when it should have, or not what it should have.
     is_lost: bool,
+    /// It can be given a number of steps.
+    counts_steps: bool,
 }
 
 impl Session {
@@ -211,13 +223,24 @@ impl Session {
         let _ = self.questions.send(text.to_string());
     }
 
-    /// Asks whether what it was told can be met.
+    /// Asks whether what it was told can be met. The time is counted in steps where the solver counts them, so that the answer does not
+    /// depend on what else the machine does; the clock only stops one that hangs.
     pub fn check(&mut self, timeout: Duration) -> Result<Answer, Silence> {
+        let patience = if self.counts_steps { timeout * BUSY_MAX } else { timeout };
+        if self.counts_steps {
+            let steps = (timeout.as_millis() * STEPS_PER_SECOND / 1000).clamp(1, u128::from(u32::MAX));
+            self.tell(&format!("(set-option :rlimit {steps})\n"));
+        }
         self.tell("(check-sat)\n");
-        let deadline = Instant::now() + timeout;
+        let deadline = Instant::now() + patience;
         match self.line(deadline, timeout)?.trim() {
             "sat" => Ok(Answer::Sat),
             "unsat" => Ok(Answer::Unsat),
+            "unknown" if self.counts_steps => {
+                let why = self.answer("(get-info :reason-unknown)", timeout)?.to_string();
+                let spent = why.contains("resource limit") || why.contains("canceled");
+                Err(if spent { Silence::Timeout(timeout) } else { Silence::Unknown })
+            }
             "unknown" => Err(Silence::Unknown),
             other => {
                 self.is_lost = true;

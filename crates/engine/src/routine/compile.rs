@@ -200,7 +200,9 @@ impl Compiler<'_> {
             StmtKind::Sql { statement, into: Some(into) } => {
                 let mut prepared = Prepared::plan(self.catalog, first_rows(statement, into.strict));
                 prepared.rows_max = Some(2);
-                self.emit(Instruction::Run(Arc::new(prepared), Then::Into { into: into.clone(), sets_found: true }));
+                // CALL leaves FOUND as it is.
+                let sets_found = !matches!(statement.kind, StatementKind::Call(..));
+                self.emit(Instruction::Run(Arc::new(prepared), Then::Into { into: into.clone(), sets_found }));
             }
             StmtKind::Sql { statement, into: None } => {
                 let rows = matches!(

@@ -6,7 +6,7 @@ use isolde_smt::{Silence, Solver};
 
 use super::{Cube, End, Predicate, Round, Story, Subject};
 use crate::ir;
-use crate::portfolio::Options;
+use crate::Options;
 use crate::program::Program;
 
 /// How predicate abstraction goes about every procedure and every rule that was asked for.

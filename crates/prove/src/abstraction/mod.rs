@@ -90,6 +90,8 @@ pub struct Subject<'a> {
     pub graph: &'a Graph,
     /// The rule.
     pub rule: &'a Rule,
+    /// Rules that hold at the start as well.
+    pub others: Vec<&'a Rule>,
     /// Where the procedure is cut.
     pub cuts: Vec<usize>,
     /// What happens from cut to cut.
@@ -138,9 +140,19 @@ enum Turn {
 impl<'a> Subject<'a> {
     /// Cuts a procedure at every place where that is possible.
     pub fn new(program: &'a Program, graph: &'a Graph, rule: &'a Rule) -> Modelled<Subject<'a>> {
+        Subject::beside(program, graph, rule, &[])
+    }
+
+    /// The same where other rules hold at the start as well.
+    pub fn beside(
+        program: &'a Program,
+        graph: &'a Graph,
+        rule: &'a Rule,
+        others: &[&'a Rule],
+    ) -> Modelled<Subject<'a>> {
         let cuts = horn::places(graph);
-        let clauses = horn::clauses_at(program, graph, rule, &cuts)?;
-        Ok(Subject { program, graph, rule, cuts, clauses })
+        let clauses = horn::clauses_at(program, graph, rule, others, &cuts)?;
+        Ok(Subject { program, graph, rule, others: others.to_vec(), cuts, clauses })
     }
 
     /// Looks for a proof, beginning with the predicates that SQL suggests.

@@ -20,7 +20,7 @@ use crate::Limits;
 use crate::exact;
 use crate::horn::{self, Certificate, Clause, Clauses, piece};
 use crate::ir::{Edge, Graph};
-use crate::plan::plan;
+use crate::plan::plan_with;
 
 /// What came of looking at a way to the error.
 pub(super) enum Refined {
@@ -41,12 +41,18 @@ pub(super) fn refine(
     limits: &Limits,
 ) -> Result<Refined, Silence> {
     let graph = straight(subject, path);
-    let plan = plan(subject.program.catalog(), &graph, &subject.rule.query, 0);
-    let question = match exact::question(subject.program, &graph, subject.rule, &plan, true) {
+    let others: Vec<_> = subject.others.iter().map(|other| &*other.query).collect();
+    let plan = plan_with(subject.program.catalog(), &graph, &subject.rule.query, &others, 0);
+    let question = match exact::question(subject.program, &graph, subject.rule, &subject.others, &plan, true) {
         Ok(question) => question,
         Err(refusal) => return Ok(Refined::Stuck(format!("not modelled: {}", refusal.what))),
     };
-    match solver.ask(&question.ctx.script, limits.timeout) {
+    let text = question.text();
+    let asked = solver.with_session(|session| {
+        session.tell(&text);
+        session.check(limits.timeout)
+    });
+    match asked {
         Ok(Answer::Sat) => return Ok(Refined::Feasible(Box::new(graph))),
         Ok(Answer::Unsat) => {}
         Err(silence @ (Silence::Unknown | Silence::Timeout(_))) => {

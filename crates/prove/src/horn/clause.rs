@@ -58,12 +58,18 @@ pub struct Clauses {
 }
 
 /// The clauses for a procedure and a rule, cut at the heads of loops.
-pub fn clauses(program: &Program, graph: &Graph, rule: &Rule) -> Result<Clauses> {
-    clauses_at(program, graph, rule, &graph.heads)
+pub fn clauses(program: &Program, graph: &Graph, rule: &Rule, others: &[&Rule]) -> Result<Clauses> {
+    clauses_at(program, graph, rule, others, &graph.heads)
 }
 
 /// The same, cut at these places, the heads of all loops among them.
-pub(crate) fn clauses_at(program: &Program, graph: &Graph, rule: &Rule, cuts: &[usize]) -> Result<Clauses> {
+pub(crate) fn clauses_at(
+    program: &Program,
+    graph: &Graph,
+    rule: &Rule,
+    others: &[&Rule],
+    cuts: &[usize],
+) -> Result<Clauses> {
     debug_assert!(graph.heads.iter().all(|head| cuts.contains(head)), "no loop is left between two cuts");
     let universal = Universal::of(program.catalog(), &rule.query)
         .ok_or_else(|| Refusal::new("a rule about more than single rows, with loops"))?;
@@ -76,7 +82,9 @@ pub(crate) fn clauses_at(program: &Program, graph: &Graph, rule: &Rule, cuts: &[
     let live = live(graph);
     let looked_up = looked_up(program, graph, &universal);
     let clauses = Clauses::default();
-    let mut cutting = Cutting { program, graph, rule, universal, cuts, arbitrary, looked_up, live, ctx, clauses };
+    let others = others.iter().filter_map(|other| Universal::of(program.catalog(), &other.query));
+    let others = others.filter(|other| other.observed.is_empty()).collect();
+    let mut cutting = Cutting { program, graph, rule, universal, others, cuts, arbitrary, looked_up, live, ctx, clauses };
     for cut in cuts {
         cutting.predicate(*cut)?;
     }
@@ -146,6 +154,8 @@ struct Cutting<'a> {
     graph: &'a Graph,
     rule: &'a Rule,
     universal: Universal,
+    /// Rules that hold at the start as well.
+    others: Vec<Universal>,
     /// Where the graph is cut.
     cuts: &'a [usize],
     /// How many arbitrary rows of each table a predicate is about.
@@ -310,7 +320,10 @@ impl Cutting<'_> {
     /// The state at the start: the rule holds of all tracked rows.
     fn entry(&mut self, plan: &Plan) -> Result<State> {
         let start = exact::start(&mut self.ctx, self.program, self.graph, plan)?;
-        let facts = self.universal.unbroken(&mut self.ctx, self.program, &start)?;
+        let mut facts = self.universal.unbroken(&mut self.ctx, self.program, &start)?;
+        for other in &self.others {
+            facts.extend(other.unbroken(&mut self.ctx, self.program, &start)?);
+        }
         facts.into_iter().for_each(|fact| self.ctx.say(fact));
         Ok(start)
     }

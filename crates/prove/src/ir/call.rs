@@ -73,6 +73,7 @@ impl Lowering<'_> {
                 at = self.act(at, Action::Assign(variable, Expr { kind: ExprKind::Const(Value::Null), ty }), span);
             }
         }
+        at = self.found_nothing(at, span);
         // CALL gives one argument per parameter, a function one per input.
         let inputs: Vec<usize> = match def.procedure {
             true => (0..def.params.len()).collect(),
@@ -96,6 +97,10 @@ impl Lowering<'_> {
             self.edge(end, exit, Action::Skip, span);
         }
         if let Some(end) = self.block(at, &routine.body)? {
+            if matches!(routine.returns, RoutineReturns::Value(_)) {
+                // It should have returned something by now.
+                self.may_fail(end, span);
+            }
             self.edge(end, exit, Action::Skip, span);
         }
         Ok(())

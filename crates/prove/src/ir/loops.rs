@@ -161,7 +161,15 @@ impl Lowering<'_> {
         let at = self.act(at, Action::Open(cursor, Arc::new(query.clone())), span);
         let out = self.looping(at, label, body, span, |this, head| {
             let out = this.behind(label)?;
-            this.edge(head, out, Action::Drained(cursor), span);
+            let drained = this.act(head, Action::Drained(cursor), span);
+            this.edge(drained, out, Action::Assume(param(any, Type::Bool), true), span);
+            // A query without rows leaves NULLs in the variables of its loop.
+            let mut none = this.act(drained, Action::Assume(param(any, Type::Bool), false), span);
+            for (variable, _) in &into {
+                let null = Expr { kind: ExprKind::Const(Value::Null), ty: this.graph.variables[*variable].ty };
+                none = this.act(none, Action::Assign(*variable, null), span);
+            }
+            this.edge(none, out, Action::Skip, span);
             let at = this.act(head, Action::Fetch(cursor, into), span);
             Ok(this.act(at, Action::Assign(any, boolean(true)), span))
         })?;

@@ -50,7 +50,8 @@ pub fn lower(catalog: &Catalog, id: RoutineId) -> Result<Graph> {
             lowering.graph.variables[variable].input = Some(at);
         }
     }
-    if let Some(end) = lowering.block(entry, &routine.body)? {
+    let begin = lowering.found_nothing(entry, def.span);
+    if let Some(end) = lowering.block(begin, &routine.body)? {
         lowering.edge(end, exit, Action::Skip, def.span);
     }
     lowering.remember_the_start(def.span);
@@ -133,6 +134,12 @@ impl Lowering<'_> {
 
     pub(super) fn found(&self) -> Option<usize> {
         Some(self.frame().found)
+    }
+
+    /// FOUND is false when a routine begins.
+    pub(super) fn found_nothing(&mut self, at: usize, span: Span) -> usize {
+        let found = self.frame().found;
+        self.act(at, Action::Assign(found, Expr { kind: ExprKind::Const(Value::Bool(false)), ty: Type::Bool }), span)
     }
 
     /// Makes variables for those of a routine.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use isolde_smt::{Sort, Term};
 use isolde_sql::SqlState;
 use isolde_sql::ast::Deferral;
-use isolde_sql::catalog::{Table, TableId};
+use isolde_sql::catalog::{Index, Table, TableId};
 use isolde_sql::typed::{Delete, Insert, OnConflict, QueryBody, Returning, Select, StatementKind, Update};
 
 use super::Stepper;
@@ -283,6 +283,10 @@ impl Stepper<'_> {
             return Err(Refusal::new("WITH, or a view with CHECK OPTION"));
         }
         let table = self.table(insert.table)?;
+        let deferrable = |index: &&Index| index.unique && index.deferral != Deferral::NotDeferrable;
+        if let Some(index) = table.indexes.iter().find(deferrable).filter(|_| insert.on_conflict.is_some()) {
+            return Err(Refusal::new(format!("ON CONFLICT beside the deferrable constraint {}", index.name)));
+        }
         plain(&insert.source)?;
         let bare = match &insert.source.body {
             QueryBody::Values(_) => true,
