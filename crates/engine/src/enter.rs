@@ -42,7 +42,15 @@ impl Machine<'_> {
             // Before anybody asks whether there is such a table.
             return Err(self.fail(SqlError::new(SqlState::NO_ACTIVE_TRANSACTION, LOCK_OUTSIDE)));
         }
-        match frame.prepared.statement.kind {
+        let prepared = frame.prepared.clone();
+        let kind = &prepared.statement.kind;
+        let keeps =
+            matches!(kind, StatementKind::Define(_) | StatementKind::Truncate(_) | StatementKind::SetConstraints(_));
+        if keeps && self.session.transaction.is_none() {
+            // In a thread with autocommit, a routine has no transaction between two of its statements.
+            self.begin_implicit();
+        }
+        match kind {
             StatementKind::Define(_) => self.reserve_numbers(),
             StatementKind::Truncate(_) if self.is_read_only() => {
                 return Err(self.fail(read_only("TRUNCATE TABLE")));
@@ -71,13 +79,12 @@ impl Machine<'_> {
         let prepared = frame.prepared.clone();
         let is_bound = matches!(prepared.statement.kind, StatementKind::Transaction(_) | StatementKind::Set { .. });
         let version = self.catalog().version();
-        if prepared.version == version || is_bound && !prepared.late {
-            return Ok(prepared);
-        }
-        if prepared.late && !prepared.locks.is_empty() {
-            return Ok(prepared);
-        }
-        self.bind_late(&prepared)
+        let is_current = match prepared.late {
+            // It is bound as soon as it has its locks.
+            true => !prepared.locks.is_empty(),
+            false => is_bound || prepared.version == version,
+        };
+        if is_current { Ok(prepared) } else { self.bind_late(&prepared) }
     }
 
     fn bind_late(&mut self, prepared: &Arc<Prepared>) -> Result<Arc<Prepared>, Ran> {

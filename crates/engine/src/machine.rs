@@ -245,6 +245,7 @@ impl<'a> Machine<'a> {
                 self.statement_done(|machine| machine.set(*local, name, value.as_deref()))
             }
             StatementKind::Session(command) => self.session_command(command, &params),
+            StatementKind::Late(_) => unreachable!("a statement is bound before it runs"),
         }
     }
 

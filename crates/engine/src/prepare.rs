@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use isolde_sql::ast::{self, TableLockMode};
 use isolde_sql::catalog::{Catalog, RoutineId, Table, TableId};
+use isolde_sql::facts::{Facts, Verb};
 use isolde_sql::typed::{
     self, CursorCommand, OutputColumn, QueryBody, Rel, RelSource, RowLocking, SessionCommand, StatementKind,
 };
@@ -211,25 +212,15 @@ impl Prepared {
 
     /// A statement that is bound when it runs. Until then it wants those of the catalog's tables that it seems to name.
     pub(crate) fn late(catalog: &Catalog, statement: &ast::Statement, source: &str, params: &[Type]) -> Self {
-        let written = statement.span.of(source);
-        let text = isolde_sql::bind::one_line(written);
-        let writes = matches!(
-            statement.kind,
-            ast::StatementKind::Insert(_)
-                | ast::StatementKind::Update(_)
-                | ast::StatementKind::Delete(_)
-                | ast::StatementKind::Merge(_)
-        );
-        let mode = |first| if writes && first { TableLockMode::RowExclusive } else { TableLockMode::AccessShare };
-        let locks = locked_in_turn(catalog, &statement.kind).unwrap_or_else(|| {
-            let named = named_tables(catalog, written).into_iter().enumerate();
-            named.map(|(at, id)| (LockKey::Table(id), mode(at == 0))).collect()
-        });
-        let kind = StatementKind::Set { local: false, name: "".into(), value: None };
+        let text = isolde_sql::bind::one_line(statement.span.of(source));
+        let facts = Facts::of(statement);
+        let locks =
+            locked_in_turn(catalog, &statement.kind).unwrap_or_else(|| named_tables(catalog, &facts).collect());
+        let kind = StatementKind::Late(facts.verb);
         let typed = typed::Statement { kind, text: text.clone(), span: statement.span };
         let origin = Origin { statement: statement.clone(), text, params: params.to_vec() };
         let plan = Self::plan(catalog, Arc::new(typed));
-        Prepared { origin: Some(Arc::new(origin)), locks, late: true, visible: true, ..plan }
+        Prepared { origin: Some(Arc::new(origin)), locks, late: true, ..plan }
     }
 
     /// See [`ast::StatementKind::is_bound_under_snapshot`].
@@ -329,7 +320,7 @@ fn is_visible(statement: &StatementKind) -> bool {
             drawing || !query.locking.is_empty() || !query.tables().is_empty()
         }
         StatementKind::Insert(_) | StatementKind::Update(_) | StatementKind::Delete(_) => true,
-        StatementKind::Merge(_) => true,
+        StatementKind::Merge(_) | StatementKind::Late(_) => true,
         StatementKind::Define(_) | StatementKind::Truncate(_) | StatementKind::LockTable { .. } => true,
         StatementKind::SetConstraints(set) => !set.deferred,
         StatementKind::Transaction(_) | StatementKind::Set { .. } => false,
@@ -452,24 +443,22 @@ impl Plan {
     }
 }
 
-/// The tables that a statement seems to name, up to the first that there is not.
-fn named_tables(catalog: &Catalog, written: &str) -> Vec<TableId> {
-    const BEFORE: &[&str] = &["from", "into", "join", "on", "references", "table", "truncate", "update", "using"];
-    let words = written.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
-    let words: Vec<String> = words.map(str::to_lowercase).filter(|word| word != "only").collect();
-    let named =
-        words.windows(2).filter(|pair| BEFORE.contains(&pair[0].as_str()) && !BEFORE.contains(&pair[1].as_str()));
-    let tables = named.map(|pair| catalog.table_by_name(&pair[1]).map(|table| table.id));
-    let mut found: Vec<TableId> = Vec::new();
-    for table in tables {
-        match table {
-            Some(table) if found.contains(&table) => {}
-            Some(table) => found.push(table),
+/// The tables that a statement names, each once, as they are locked before it is bound: none if the first is not there.
+fn named_tables(catalog: &Catalog, facts: &Facts) -> impl Iterator<Item = (LockKey, TableLockMode)> {
+    let writes = matches!(facts.verb, Verb::Insert | Verb::Update | Verb::Delete | Verb::Merge);
+    let mut found: Vec<(TableId, TableLockMode)> = Vec::new();
+    for used in &facts.tables {
+        let mode = if writes && used.written { TableLockMode::RowExclusive } else { TableLockMode::AccessShare };
+        match catalog.find_table(used.name.schema.as_deref(), &used.name.name) {
+            Some(table) => match found.iter_mut().find(|(id, _)| *id == table.id) {
+                Some((_, known)) => *known = mode.max(*known),
+                None => found.push((table.id, mode)),
+            },
             None if found.is_empty() => break,
             None => {}
         }
     }
-    found
+    found.into_iter().map(|(id, mode)| (LockKey::Table(id), mode))
 }
 
 /// A statement that locks the tables of a list one after the other, and looks for each only then: those in front of the first that does

@@ -54,6 +54,16 @@ pub static ANOMALIES: &[Anomaly] = &[
         code: "P4",
         definition: "A unit reads a row, another one changes it, and the first overwrites the change with a value \
                      computed from its old read.",
+        matches: |cycle| {
+            cycle.pair_of(ReadWrite, WriteWrite, |read, write| read.item.overlaps(&write.item) && cycle.is_lost(write))
+        },
+    },
+    Anomaly {
+        name: "stale read",
+        phrase: "a stale read",
+        code: "G-single",
+        definition: "A unit reads a row, another one changes it, and the first changes it again: what it read was out of \
+                     date by then, although no change is lost.",
         matches: |cycle| cycle.pair_of(ReadWrite, WriteWrite, |read, write| read.item.overlaps(&write.item)),
     },
     Anomaly {
@@ -133,7 +143,7 @@ pub static ANOMALIES: &[Anomaly] = &[
         name: "serialization anomaly",
         phrase: "a serialization anomaly",
         code: "G2",
-        definition: "The units depend on each other in a circle, so that none of them can be the first.",
+        definition: "The units depend on each other in a cycle, so that none of them can be the first.",
         matches: |_| true,
     },
 ];

@@ -64,9 +64,34 @@ impl<'a> Cycle<'a> {
         self.history.ends(conflict)
     }
 
-    /// Whether it is a single read of something that was rolled back; then it is no circle.
+    /// Whether it is a single read of something that was rolled back; then it is no cycle.
     pub fn is_aborted_read(&self) -> bool {
         matches!(self.conflicts[..], [conflict] if self.history.is_aborted_read(conflict))
+    }
+
+    /// Whether the values that were overwritten are lost at the end of the run.
+    pub fn is_lost(&self, write: &Conflict) -> bool {
+        self.history.is_lost(&write.item)
+    }
+
+    /// Whether the isolation levels exclude it, so that it cannot be what was observed.
+    ///
+    /// A transaction that reads from one snapshot sees another one as a whole or not at all, and does not overwrite what it has not
+    /// seen. So if all transactions of a cycle are of this kind, two anti-dependencies follow each other on it (Fekete and
+    /// others, *Making Snapshot Isolation Serializable*, 2005). Checks of keys look past the snapshot and are exempt.
+    pub fn is_excluded(&self) -> bool {
+        let of = |conflict: &Conflict| self.ops(conflict);
+        let length = self.conflicts.len();
+        let next = |index: usize| self.conflicts[(index + 1) % length];
+        let within_snapshots = (0..length).all(|index| {
+            let (here, there) = (of(self.conflicts[index]), of(next(index)));
+            here.zip(there).is_some_and(|((_, enters), (leaves, _))| {
+                enters.transaction == leaves.transaction && self.history.snapshots.contains(&enters.transaction)
+            })
+        });
+        let anti = |conflict: &Conflict| conflict.kind == ConflictKind::ReadWrite;
+        let pivot = (0..length).any(|index| anti(self.conflicts[index]) && anti(next(index)));
+        length > 1 && within_snapshots && !pivot && !self.conflicts.iter().any(|conflict| conflict.key)
     }
 
     /// Whether one of its units changes nothing.
@@ -191,7 +216,7 @@ impl<'a> Graph<'a> {
             });
             Cycle { history: self.history, conflicts: conflicts.collect() }
         };
-        (0..choices).map(choose).min_by_key(Cycle::rank)
+        (0..choices).map(choose).filter(|cycle| !cycle.is_excluded()).min_by_key(Cycle::rank)
     }
 
     /// For each edge of a cycle, the conflicts to choose from; if these are too many, those on rows that matter for

@@ -22,19 +22,21 @@
 //! let mut history = History::default();
 //! let (alice, bob) = (history.unit("alice"), history.unit("bob"));
 //! let read = |unit, transaction, step| Op {
-//!     unit, transaction, step, kind: OpKind::Select, statement: "SELECT balance ...".into(), file: None, line: Some(6),
-//!     found_none: false,
+//!     unit, transaction, step, through: step, kind: OpKind::Select, statement: "SELECT balance ...".into(),
+//!     file: None, line: Some(6), found_none: false,
 //! };
 //! let write = |unit, transaction, step| Op {
-//!     unit, transaction, step, kind: OpKind::Update, statement: "UPDATE account ...".into(), file: None, line: Some(8),
-//!     found_none: false,
+//!     unit, transaction, step, through: step, kind: OpKind::Update, statement: "UPDATE account ...".into(),
+//!     file: None, line: Some(8), found_none: false,
 //! };
 //! let _alice_reads = history.op(read(alice, 1, 0));
 //! let bob_reads = history.op(read(bob, 2, 1));
 //! let alice_writes = history.op(write(alice, 1, 2));
 //! let bob_writes = history.op(write(bob, 2, 3));
 //! let balance = Item { table: "account".into(), id: 1, row: "id = 1".into(), columns: vec!["balance".into()] };
-//! let between = |from, to, kind| Conflict { from, to, kind, item: balance.clone(), predicate: false };
+//! let between = |from, to, kind| Conflict {
+//!     from, to, kind, item: balance.clone(), predicate: false, change: Change::Changed, key: false, direct: true,
+//! };
 //! history.conflicts.push(between(bob_reads, alice_writes, ConflictKind::ReadWrite));
 //! history.conflicts.push(between(alice_writes, bob_writes, ConflictKind::WriteWrite));
 //!
@@ -58,4 +60,4 @@ mod words;
 pub use anomaly::{ANOMALIES, Anomaly};
 pub use cycle::Cycle;
 pub use explain::{Edge, Explanation, explain};
-pub use observed::{Conflict, ConflictKind, History, Item, Op, OpId, OpKind, Unit, UnitId};
+pub use observed::{Change, Conflict, ConflictKind, History, Item, Op, OpId, OpKind, Unit, UnitId};

@@ -13,8 +13,13 @@ pub struct History {
     /// Where they met. Conflicts within one unit, or of operations that do not exist, are passed over.
     pub conflicts: Vec<Conflict>,
     /// Transactions that were rolled back. What they wrote never was; a conflict with them is passed over, unless
-    /// somebody has read it.
+    /// another unit has read it.
     pub aborted: BTreeSet<usize>,
+    /// Transactions that read from one snapshot, taken at their first statement (REPEATABLE READ and above).
+    pub snapshots: BTreeSet<usize>,
+    /// Columns of rows that end with a value that they also have at the end of some serial order. No update of such a column is
+    /// lost, whoever has overwritten it.
+    pub ends_serially: BTreeSet<(String, u64, String)>,
 }
 
 impl History {
@@ -43,7 +48,7 @@ impl History {
         !self.ops.iter().any(|op| op.unit == unit && writes(op))
     }
 
-    /// Whether somebody read what a transaction wrote that was rolled back.
+    /// Whether a unit read what a transaction wrote that was rolled back.
     pub(crate) fn is_aborted_read(&self, conflict: &Conflict) -> bool {
         conflict.kind == ConflictKind::WriteRead
             && self.ends(conflict).is_some_and(|(from, to)| {
@@ -62,12 +67,18 @@ impl History {
         before.map(|other| other.transaction).collect::<BTreeSet<_>>().len()
     }
 
-    /// Whether the transaction that wrote was still open when the other operation touched what it wrote.
+    /// Whether the transaction that wrote was still open when the other operation, having waited, touched what it wrote.
     pub(crate) fn is_dirty(&self, conflict: &Conflict) -> bool {
         conflict.kind != ConflictKind::ReadWrite
             && self.ends(conflict).is_some_and(|(from, to)| {
-                self.ops.iter().any(|op| op.transaction == from.transaction && op.step > to.step)
+                self.ops.iter().any(|op| op.transaction == from.transaction && op.step > to.through)
             })
+    }
+
+    /// Whether the overwritten values are lost: the row does not end as in any serial order. Unknown counts as lost.
+    pub(crate) fn is_lost(&self, item: &Item) -> bool {
+        let kept = |column: &String| self.ends_serially.contains(&(item.table.clone(), item.id, column.clone()));
+        item.columns.is_empty() || !item.columns.iter().all(kept)
     }
 }
 
@@ -96,6 +107,8 @@ pub struct Op {
     pub transaction: usize,
     /// Its position in the trace.
     pub step: usize,
+    /// The position in the trace at which it was complete: later than `step` if it waited.
+    pub through: usize,
     /// What it does.
     pub kind: OpKind,
     /// Its text.
@@ -165,6 +178,23 @@ pub struct Conflict {
     /// The read met the write through its condition (a row that appeared, disappeared or came to match otherwise) rather
     /// than by reading the row itself.
     pub predicate: bool,
+    /// What the write, or the later of two, did to the row.
+    pub change: Change,
+    /// The read is a check of a unique or foreign key, which looks at the newest committed rows and not at a snapshot.
+    pub key: bool,
+    /// Two writes: no other one of these columns came between them.
+    pub direct: bool,
+}
+
+/// What a write did to a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Change {
+    /// It is new.
+    Added,
+    /// It has other values.
+    Changed,
+    /// It is gone.
+    Removed,
 }
 
 /// Which operation of a conflict reads and which writes.

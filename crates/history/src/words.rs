@@ -1,9 +1,10 @@
 //! Cycles in words.
 //!
 //! One sentence for each conflict says what happened and which unit must therefore come first; the last one begins with
-//! "But", because it closes the circle; a conclusion gives the anomaly its name.
+//! "But", because it closes the cycle; a conclusion gives the anomaly its name. A sentence says no more than its conflict does:
+//! what became of the row is the conflict's [`Change`], never guessed from the kind of a statement.
 
-use crate::{Anomaly, Conflict, ConflictKind, Edge, History, Op, OpKind};
+use crate::{Anomaly, Change, Conflict, ConflictKind, Edge, History, Op, OpKind};
 
 /// The sentences that explain a cycle.
 pub(crate) fn sentences(history: &History, cycle: &[Edge], anomaly: &Anomaly) -> Vec<String> {
@@ -58,11 +59,14 @@ impl Words<'_> {
     /// Both wrote: `bob's UPDATE (line 8) overwrote alice's UPDATE of account id = 1 (line 8)`.
     fn overwrote(&self) -> String {
         let (from, to) = (self.from, self.to);
-        let did = match to.kind {
-            OpKind::Delete => "deleted",
+        let did = match self.conflict.change {
+            Change::Removed => "deleted",
             _ => "overwrote",
         };
         let then = if self.known { "then " } else { "" };
+        if !self.conflict.direct {
+            return format!("{} {then}wrote {} after {}", self.doer(to), self.conflict.item, self.doer(from));
+        }
         let victim = match (self.known, from.kind == to.kind) {
             (true, true) => format!("{}'s {}", self.who(from), place(from)),
             (true, false) => self.doer(from),
@@ -81,31 +85,40 @@ impl Words<'_> {
             return format!("the same SELECT did see {who}'s {verb} of it {}", place(from));
         }
         let then = if self.known { "then " } else { "" };
-        let left = if from.kind == OpKind::Insert { "had added" } else { "had left" };
-        if to.kind == OpKind::Insert {
+        if self.conflict.key {
             return self.met(then);
         }
+        let left = match self.conflict.change {
+            Change::Added => "had added",
+            Change::Changed => "had left",
+            Change::Removed => {
+                let (search, row, change) = (self.doer(to), row(self.conflict), self.doer(from));
+                return format!("{search} {then}no longer found {row}, which {change} had removed");
+            }
+        };
         format!("{} {then}{} as {} {left} it", self.who(to), self.read(to), self.doer(from))
     }
 
-    /// An INSERT reads the keys that it must not repeat, or must refer to: `bob's INSERT (line 9) met person id = 1, which
+    /// A statement checks keys that it must not repeat, or must refer to: `bob's INSERT (line 9) met person id = 1, which
     /// alice's INSERT (line 8) had added`.
     fn met(&self, then: &str) -> String {
-        let (insert, change, item) = (self.doer(self.to), self.doer(self.from), &self.conflict.item);
-        match self.from.kind {
-            OpKind::Insert => format!("{insert} {then}met {item}, which {change} had added"),
-            OpKind::Delete => format!("{insert} {then}no longer met {item}, which {change} had removed"),
-            _ => format!("{insert} {then}met {item} as {change} had left it"),
+        let (check, change, row) = (self.doer(self.to), self.doer(self.from), row(self.conflict));
+        match self.conflict.change {
+            Change::Added => format!("{check} {then}met {row}, which {change} had added"),
+            Change::Removed => format!("{check} {then}no longer met {row}, which {change} had removed"),
+            Change::Changed => format!("{check} {then}met {row} as {change} had left it"),
         }
     }
 
-    /// `bob's SELECT (line 9) found account id = 3, which alice's INSERT (line 8) had added`.
+    /// `bob's SELECT (line 9) no longer found account id = 3, which alice's DELETE (line 8) had removed`.
     fn found_new(&self) -> String {
         let (search, row, change) = (self.doer(self.to), row(self.conflict), self.doer(self.from));
-        match self.from.kind {
-            OpKind::Insert => format!("{search} found {row}, which {change} had added"),
-            OpKind::Delete => format!("{search} no longer found {row}, which {change} had removed"),
-            _ => format!("{search} judged {row} by what {change} had made of it"),
+        match self.conflict.change {
+            Change::Added => format!("{search} ran when {change} had added {row}"),
+            Change::Removed => format!("{search} no longer found {row}, which {change} had removed"),
+            Change::Changed => {
+                format!("{search} evaluated its condition on the version of {row} that {change} wrote")
+            }
         }
     }
 
@@ -119,18 +132,21 @@ impl Words<'_> {
     /// `alice's SELECT (line 6) did not find account id = 3, which bob's INSERT (line 8) added`.
     fn found_old(&self) -> String {
         let (search, row, change) = (self.doer(self.from), row(self.conflict), self.doer(self.to));
-        match self.to.kind {
-            OpKind::Insert => format!("{search} did not find {row}, which {change} added"),
-            OpKind::Delete => format!("{search} still found {row}, which {change} removed"),
-            _ => format!("{search} judged {row} by what it was before {change}"),
+        match (self.conflict.change, self.conflict.key) {
+            (Change::Added, _) => format!("{search} did not find {row}, which {change} added"),
+            (Change::Removed, _) => format!("{search} ran before {change} removed {row}"),
+            (Change::Changed, true) => format!("{search} checked a key before {change} changed that of {row}"),
+            (Change::Changed, false) => {
+                format!("{search} evaluated its condition on the version of {row} before {change}")
+            }
         }
     }
 
     /// `read balance of account id = 1 (line 6)`.
     fn read(&self, op: &Op) -> String {
         let how = match op.kind {
-            OpKind::Select => "read".to_string(),
-            _ => format!("read by {}", op.kind.verb()),
+            OpKind::Select | OpKind::Other | OpKind::Commit => "read".to_string(),
+            OpKind::Insert | OpKind::Update | OpKind::Delete => format!("read by {}", op.kind.verb()),
         };
         format!("{how} {} {}", self.conflict.item, place(op))
     }
@@ -146,7 +162,7 @@ impl Words<'_> {
 }
 
 fn name(history: &History, unit: usize) -> &str {
-    history.units.get(unit).map_or("somebody", |unit| &unit.name)
+    history.units.get(unit).map_or("a unit", |unit| &unit.name)
 }
 
 /// Where a statement stands: its line, or its text if that is not known.

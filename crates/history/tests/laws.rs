@@ -2,7 +2,7 @@
 
 use arbtest::arbitrary::{Result, Unstructured};
 use arbtest::arbtest;
-use isolde_history::{Conflict, ConflictKind, History, Item, Op, OpId, OpKind, UnitId, explain};
+use isolde_history::{Change, Conflict, ConflictKind, History, Item, Op, OpId, OpKind, UnitId, explain};
 use std::collections::BTreeSet;
 
 fn random(u: &mut Unstructured) -> Result<History> {
@@ -15,7 +15,17 @@ fn random(u: &mut Unstructured) -> Result<History> {
         let unit = UnitId(u.int_in_range(0..=units - 1)?);
         let kind = *u.choose(&[OpKind::Select, OpKind::Insert, OpKind::Update, OpKind::Delete, OpKind::Other])?;
         let (statement, line, found_none) = ("...".to_string(), u.arbitrary()?, u.arbitrary()?);
-        history.op(Op { unit, transaction: unit.0, step, kind, statement, file: None, line, found_none });
+        history.op(Op {
+            unit,
+            transaction: unit.0,
+            step,
+            through: step,
+            kind,
+            statement,
+            file: None,
+            line,
+            found_none,
+        });
     }
     let last = history.ops.len(); // one too far, on purpose
     for _ in 0..u.int_in_range(0..=12)? {
@@ -27,6 +37,9 @@ fn random(u: &mut Unstructured) -> Result<History> {
             kind: *u.choose(&[ConflictKind::WriteWrite, ConflictKind::WriteRead, ConflictKind::ReadWrite])?,
             item: Item { table: "t".to_string(), id, row, columns: Vec::new() },
             predicate: u.arbitrary()?,
+            change: *u.choose(&[Change::Added, Change::Changed, Change::Removed])?,
+            key: u.arbitrary()?,
+            direct: u.arbitrary()?,
         });
     }
     Ok(history)

@@ -39,26 +39,39 @@ CREATE UNLOGGED TABLE isolde.log (n bigserial, tab oid NOT NULL, op "char" NOT N
 GRANT USAGE ON SCHEMA isolde TO PUBLIC;
 "#;
 
-/// What the triggers call. Whoever writes need not be allowed to write the log.
-const TELL: &str = r#"
-CREATE FUNCTION isolde.tell() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
+/// What the triggers call. `logs` keeps what is written in the log, too: whoever writes need not be allowed to write that.
+fn tell(logs: bool) -> String {
+    let log = |columns: &str, values: &str| match logs {
+        true => format!("INSERT INTO isolde.log (tab, op{columns}) VALUES (TG_RELID, {values});"),
+        false => String::new(),
+    };
+    let (create, definer) = if logs { ("CREATE", "SECURITY DEFINER ") } else { ("CREATE OR REPLACE", "") };
+    format!(
+        r#"
+{create} FUNCTION isolde.tell() RETURNS trigger LANGUAGE plpgsql {definer}AS $$
 BEGIN
   IF TG_OP = 'INSERT' THEN
     RAISE INFO 'isolde-effect % I', TG_RELID USING HINT = NEW;
-    INSERT INTO isolde.log (tab, op, new) VALUES (TG_RELID, 'I', NEW::text);
+    {insert}
   ELSIF TG_OP = 'UPDATE' THEN
     RAISE INFO 'isolde-effect % U', TG_RELID USING DETAIL = OLD, HINT = NEW;
-    INSERT INTO isolde.log (tab, op, old, new) VALUES (TG_RELID, 'U', OLD::text, NEW::text);
+    {update}
   ELSIF TG_OP = 'DELETE' THEN
     RAISE INFO 'isolde-effect % D', TG_RELID USING DETAIL = OLD;
-    INSERT INTO isolde.log (tab, op, old) VALUES (TG_RELID, 'D', OLD::text);
+    {delete}
   ELSE
     RAISE INFO 'isolde-effect % T', TG_RELID;
-    INSERT INTO isolde.log (tab, op) VALUES (TG_RELID, 'T');
+    {truncate}
   END IF;
   RETURN NULL;
 END $$;
-"#;
+"#,
+        insert = log(", new", "'I', NEW::text"),
+        update = log(", old, new", "'U', OLD::text, NEW::text"),
+        delete = log(", old", "'D', OLD::text"),
+        truncate = log("", "'T'"),
+    )
+}
 
 /// Gives every table its trigger, and lets nothing touch it in the background. New tables have none.
 const TRIGGERS: &str = r#"
@@ -80,16 +93,14 @@ END $isolde$
 /// Makes a database tell what is written. To be called when its tables are there; the role must own them.
 pub fn install(connection: &mut Connection) -> Result<(), Trouble> {
     connection.execute(SCHEMA)?;
-    connection.execute(TELL)?;
+    connection.execute(&tell(true))?;
     connection.execute(TRIGGERS)?;
     Ok(())
 }
 
 /// From now on, what is written is told and not logged.
 pub fn stop_logging(connection: &mut Connection) -> Result<(), Trouble> {
-    let told: Vec<&str> = TELL.lines().filter(|line| !line.contains("isolde.log")).collect();
-    let tell = told.join("\n").replace("CREATE FUNCTION", "CREATE OR REPLACE FUNCTION").replace("SECURITY DEFINER", "");
-    connection.execute(&tell)?;
+    connection.execute(&tell(false))?;
     Ok(())
 }
 

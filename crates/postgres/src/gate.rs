@@ -27,6 +27,7 @@ use isolde_report::Place;
 use isolde_scenario::file::Sources;
 use isolde_sql::ast::plpgsql::{Block, Body, DeclarationKind, Stmt, StmtKind, Target};
 use isolde_sql::ast::{Expr, RoutineBody, Statement, StatementKind};
+use isolde_sql::facts::{Facts, Verb};
 use isolde_sql::{Span, bind};
 use isolde_wire::Complaint;
 
@@ -108,8 +109,10 @@ pub(crate) struct GatePlace {
     pub(crate) targets: Vec<String>,
     /// It is COMMIT or ROLLBACK.
     pub(crate) ends: bool,
-    /// The order of rows is part of its result.
-    pub(crate) verb: String,
+    /// What kind of statement it is.
+    pub(crate) verb: Verb,
+    /// The word that it begins with.
+    pub(crate) word: &'static str,
 }
 
 impl GatePlace {
@@ -182,7 +185,7 @@ impl Gates {
         if body.span.of(source) != &*body.text {
             return None;
         }
-        let (first, controls) = (self.places.len(), self.controls);
+        let first = self.places.len();
         let mut writer =
             Writer { gates: self, sources, source, scope, inserts: Vec::new(), procedure, guarded: 0, begins: false };
         writer.block(&body.block);
@@ -190,12 +193,7 @@ impl Gates {
         if self.places.len() == first {
             return None;
         }
-        let Some(declared) = declare(&body.block, source) else {
-            self.places.truncate(first);
-            self.controls = controls;
-            return None;
-        };
-        inserts.push(declared);
+        inserts.push(declare(&body.block));
         Some(replaced(statement, source, inserts))
     }
 }
@@ -221,18 +219,29 @@ fn replaced(statement: &Statement, source: &str, mut inserts: Vec<(u32, String)>
 }
 
 /// Where our variables are declared, and how.
-fn declare(block: &Block, source: &str) -> Option<(u32, String)> {
+fn declare(block: &Block) -> (u32, String) {
     const VARIABLES: &str = "isolde_ok boolean; isolde_n bigint; ";
-    if let Some(first) = block.declarations.first() {
-        return Some((first.name.span.start, VARIABLES.into()));
+    match (block.declarations.first(), block.declare) {
+        (Some(first), _) => (first.name.span.start, VARIABLES.into()),
+        (None, Some(_)) => (block.begin.start, VARIABLES.into()),
+        (None, None) => (block.begin.start, format!("DECLARE {VARIABLES}")),
     }
-    let text = block.span.of(source);
-    let begin = text.to_ascii_lowercase().find("begin")?;
-    let before = text[..begin].to_ascii_lowercase();
-    let at = block.span.start + begin as u32;
-    match before.contains("declare") {
-        true => Some((at, VARIABLES.into())),
-        false => Some((at, format!("DECLARE {VARIABLES}"))),
+}
+
+/// What kind of statement it is apart from those inside of it, and the word that it begins with.
+fn kind(statement: &StmtKind) -> (Verb, &'static str) {
+    let of = |statement: &Statement| Facts::of(statement).verb;
+    match statement {
+        StmtKind::Sql(statement, _) | StmtKind::ForQuery { query: statement, .. } => (of(statement), of(statement).word()),
+        StmtKind::Perform(_) => (Verb::Select, "PERFORM"),
+        StmtKind::ReturnQuery(statement) => (of(statement), "RETURN"),
+        StmtKind::ReturnExecute { .. } => (Verb::Other, "RETURN"),
+        StmtKind::Execute { .. } => (Verb::Other, "EXECUTE"),
+        StmtKind::ForExecute { .. } => (Verb::Other, "FOR"),
+        StmtKind::ForCursor { .. } => (Verb::Select, "FOR"),
+        StmtKind::Open { .. } => (Verb::Select, "OPEN"),
+        StmtKind::Return(_) | StmtKind::ReturnNext(_) => (Verb::Select, "RETURN"),
+        _ => (Verb::Select, "SELECT"),
     }
 }
 
@@ -288,7 +297,7 @@ impl Writer<'_> {
 
     /// What a statement, apart from those inside of it, asks of the database.
     fn sql(&self, statement: &StmtKind) -> Option<String> {
-        let asks = |expr: &&Expr| expr.contains_query(self.source);
+        let asks = |expr: &&Expr| expr.contains_query();
         match statement {
             StmtKind::Sql(statement, _) => match &statement.kind {
                 StatementKind::Call { .. } => None,
@@ -314,8 +323,8 @@ impl Writer<'_> {
             StmtKind::If(..) | StmtKind::While(..) | StmtKind::Case { .. } => sql.as_str().into(),
             _ => bind::one_line(first_line(statement, self.source)),
         };
-        let verb = shown.split(' ').next().unwrap_or_default().to_ascii_uppercase();
-        let ends = matches!(verb.as_str(), "COMMIT" | "ROLLBACK");
+        let (verb, word) = kind(&statement.kind);
+        let ends = matches!(verb, Verb::Commit | Verb::Rollback);
         self.gates.controls |= ends;
         let values = match names.as_slice() {
             [] => "''".to_string(),
@@ -334,7 +343,7 @@ impl Writer<'_> {
         self.inserts.push((statement.span.start, format!("isolde_ok := isolde.gate({number}, {values}); {anew}")));
         let place = Place { file: file.map(String::from), line };
         let targets = targets(&statement.kind);
-        self.gates.places.push(GatePlace { shown, place, sql, names, targets, ends, verb });
+        self.gates.places.push(GatePlace { shown, place, sql, names, targets, ends, verb, word });
         number
     }
 

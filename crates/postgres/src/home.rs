@@ -13,7 +13,7 @@
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-use isolde_wire::{Connection, Response, Settings};
+use isolde_wire::{Connection, NotAdmitted, Response, Settings};
 
 use crate::Trouble;
 
@@ -147,11 +147,16 @@ fn connect(settings: &Settings) -> Result<Connection, Trouble> {
     let refused = |error: std::io::Error| Trouble::Server(format!("cannot connect to {settings}: {error}"));
     match Connection::open(settings) {
         // Who names no database means the server; everybody has one called postgres.
-        Err(error) if settings.database == settings.user && error.to_string().contains("does not exist") => {
+        Err(error) if settings.database == settings.user && is_absent(&error) => {
             Connection::open(&settings.with_database("postgres")).map_err(|_| refused(error))
         }
         connection => connection.map_err(refused),
     }
+}
+
+/// Whether there is no database of that name (3D000).
+fn is_absent(error: &std::io::Error) -> bool {
+    NotAdmitted::of(error).is_some_and(|said| said.sqlstate == "3D000")
 }
 
 fn version(connection: &mut Connection) -> Result<Version, Trouble> {

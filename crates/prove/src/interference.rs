@@ -232,7 +232,7 @@ fn renamed(action: &Action, shift: usize) -> Action {
         Action::Drained(mark) => Action::Drained(mark + INTRUDER),
         Action::Save(mark) => Action::Save(mark + INTRUDER),
         Action::Restore(mark) => Action::Restore(mark + INTRUDER),
-        Action::Skip | Action::Raise(_) | Action::Again | Action::Catch(..) => action.clone(),
+        Action::Skip | Action::Begin | Action::Raise(_) | Action::Again | Action::Catch(..) => action.clone(),
     }
 }
 

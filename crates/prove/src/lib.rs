@@ -36,6 +36,7 @@
 #![recursion_limit = "256"]
 
 pub mod abstraction;
+pub mod admit;
 pub mod exact;
 pub mod guard;
 pub mod horn;

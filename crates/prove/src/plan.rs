@@ -72,7 +72,8 @@ fn planned(catalog: &Catalog, graph: &Graph, rule: &Query, extra: usize, beside:
         planner.tables.insert(*table);
     }
     let closed = planner.close(&mut total);
-    let (counts, incomplete) = solve(&total, &planner.tables, catalog);
+    let (counts, mut incomplete) = solve(&total, &planner.tables, catalog);
+    incomplete.extend(planner.open_cascades(&closed));
     Plan { counts, closed, incomplete }
 }
 
@@ -152,9 +153,6 @@ impl Planner<'_> {
         let mut todo: Vec<TableId> = tables.iter().copied().collect();
         while let Some(parent) = todo.pop() {
             for (child, fk) in children(self.catalog, parent) {
-                let follows = |action: ReferentialAction| {
-                    !matches!(action, ReferentialAction::NoAction | ReferentialAction::Restrict)
-                };
                 if (follows(fk.on_delete) || follows(fk.on_update)) && tables.insert(child) {
                     todo.push(child);
                 }
@@ -237,6 +235,7 @@ impl Planner<'_> {
                 update.set.iter().for_each(|(_, value)| self.expr(value, &[update.table]));
                 let set: Vec<usize> = update.set.iter().map(|(column, _)| *column).collect();
                 self.parents(update.table, &[update.table], Some(&set));
+                self.successors(update.table, &set);
                 if handled {
                     self.pointed_at(update.table);
                 }
@@ -275,6 +274,16 @@ impl Planner<'_> {
             let concerned = set.is_none_or(|set| fk.columns.iter().any(|c| set.contains(c)));
             if concerned && self.tables.contains(&fk.parent) {
                 self.need(per, fk.parent, 1);
+            }
+        }
+    }
+
+    /// The rows that take over the keys of others in the same statement: without them, children would be left alone and the
+    /// statement would fail.
+    fn successors(&mut self, parent: TableId, set: &[usize]) {
+        for (child, fk) in children(self.catalog, parent) {
+            if self.tables.contains(&child) && fk.parent_columns.iter().any(|c| set.contains(c)) {
+                self.need(&[child], parent, 1);
             }
         }
     }
@@ -429,6 +438,30 @@ impl Planner<'_> {
         closed
     }
 
+    /// Rows that change because of a parent that is not tracked: where foreign keys come round to the table they start from, no number of
+    /// parents is enough.
+    fn open_cascades(&self, closed: &BTreeSet<(TableId, std::sync::Arc<str>)>) -> Option<String> {
+        let changed = |parent: TableId| {
+            self.graph.edges.iter().any(|edge| match &edge.action {
+                Action::Write(write) => match &write.statement.kind {
+                    StatementKind::Delete(delete) => delete.table == parent || self.reaches(parent, delete.table),
+                    StatementKind::Update(update) => update.table == parent || self.reaches(parent, update.table),
+                    _ => false,
+                },
+                _ => false,
+            })
+        };
+        self.tables.iter().find_map(|child| {
+            let table = self.catalog.table(*child);
+            let open = table.foreign_keys.iter().find(|fk| {
+                (follows(fk.on_delete) || follows(fk.on_update))
+                    && !closed.contains(&(*child, fk.name.clone()))
+                    && changed(fk.parent)
+            });
+            open.map(|_| format!("rows of {} may change with any number of rows that they belong to", table.name))
+        })
+    }
+
     /// Whether foreign keys lead from one table to another.
     fn reaches(&self, from: TableId, to: TableId) -> bool {
         let (mut seen, mut todo) = (BTreeSet::new(), vec![from]);
@@ -442,6 +475,11 @@ impl Planner<'_> {
         }
         false
     }
+}
+
+/// Children do something when their parent goes.
+fn follows(action: ReferentialAction) -> bool {
+    !matches!(action, ReferentialAction::NoAction | ReferentialAction::Restrict)
 }
 
 fn has_outer_join(from: &From) -> bool {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use isolde_engine::{Database, Prepared};
 use isolde_sql::ast;
 use isolde_sql::catalog::{Catalog, ReturnsDef, RoutineId};
+use isolde_sql::parse::Lexeme;
 use isolde_sql::typed::{Expr, Query, StatementKind, StmtKind};
 use isolde_sql::{Diagnostic, Span, SqlState, Type, bind, parse};
 
@@ -151,6 +152,6 @@ fn written_out(query: &Query) -> Query {
 }
 
 fn strip(text: &str) -> Option<&str> {
-    let text = text.trim().trim_end_matches(';');
-    text.get(..6).filter(|word| word.eq_ignore_ascii_case("select")).map(|_| text[6..].trim())
+    let first = parse::lexemes(text).find(Lexeme::counts).filter(|first| first.is("SELECT"))?;
+    Some(text[first.start + first.text.len()..].trim().trim_end_matches(';'))
 }

@@ -24,6 +24,8 @@ pub struct State {
     pub saved: BTreeMap<usize, Db>,
     /// The error that is being handled: its SQLSTATE as a number.
     pub error: Term,
+    /// The number of the transaction, for what is the same within one: `now()`.
+    pub transaction: Term,
 }
 
 /// The tracked part of the database.
@@ -131,7 +133,9 @@ pub fn merged(
     let cursors = cursors.collect();
     let error = when.clone().ite(a.error.clone(), b.error.clone());
     let error = ctx.named(error, &Sort::Int, "error");
-    State { variables, db, cursors, saved, error }
+    let transaction = when.clone().ite(a.transaction.clone(), b.transaction.clone());
+    let transaction = ctx.named(transaction, &Sort::Int, "transaction");
+    State { variables, db, cursors, saved, error, transaction }
 }
 
 fn merged_db(ctx: &mut Context, when: &Term, a: &Db, b: &Db, catalog: &Catalog) -> Db {

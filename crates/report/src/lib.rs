@@ -85,6 +85,9 @@ pub struct Report {
     pub trace: Option<Trace>,
     /// What the reader should know about the limits of this answer.
     pub warnings: Vec<String>,
+    /// In some run a thread ends because it was aborted. Not kept: the warnings say which.
+    #[serde(skip)]
+    pub aborts: bool,
 }
 
 /// Name and version of the program.
@@ -396,6 +399,7 @@ impl Report {
             counterexample: None,
             trace: None,
             warnings: Vec::new(),
+            aborts: false,
         }
     }
 

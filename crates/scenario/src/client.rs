@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use isolde_engine::{Database, Notice, Outcome, Reach, Reply, Returned, Step};
 use isolde_sql::ast::plpgsql::RaiseLevel;
-use isolde_sql::typed::{OutputColumn, StatementKind};
+use isolde_sql::typed::OutputColumn;
 use isolde_sql::{Row, Span, SqlError, Value};
 
 use crate::log::Log;
@@ -271,7 +271,7 @@ impl AtWork<'_> {
         };
         let seen = &mut self.client.progress.seen;
         let span = returned.statement.span;
-        let ordered = matches!(&returned.statement.kind, StatementKind::Query(query) if !query.order_by.is_empty());
+        let ordered = returned.statement.asks_order();
         let last = seen.backwards().take(LOOP_STATEMENTS).find_map(|o| match o {
             Observation::Inner { span: s, text, rows, .. } if *s == span => Some((text, rows)),
             _ => None,

@@ -13,21 +13,25 @@
 //! A statement that locks or changes the rows it finds goes on to their newest versions, so for a row that it found, what
 //! was published before the statement was through is seen as well.
 //!
-//! Transactions that were aborted and rolled back did not happen. One that failed, or is still open, has read but not
-//! written.
+//! A transaction that the database aborted (40001, 40P01) did not happen, whether its client starts it again or gives up: what
+//! it read is no read. One that failed otherwise, was rolled back by its client or is still open has read, but not written.
+//!
+//! Every conflict comes with the [`Claim`] that it makes about the run. Of a run on the embedded engine, only those are kept that
+//! [`verify`](crate::verify) finds true.
 
 use std::collections::BTreeMap;
 
-use isolde_engine::footprint::{ColumnSet, Probe, Read, Write};
+use isolde_engine::footprint::{ColumnSet, Probe, Read, SnapshotTaken, Write};
 use isolde_engine::{Outcome, PendingKind, RowId, Step};
-use isolde_history::{Conflict, ConflictKind, History, Item, Op, OpId, OpKind, UnitId};
+use isolde_history::{Change, Conflict, ConflictKind, History, Item, Op, OpId, OpKind, UnitId};
 use isolde_sql::Row;
 use isolde_sql::catalog::{Table, TableId};
+use isolde_sql::facts::Verb;
 
-use crate::client::Reaction;
 use crate::names;
 use crate::system::Event;
 use crate::trace::Run;
+use crate::verify::{self, Claim, How, Verifier};
 
 /// What was seen of one step of a run, on whatever database it ran.
 #[derive(Clone, Debug)]
@@ -44,6 +48,8 @@ pub struct Observed<'r> {
     pub line: Option<u32>,
     /// It looks at a snapshot of its own, or takes the one that its transaction keeps.
     pub snapshot: bool,
+    /// Its transaction keeps one snapshot (REPEATABLE READ and above).
+    pub keeps: bool,
     /// What it looked for.
     pub reads: Vec<&'r Read>,
     /// Keys it checked.
@@ -60,8 +66,8 @@ pub struct Observed<'r> {
     pub unmatched: bool,
     /// Then it may be known all the same that it has found none.
     pub none: bool,
-    /// What the thread does after it: start its transaction again, which then did not happen.
-    pub again: bool,
+    /// The database aborted its transaction (40001, 40P01), which then did not happen.
+    pub aborted: bool,
 }
 
 /// Looks up a table.
@@ -73,30 +79,54 @@ pub fn history<'r>(
     observed: impl IntoIterator<Item = Observed<'r>>,
     table: TableOf<'r>,
 ) -> History {
-    let mut observer = Observer::new(threads, table);
-    for (time, step) in observed.into_iter().enumerate() {
-        let (thread, again) = (step.thread, step.again);
-        observer.step(step, time);
-        if again {
-            observer.forget(thread);
-        }
-    }
-    observer.conflicts();
-    observer.history
+    observe(threads, observed, table).history
 }
 
-/// The history of a run on the embedded engine.
+fn observe<'r>(
+    threads: impl IntoIterator<Item = &'r str>,
+    observed: impl IntoIterator<Item = Observed<'r>>,
+    table: TableOf<'r>,
+) -> Claimed {
+    let mut observer = Observer::new(threads, table);
+    for (time, step) in observed.into_iter().enumerate() {
+        observer.step(step, time);
+    }
+    observer.conclude()
+}
+
+/// A history, and what each of its conflicts says about the run.
+struct Claimed {
+    history: History,
+    /// As many as there are conflicts, in the same order.
+    claims: Vec<Claim>,
+}
+
+/// The history of a run on the embedded engine, every conflict of it verified.
 pub(crate) fn of_run(run: &Run<'_>) -> History {
     let scenario = run.system.scenario;
     let threads = scenario.threads.iter().map(|t| &*t.name);
     let table = |id| names::table(scenario, run.end.database.catalog(), id);
-    history(threads, run.events.iter().flat_map(|event| observed(run, event)), &table)
+    let Claimed { mut history, claims } =
+        observe(threads, run.events.iter().flat_map(|event| observed(run, event)), &table);
+    let verifier = Verifier::new(run);
+    let conflicts = std::mem::take(&mut history.conflicts).into_iter().zip(&claims);
+    history.conflicts = conflicts.filter(|(_, claim)| verifier.holds(claim)).map(|(conflict, _)| conflict).collect();
+    let mut overwritten: BTreeMap<(TableId, RowId), ColumnSet> = BTreeMap::new();
+    for (row, columns) in claims.iter().filter_map(Claim::overwritten) {
+        let known = overwritten.entry(row).or_default();
+        *known = known.union(columns);
+    }
+    for ((id, row), columns) in verify::ends_serially(run, &overwritten) {
+        let Some(table) = table(id) else { continue };
+        let names = table.columns.iter().enumerate().filter(|(column, _)| columns.contains(*column));
+        let known = names.map(|(_, column)| (table.name.to_string(), row.0, column.name.to_string()));
+        history.ends_serially.extend(known);
+    }
+    history
 }
 
 fn observed<'r>(run: &'r Run<'_>, event: &'r Event) -> impl Iterator<Item = Observed<'r>> {
-    let retried = event.reactions.iter().any(|r| matches!(r, Reaction::Retried { .. }));
-    let last = event.steps.len().saturating_sub(1);
-    event.steps.iter().enumerate().map(move |(i, step)| {
+    event.steps.iter().map(move |step| {
         let (file, line) = run.system.scenario.sources.place(step.pending.span);
         let implicit = step.pending.kind == PendingKind::ImplicitCommit;
         let footprint = &step.footprint;
@@ -107,6 +137,7 @@ fn observed<'r>(run: &'r Run<'_>, event: &'r Event) -> impl Iterator<Item = Obse
             file: file.map(String::from).filter(|_| !implicit),
             line: (!implicit).then_some(line),
             snapshot: footprint.snapshot.is_some(),
+            keeps: footprint.snapshot == Some(SnapshotTaken::Transaction),
             reads: footprint.reads.iter().collect(),
             probes: &footprint.probes,
             writes: &footprint.writes,
@@ -115,7 +146,7 @@ fn observed<'r>(run: &'r Run<'_>, event: &'r Event) -> impl Iterator<Item = Obse
             ended: footprint.ended.is_some(),
             unmatched: false,
             none: false,
-            again: retried && i == last,
+            aborted: matches!(&step.reply, Some(Err(error)) if error.is_abort()),
         }
     })
 }
@@ -124,7 +155,6 @@ fn observed<'r>(run: &'r Run<'_>, event: &'r Event) -> impl Iterator<Item = Obse
 struct Seen<'r> {
     op: OpId,
     thread: usize,
-    transaction: usize,
     read: &'r Read,
     /// Which rows it found is not known.
     unmatched: bool,
@@ -146,27 +176,56 @@ struct Probed<'r> {
 
 /// A committed write.
 struct Published<'r> {
-    op: OpId,
+    /// The statements of the transaction that wrote the row, first to last.
+    by: Vec<(OpId, &'r Write)>,
+    /// The statement that committed it.
+    commit: OpId,
     thread: usize,
     write: &'r Write,
     time: usize,
 }
 
-/// What is known of a thread's current transaction.
-#[derive(Clone, Default)]
-struct Current {
+impl Published<'_> {
+    /// The statement that gave some of these columns the values that were committed.
+    fn writer(&self, columns: ColumnSet) -> OpId {
+        let committed = self.write.after.as_ref();
+        let gave = |write: &Write| match (&write.after, committed) {
+            (Some(after), Some(committed)) => {
+                let same = |column: usize| after.get(column) == committed.get(column);
+                write.changed().common(columns).iter().any(|column| column < committed.len() && same(column))
+            }
+            (after, committed) => after.is_none() == committed.is_none(),
+        };
+        let wrote = self.by.iter().rev().find(|(_, write)| gave(write)).or(self.by.last());
+        wrote.map_or(self.commit, |(op, _)| *op)
+    }
+
+    fn change(&self) -> Change {
+        match (&self.write.before, &self.write.after) {
+            (None, _) => Change::Added,
+            (_, None) => Change::Removed,
+            _ => Change::Changed,
+        }
+    }
+}
+
+/// What is known of a thread's current transaction. Its reads are kept here until it ends: if it is aborted, they go with it.
+#[derive(Default)]
+struct Current<'r> {
     transaction: usize,
     snapshot: usize,
-    /// The last operation that wrote each row.
-    writers: BTreeMap<(TableId, RowId), OpId>,
-    /// Where the reads of the statement under way begin, if it waits.
-    waiting_since: Option<usize>,
+    /// The operations that wrote each row, first to last.
+    writers: BTreeMap<(TableId, RowId), Vec<(OpId, &'r Write)>>,
+    reads: Vec<Seen<'r>>,
+    probes: Vec<Probed<'r>>,
+    /// The first operation of the statement under way, if it waits.
+    waiting: Option<OpId>,
 }
 
 struct Observer<'r> {
     table: TableOf<'r>,
     history: History,
-    threads: Vec<Current>,
+    threads: Vec<Current<'r>>,
     transactions: usize,
     reads: Vec<Seen<'r>>,
     probes: Vec<Probed<'r>>,
@@ -199,35 +258,37 @@ impl<'r> Observer<'r> {
         if step.snapshot {
             current.snapshot = time;
         }
-        let first_read = self.reads.len();
-        let Current { transaction, snapshot, .. } = *current;
-        let reads = step.reads.into_iter();
-        let seen = |read| Seen { op, thread, transaction, read, unmatched, none, snapshot, through: time };
-        self.reads.extend(reads.map(seen));
-        self.probes.extend(step.probes.iter().map(|probe| Probed { op, thread, probe, time }));
-        if let Some(since) = current.waiting_since {
-            let own = self.reads[since..].iter_mut().filter(|r| r.thread == thread);
-            own.for_each(|r| r.through = time);
+        if step.keeps {
+            self.history.snapshots.insert(current.transaction);
         }
-        current.waiting_since = step.waits.then(|| current.waiting_since.unwrap_or(first_read));
+        let snapshot = current.snapshot;
+        let reads = step.reads.into_iter();
+        let seen = |read| Seen { op, thread, read, unmatched, none, snapshot, through: time };
+        current.reads.extend(reads.map(seen));
+        current.probes.extend(step.probes.iter().map(|probe| Probed { op, thread, probe, time }));
+        if let Some(first) = current.waiting {
+            current.reads.iter_mut().filter(|read| read.op >= first).for_each(|read| read.through = time);
+            let own = self.history.ops[first.0..].iter_mut().filter(|op| op.unit.0 == thread);
+            own.for_each(|op| op.through = time);
+        }
+        current.waiting = step.waits.then(|| current.waiting.unwrap_or(op));
         for write in step.writes {
-            current.writers.insert((write.table, write.row), op);
+            current.writers.entry((write.table, write.row)).or_default().push((op, write));
         }
         for write in step.published {
-            let op = current.writers.get(&(write.table, write.row)).copied().unwrap_or(op);
-            self.writes.push(Published { op, thread, write, time });
+            let by = current.writers.get(&(write.table, write.row)).cloned().unwrap_or_default();
+            self.writes.push(Published { by, commit: op, thread, write, time });
+        }
+        if step.aborted {
+            *current = Current { transaction: current.transaction, ..Current::default() };
         }
         if step.ended {
             self.transactions += 1;
-            *current = Current { transaction: self.transactions, ..Current::default() };
+            let next = Current { transaction: self.transactions, ..Current::default() };
+            let Current { reads, probes, .. } = std::mem::replace(current, next);
+            self.reads.extend(reads);
+            self.probes.extend(probes);
         }
-    }
-
-    /// The transaction that a thread has just given up is to be started again: it did not happen.
-    fn forget(&mut self, thread: usize) {
-        // The rollback has opened a new number already.
-        let last = self.reads.iter().rev().find(|r| r.thread == thread).map(|r| r.transaction);
-        self.reads.retain(|r| r.thread != thread || Some(r.transaction) != last);
     }
 
     fn op(&self, step: &Observed<'_>, time: usize) -> Op {
@@ -236,6 +297,7 @@ impl<'r> Observer<'r> {
             unit: UnitId(step.thread),
             transaction: self.threads[step.thread].transaction,
             step: time,
+            through: time,
             kind: step.kind,
             statement: step.statement.to_string(),
             file: step.file.clone(),
@@ -244,7 +306,14 @@ impl<'r> Observer<'r> {
         }
     }
 
-    fn conflicts(&mut self) {
+    fn conclude(mut self) -> Claimed {
+        for current in std::mem::take(&mut self.threads) {
+            self.reads.extend(current.reads);
+            self.probes.extend(current.probes);
+        }
+        // In the order of the run, whichever transaction ended first.
+        self.reads.sort_by_key(|read| read.op);
+        self.probes.sort_by_key(|probed| probed.op);
         let mut conflicts = Vec::new();
         for seen in &self.reads {
             for published in self.writes.iter().filter(|w| w.thread != seen.thread) {
@@ -261,10 +330,11 @@ impl<'r> Observer<'r> {
                 conflicts.extend(self.write_conflict(first, second));
             }
         }
-        self.history.conflicts = conflicts;
+        let (conflicts, claims) = conflicts.into_iter().unzip();
+        Claimed { history: History { conflicts, ..self.history }, claims }
     }
 
-    fn read_conflict(&self, seen: &Seen<'_>, published: &Published<'_>) -> Option<Conflict> {
+    fn read_conflict(&self, seen: &Seen<'_>, published: &Published<'_>) -> Option<(Conflict, Claim)> {
         let (read, write) = (seen.read, published.write);
         if !read.hit(write) {
             return None;
@@ -277,15 +347,13 @@ impl<'r> Observer<'r> {
         let changed = write.before.is_some() && write.after.is_some();
         let item =
             self.item(write, |column| changed && write.changed().contains(column) && read.columns.contains(column));
-        let predicate = !found;
-        Some(match saw {
-            true => Conflict { from: published.op, to: seen.op, kind: ConflictKind::WriteRead, item, predicate },
-            false => Conflict { from: seen.op, to: published.op, kind: ConflictKind::ReadWrite, item, predicate },
-        })
+        let writer = published.writer(read.columns);
+        let how = if found { How::Row } else { How::Condition };
+        Some(met(Meeting { reader: seen.op, through: seen.through, writer, how, saw }, published, item))
     }
 
     /// A key that was checked has seen what decided about it, whether or not a snapshot would.
-    fn probe_conflict(&self, probed: &Probed<'_>, published: &Published<'_>) -> Option<Conflict> {
+    fn probe_conflict(&self, probed: &Probed<'_>, published: &Published<'_>) -> Option<(Conflict, Claim)> {
         let (probe, write) = (probed.probe, published.write);
         let has_key = |row: &Option<Row>| probe.matches(row.as_deref());
         // A check of all rows is about none in particular.
@@ -294,19 +362,15 @@ impl<'r> Observer<'r> {
             return None;
         }
         let item = self.item(write, |_| false);
-        Some(match published.time < probed.time {
-            true => {
-                Conflict { from: published.op, to: probed.op, kind: ConflictKind::WriteRead, item, predicate: false }
-            }
-            false => {
-                Conflict { from: probed.op, to: published.op, kind: ConflictKind::ReadWrite, item, predicate: true }
-            }
-        })
+        let writer = published.writer(probe.columns.iter().copied().collect());
+        let saw = published.time < probed.time;
+        let meeting = Meeting { reader: probed.op, through: probed.time, writer, how: How::Key, saw };
+        Some(met(meeting, published, item))
     }
 
     /// Two updates that change different columns of a row do not disturb each other. One that changes nothing has
     /// written all the same.
-    fn write_conflict(&self, first: &Published<'_>, second: &Published<'_>) -> Option<Conflict> {
+    fn write_conflict(&self, first: &Published<'_>, second: &Published<'_>) -> Option<(Conflict, Claim)> {
         let (a, b) = (first.write, second.write);
         let (changed_a, changed_b): (ColumnSet, ColumnSet) = (a.changed(), b.changed());
         if (a.table, a.row) != (b.table, b.row)
@@ -315,8 +379,26 @@ impl<'r> Observer<'r> {
             return None;
         }
         let updates = [a, b].iter().all(|w| w.before.is_some() && w.after.is_some());
-        let item = self.item(b, |column| updates && changed_a.contains(column) && changed_b.contains(column));
-        Some(Conflict { from: first.op, to: second.op, kind: ConflictKind::WriteWrite, item, predicate: false })
+        let common = changed_a.common(changed_b);
+        let item = self.item(b, |column| updates && common.contains(column));
+        let between = |other: &Published<'_>| {
+            let same_row = (other.write.table, other.write.row) == (a.table, a.row);
+            same_row && first.time < other.time && other.time < second.time && other.write.changed().meets(common)
+        };
+        let (from, to) = (first.writer(common), second.writer(common));
+        let conflict = Conflict {
+            from,
+            to,
+            kind: ConflictKind::WriteWrite,
+            item,
+            predicate: false,
+            change: second.change(),
+            key: false,
+            direct: !self.writes.iter().any(between),
+        };
+        let row = (a.table, a.row);
+        let (first, second) = ((from.0, first.time), (to.0, second.time));
+        Some((conflict, Claim::Wrote { first, second, row, columns: if updates { common } else { ColumnSet::NONE } }))
     }
 
     fn item(&self, write: &Write, matters: impl Fn(usize) -> bool) -> Item {
@@ -334,23 +416,52 @@ impl<'r> Observer<'r> {
     }
 }
 
+/// A read and a write of the same row.
+struct Meeting {
+    reader: OpId,
+    /// When the reading statement was complete.
+    through: usize,
+    writer: OpId,
+    how: How,
+    saw: bool,
+}
+
+fn met(meeting: Meeting, published: &Published<'_>, item: Item) -> (Conflict, Claim) {
+    let Meeting { reader, through, writer, how, saw } = meeting;
+    let (from, to, kind) = match saw {
+        true => (writer, reader, ConflictKind::WriteRead),
+        false => (reader, writer, ConflictKind::ReadWrite),
+    };
+    // A key that is there is met as a row is; one that is not, is missed as a condition misses.
+    let predicate = how == How::Condition || (how == How::Key && !saw);
+    let (change, key) = (published.change(), how == How::Key);
+    let conflict = Conflict { from, to, kind, item, predicate, change, key, direct: true };
+    let row = (published.write.table, published.write.row);
+    let claim = Claim::Met { saw, reader: (reader.0, through), row, written: (writer.0, published.time), how };
+    (conflict, claim)
+}
+
 fn op_kind(step: &Step) -> OpKind {
-    match kind_by_word(&step.pending.text) {
-        // An expression of a routine, evaluated by the server: IF EXISTS (SELECT ...).
+    let kind = match (step.pending.kind, &step.pending.statement) {
+        (PendingKind::ImplicitCommit, _) => OpKind::Commit,
+        (_, Some(statement)) => kind_of(Verb::of_bound(statement)),
+        (_, None) => OpKind::Other,
+    };
+    match kind {
+        // FETCH, and whatever else only looks.
         OpKind::Other if !step.footprint.reads.is_empty() && step.footprint.writes.is_empty() => OpKind::Select,
         kind => kind,
     }
 }
 
-/// What a statement does, by its first word.
-pub fn kind_by_word(statement: &str) -> OpKind {
-    let word = statement.split_whitespace().next().unwrap_or("").to_ascii_uppercase();
-    match word.trim_end_matches(';') {
-        "INSERT" => OpKind::Insert,
-        "UPDATE" => OpKind::Update,
-        "DELETE" => OpKind::Delete,
-        "COMMIT" | "END" => OpKind::Commit,
-        "SELECT" | "PERFORM" | "WITH" | "VALUES" => OpKind::Select,
+/// What a statement does to rows.
+pub fn kind_of(verb: Verb) -> OpKind {
+    match verb {
+        Verb::Select => OpKind::Select,
+        Verb::Insert | Verb::Copy => OpKind::Insert,
+        Verb::Update => OpKind::Update,
+        Verb::Delete => OpKind::Delete,
+        Verb::Commit | Verb::CommitPrepared => OpKind::Commit,
         _ => OpKind::Other,
     }
 }

@@ -26,7 +26,7 @@ pub fn with_gates(statement: &Statement, source: &str, call: &str) -> Option<(St
         },
         _ => return None,
     };
-    let mut gates = Gates { source, places: Vec::new() };
+    let mut gates = Gates::default();
     body.block.bodies().into_iter().for_each(|statements| gates.all(statements));
     gates.places.sort_unstable();
     gates.places.dedup();
@@ -50,12 +50,12 @@ pub fn with_gates(statement: &Statement, source: &str, call: &str) -> Option<(St
     Some((out, places.len()))
 }
 
-struct Gates<'s> {
-    source: &'s str,
+#[derive(Default)]
+struct Gates {
     places: Vec<u32>,
 }
 
-impl Gates<'_> {
+impl Gates {
     fn all(&mut self, statements: &[Stmt]) {
         for statement in statements {
             if self.touches_tables(&statement.kind) {
@@ -77,7 +77,7 @@ impl Gates<'_> {
             | StmtKind::Open { .. }
             | StmtKind::ReturnQuery(_)
             | StmtKind::ReturnExecute { .. } => true,
-            other => other.expressions().into_iter().any(|expr| expr.contains_query(self.source)),
+            other => other.expressions().into_iter().any(|expr| expr.contains_query()),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use isolde_history::{ConflictKind, Edge, Explanation, History, Op};
 use isolde_report::{EdgeEnd, EdgeKind, Graph, GraphEdge, Node, Place};
-use isolde_sql::Span;
+use isolde_sql::{Span, facts};
 
 use crate::scenario::Scenario;
 use crate::trace::Run;
@@ -103,8 +103,7 @@ fn end_of_span(run: &Run<'_>, thread: usize, span: Option<Span>) -> EdgeEnd {
 }
 
 fn first_word(scenario: &Scenario, span: Span) -> String {
-    let text = span.of(scenario.sources.text());
-    text.split_whitespace().next().unwrap_or("statement").to_ascii_uppercase()
+    facts::word(span.of(scenario.sources.text()))
 }
 
 /// Every number once, in the order of their first mention.

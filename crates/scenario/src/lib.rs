@@ -59,6 +59,7 @@ mod states;
 mod system;
 mod threads;
 mod trace;
+mod verify;
 
 pub use check::{Checked, OnProgress, Options, check, check_from, replay_schedule};
 pub use checkpoint::Checkpoint;

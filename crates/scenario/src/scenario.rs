@@ -7,6 +7,7 @@ use isolde_engine::footprint::ColumnSet;
 use isolde_engine::{Activity, Database, Prepared, Reach, Reply, SessionId, StatementResult};
 use isolde_sql::ast::{self, StatementKind as Ast};
 use isolde_sql::catalog::{ReturnsDef, TableId};
+use isolde_sql::facts::{Facts, Orders};
 use isolde_sql::typed::{self, StatementKind};
 use isolde_sql::{Diagnostic, Span, SqlError, SqlState, Type, Value, bind, parse};
 
@@ -102,7 +103,7 @@ impl Scenario {
             let mut database = Database::new();
             let variables = run_setup(&mut database, &setup, &sources)?;
             check_routines(&database, &threads, &sources)?;
-            let defines = locks_tables(&database, &threads, &sources);
+            let defines = locks_tables(&database, &threads);
             database.track_table_locks(defines);
             let threads = threads.into_iter().map(|section| {
                 let expected = expected.iter().chain(&section.expected).copied().collect();
@@ -200,6 +201,7 @@ fn bind_statement(
     session: SessionId,
     statement: &ClientStatement,
     variables: &mut Variables,
+    orders: &mut Orders,
     sources: &Sources,
     redefines: bool,
 ) -> Result<Submission, Diagnostic> {
@@ -226,7 +228,7 @@ fn bind_statement(
             Some(columns.iter().map(|c| variables.set(format!("{prefix}{}", c.name), c.ty)).collect())
         }
     };
-    let ordered = !matches!(&prepared.statement.kind, StatementKind::Query(q) if q.order_by.is_empty());
+    let ordered = orders.asks(&statement.ast);
     Ok(Submission { prepared, params, gset, ordered })
 }
 
@@ -277,9 +279,10 @@ fn run_setup(
 ) -> Result<Variables, Diagnostic> {
     let session = database.open_session();
     let mut variables = Variables::default();
+    let mut orders = Orders::default();
     for statement in statements {
         let span = statement.ast.span;
-        let submission = bind_statement(database, session, statement, &mut variables, sources, false)?;
+        let submission = bind_statement(database, session, statement, &mut variables, &mut orders, sources, false)?;
         let params: Vec<Value> = submission.params.iter().map(|&slot| variables.values[slot].clone()).collect();
         let reply = run_alone(database, session, &submission.prepared, &params);
         let result = reply.map_err(|e| during_setup(span, &e))?;
@@ -341,8 +344,12 @@ fn bind_thread(
     session_options.isolation = section.isolation.or(options.isolation).unwrap_or_default();
     session_options.autocommit = section.autocommit;
     let mut statements = Vec::new();
+    let routines: Vec<Facts> =
+        database.catalog().routines().map(|(_, routine)| Facts::of_routine(&routine.body)).collect();
+    let mut orders = Orders::new(&routines);
     for statement in &section.body {
-        statements.push(bind_statement(database, session, statement, &mut variables, sources, redefines)?);
+        let variables = &mut variables;
+        statements.push(bind_statement(database, session, statement, variables, &mut orders, sources, redefines)?);
     }
     Ok(Thread {
         name: section.name,
@@ -355,29 +362,16 @@ fn bind_thread(
     })
 }
 
-/// Whether some statement of a thread, or of a routine, can take a strong table lock. Words that only look like it cost
-/// a few states and nothing else.
-fn locks_tables(database: &Database, threads: &[ThreadSection], sources: &Sources) -> bool {
-    const WORDS: &[&str] = &["alter", "create", "drop", "execute", "lock", "refresh", "truncate"];
-    let defines = |statement: &ast::Statement| {
-        let plain = matches!(
-            statement.kind,
-            Ast::Query(_) | Ast::Insert(_) | Ast::Update(_) | Ast::Delete(_) | Ast::Begin(_) | Ast::Call { .. }
-        );
-        !plain && mentions(statement.span.of(sources.text()), WORDS)
-    };
-    threads.iter().flat_map(|thread| &thread.body).any(|statement| defines(&statement.ast))
-        || database.catalog().routines().any(|(_, routine)| {
-            let text = routine.span.of(sources.text());
-            // The first word of all is CREATE.
-            mentions(text.get(6..).unwrap_or(text), WORDS)
-        })
+/// Whether some statement of a thread, or of a routine, can take a strong table lock.
+fn locks_tables(database: &Database, threads: &[ThreadSection]) -> bool {
+    let statements = threads.iter().flat_map(|thread| &thread.body).map(|statement| Facts::of(&statement.ast));
+    let routines = database.catalog().routines().map(|(_, routine)| Facts::of_routine(&routine.body));
+    statements.chain(routines).any(|facts| facts.effects.locks_tables)
 }
 
-/// Whether one of these words stands in a text, outside of comments.
-pub(crate) fn mentions(text: &str, words: &[&str]) -> bool {
-    let line = bind::one_line(text).to_lowercase();
-    line.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| words.contains(&word))
+/// Whether one of these names stands in a text, outside of comments; in a string it counts.
+pub(crate) fn mentions(text: &str, names: &[&str]) -> bool {
+    parse::names(text).iter().any(|name| names.contains(&name.as_str()))
 }
 
 fn bind_check(database: &Database, section: &QuerySection, sources: &Sources) -> Result<Check, Diagnostic> {
@@ -406,8 +400,7 @@ fn check_routines(database: &Database, threads: &[ThreadSection], sources: &Sour
     let mut texts: Vec<&str> = statements.map(|s| s.ast.span.of(sources.text())).collect();
     let mut reached = BTreeSet::new();
     while let Some(text) = texts.pop() {
-        for word in text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|w| !w.is_empty()) {
-            let name = word.to_lowercase();
+        for name in parse::names(text) {
             for (id, routine) in catalog.routines_by_name(&name) {
                 if reached.insert(id) {
                     if !matches!(routine.returns, ReturnsDef::Trigger) {

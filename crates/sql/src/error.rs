@@ -54,12 +54,14 @@ pub struct Diagnostic {
     pub hint: Option<String>,
     /// The SQLSTATE PostgreSQL would give, so that a program that catches it behaves the same.
     pub state: SqlState,
+    /// PostgreSQL has it, and the embedded engine does not: no server would say this.
+    pub refused: bool,
 }
 
 impl Diagnostic {
     /// A diagnostic without a hint.
     pub fn new(span: Span, state: SqlState, message: impl Into<String>) -> Self {
-        Diagnostic { span, message: message.into(), detail: None, hint: None, state }
+        Diagnostic { span, message: message.into(), detail: None, hint: None, state, refused: false }
     }
 
     /// `syntax error ...` (42601).
@@ -69,7 +71,8 @@ impl Diagnostic {
 
     /// A construct that PostgreSQL has and we do not.
     pub fn unsupported(span: Span, construct: impl Into<Refused>) -> Self {
-        Self::new(span, SqlState::FEATURE_NOT_SUPPORTED, construct.into().to_string())
+        let message = construct.into().to_string();
+        Diagnostic { refused: true, ..Self::new(span, SqlState::FEATURE_NOT_SUPPORTED, message) }
             .hint("docs/reference.md lists the SQL that is supported; a server knows all of it: --on postgres://...")
     }
 
@@ -97,7 +100,8 @@ impl std::error::Error for Diagnostic {}
 impl From<Diagnostic> for SqlError {
     /// What a server reports for a mistake it only finds when the statement is reached (PL/pgSQL binds late).
     fn from(d: Diagnostic) -> Self {
-        let error = SqlError::new(d.state, d.message);
+        let mut error = SqlError::new(d.state, d.message);
+        error.0.refused = d.refused;
         match d.detail {
             Some(detail) => error.detail(detail),
             None => error,
@@ -245,6 +249,8 @@ pub struct SqlErrorFields {
     pub constraint: Option<Arc<str>>,
     /// What else it is about.
     pub about: About,
+    /// PostgreSQL has it, and the embedded engine does not: no server would say this.
+    pub refused: bool,
 }
 
 /// What an error is about, for GET STACKED DIAGNOSTICS.
@@ -274,12 +280,15 @@ impl SqlError {
             hint: None,
             constraint: None,
             about: About::default(),
+            refused: false,
         }))
     }
 
     /// Something that PostgreSQL has and we do not.
     pub fn unsupported(construct: impl Into<Refused>) -> Self {
-        SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, construct.into().to_string())
+        let mut error = SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, construct.into().to_string());
+        error.0.refused = true;
+        error
     }
 
     /// The same with a DETAIL line.

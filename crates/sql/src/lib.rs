@@ -21,6 +21,7 @@ pub mod budget;
 pub mod builtin;
 pub mod catalog;
 pub mod error;
+pub mod facts;
 pub mod parse;
 pub mod print;
 pub mod refused;

@@ -152,7 +152,7 @@ impl Campaign {
         match outcome {
             Comparison::Equal if refusals.is_empty() => count.equal += 1,
             Comparison::Equal => count.refused += 1,
-            Comparison::Unstable => count.unstable += 1,
+            Comparison::Unstable | Comparison::TooNew => count.unstable += 1,
             Comparison::Different(_) => count.different += 1,
         }
         for refusal in refusals {

@@ -28,6 +28,8 @@ use std::time::{Duration, Instant};
 
 use isolde_wire::{Connection, Encryption, Place, Settings};
 
+use crate::version::Version;
+
 /// A running PostgreSQL server, gone when it is dropped or when the process ends.
 #[derive(Debug)]
 pub struct Cluster {
@@ -76,12 +78,9 @@ impl Cluster {
         &self.directory
     }
 
-    /// The version of the server: 15 of 15.4.
-    pub fn version_major(&self) -> io::Result<u32> {
-        let control = self.connect("postgres", "")?;
-        let text = control.parameter("server_version").unwrap_or_default();
-        let major = text.split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
-        major.parse().map_err(|_| io::Error::other(format!("{text:?} is no version")))
+    /// The version of the server.
+    pub fn version(&self) -> io::Result<Version> {
+        version_of(&self.connect("postgres", "")?)
     }
 
     /// Creates an empty database and returns its name.
@@ -149,6 +148,12 @@ impl Drop for Cluster {
         drop(self.keeper.stdin.take());
         let _ = self.keeper.wait();
     }
+}
+
+/// The version of the server at the other end.
+pub(crate) fn version_of(connection: &Connection) -> io::Result<Version> {
+    let text = connection.parameter("server_version").unwrap_or_default();
+    Version::parse(text).ok_or_else(|| io::Error::other(format!("{text:?} is no version")))
 }
 
 /// A fresh directory, in memory where the system has a place for that.

@@ -4,13 +4,84 @@
 //! the test's [`Cluster`], with the settings of that cluster (UTC, ISO dates) and nothing from the environment, except that
 //! sessions are called `isolation/NAME/SESSION` as under pg_isolation_regress. Both outputs go into one, as they come.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::Cluster;
 use crate::cluster::find_programs;
+use crate::version::{Answers, Needs, Version};
+
+/// What was recorded of a spec.
+///
+/// `expected/NAME.out` is what the [reference](crate::version) prints; what other versions print differently is in files that name
+/// those that were seen: `expected/NAME@17.10,18.4.out`.
+#[derive(Clone, Debug)]
+pub struct Recording {
+    /// Where, without the ending.
+    stem: PathBuf,
+    /// What is printed.
+    pub answers: Answers,
+    /// What the spec asks of a server.
+    pub needs: Option<Needs>,
+}
+
+impl Recording {
+    /// Reads what was recorded of a spec.
+    pub fn of(spec: &Path) -> io::Result<Recording> {
+        let stem = spec.with_file_name("expected").join(spec.file_stem().unwrap_or_default());
+        let mut recording =
+            Recording { stem, answers: Answers::default(), needs: Needs::find(&fs::read_to_string(spec)?) };
+        recording.answers.usual = fs::read_to_string(recording.usual()).unwrap_or_default();
+        for (path, versions) in recording.others()? {
+            recording.answers.others.push((versions, fs::read_to_string(path)?));
+        }
+        Ok(recording)
+    }
+
+    /// Takes in what a server of this version printed.
+    pub fn record(&mut self, version: Version, printed: &str) -> io::Result<()> {
+        for (path, _) in self.others()? {
+            fs::remove_file(path)?;
+        }
+        self.answers.record(version, printed);
+        fs::write(self.usual(), &self.answers.usual)?;
+        self.answers.others.iter().try_for_each(|(versions, text)| {
+            let versions: Vec<String> = versions.iter().map(Version::to_string).collect();
+            fs::write(with_ending(&self.stem, &format!("@{}.out", versions.join(","))), text)
+        })
+    }
+
+    fn usual(&self) -> PathBuf {
+        with_ending(&self.stem, ".out")
+    }
+
+    /// The files of other versions.
+    fn others(&self) -> io::Result<Vec<(PathBuf, Vec<Version>)>> {
+        let prefix = format!("{}@", self.stem.file_name().unwrap_or_default().to_string_lossy());
+        let versions = |name: &str| {
+            let list = name.strip_prefix(&prefix)?.strip_suffix(".out")?;
+            list.split(',').map(Version::parse).collect::<Option<Vec<Version>>>()
+        };
+        let directory = self.stem.parent().unwrap_or(Path::new("."));
+        let entries = fs::read_dir(directory)?.flatten().map(|entry| entry.path());
+        let mut others: Vec<(PathBuf, Vec<Version>)> = entries
+            .filter_map(|path| {
+                let versions = versions(path.file_name()?.to_str()?)?;
+                Some((path, versions))
+            })
+            .collect();
+        others.sort();
+        Ok(others)
+    }
+}
+
+fn with_ending(stem: &Path, ending: &str) -> PathBuf {
+    let mut path = stem.as_os_str().to_owned();
+    path.push(ending);
+    path.into()
+}
 
 /// Where the tester is, if it is installed.
 pub fn isolationtester() -> Option<PathBuf> {

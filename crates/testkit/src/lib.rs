@@ -15,6 +15,7 @@
 //! - [`server`]: the driver for a real PostgreSQL; [`engine`]: the one for the embedded engine.
 //! - [`examples`]: the stories of `examples/` as programs.
 //! - [`golden`]: scripts with what the server answered, for the rules that matter.
+//! - [`version`]: answers that are not the same in all versions; [`skipped`]: tests that cannot run here.
 //! - [`isolation`]: PostgreSQL's own isolationtester, where it is installed.
 //! - [`campaign`]: very many programs, on several servers at once; the binary `mirror` runs it.
 //! - [`generate`] and [`shrink`]: programs from a seed, and smaller programs that still show a difference.
@@ -35,9 +36,12 @@ pub mod mirror;
 pub mod program;
 pub mod server;
 pub mod shrink;
+pub mod skipped;
+pub mod version;
 
 pub use cluster::Cluster;
 pub use engine::Engine;
 pub use mirror::Runner;
 pub use program::{Observation, Outcome, Program, Response};
 pub use server::Server;
+pub use version::Version;

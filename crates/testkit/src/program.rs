@@ -93,7 +93,9 @@ impl From<isolde_wire::Response> for Response {
         match response {
             isolde_wire::Response::Rows { tag, columns, rows } => Response::Rows { tag, columns, rows },
             isolde_wire::Response::Done { tag } => Response::Done { tag },
-            isolde_wire::Response::Error(error) => Response::Error { sqlstate: error.sqlstate, message: error.message },
+            isolde_wire::Response::Error(error) => {
+                Response::Error { sqlstate: error.sqlstate, message: unnumbered(&error.message) }
+            }
         }
     }
 }
@@ -103,7 +105,7 @@ impl Program {
     pub fn parse(script: &str) -> Result<Program, String> {
         let mut program = Program::default();
         for (number, line) in script.lines().enumerate() {
-            if line.trim().is_empty() || line.starts_with(['#', ' ', '=']) {
+            if line.trim().is_empty() || line.starts_with(['#', ' ', '=', '@']) {
                 continue;
             }
             let entry = if let Some(more) = line.strip_prefix("..") {
@@ -175,6 +177,20 @@ impl fmt::Display for Observation {
     }
 }
 
+impl Observation {
+    /// Everything that was answered: to the step, and because of it.
+    pub fn responses(&self) -> impl Iterator<Item = &Response> {
+        let own = if let Outcome::Answered(responses) = &self.outcome { responses.as_slice() } else { &[] };
+        own.iter().chain(self.released.iter().flat_map(|(_, responses)| responses))
+    }
+
+    /// The same, to be changed.
+    pub fn responses_mut(&mut self) -> impl Iterator<Item = &mut Response> {
+        let own = if let Outcome::Answered(responses) = &mut self.outcome { responses.as_mut_slice() } else { &mut [] };
+        own.iter_mut().chain(self.released.iter_mut().flat_map(|(_, responses)| responses))
+    }
+}
+
 impl Response {
     /// Is this a failure?
     pub fn is_error(&self) -> bool {
@@ -222,6 +238,13 @@ impl fmt::Display for Response {
             Response::Error { sqlstate, message } => write!(f, "ERROR {sqlstate}: {message}"),
         }
     }
+}
+
+/// A message without the number of an unnamed cursor, which counts those that a session has opened before.
+fn unnumbered(message: &str) -> String {
+    const UNNAMED: &str = "<unnamed portal ";
+    let Some((before, after)) = message.split_once(UNNAMED) else { return message.to_string() };
+    format!("{before}{UNNAMED}N{}", after.trim_start_matches(|c: char| c.is_ascii_digit()))
 }
 
 /// NULL, the text, or the quoted text where it could be mistaken for something else.

@@ -19,9 +19,10 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, version_of};
 use crate::mirror::{Driver, SetupFailure, setup_one_by_one};
 use crate::program::Response;
+use crate::version::Version;
 use isolde_wire::{Answer, Connection, Message, TransactionStatus};
 
 /// A database of a [`Cluster`], emptied before each program.
@@ -29,6 +30,7 @@ use isolde_wire::{Answer, Connection, Message, TransactionStatus};
 pub struct Server {
     cluster: Arc<Cluster>,
     database: String,
+    version: Version,
     control: Connection,
     sessions: Vec<Session>,
     /// Something may be left behind outside of the schema `public`.
@@ -82,7 +84,8 @@ impl Server {
     pub fn on(cluster: Arc<Cluster>) -> io::Result<Server> {
         let database = cluster.create_database()?;
         let control = cluster.connect(&database, "")?;
-        Ok(Server { cluster, database, control, sessions: Vec::new(), untidy: true, resets: 0 })
+        let version = version_of(&control)?;
+        Ok(Server { cluster, database, version, control, sessions: Vec::new(), untidy: true, resets: 0 })
     }
 
     /// The control connection, for looking at the database from outside.
@@ -260,6 +263,10 @@ impl Driver for Server {
     fn submit(&mut self, session: usize, statement: &str) {
         self.remember(statement);
         self.sessions[session].submit(statement).unwrap_or_else(|error| panic!("lost the server: {error}"));
+    }
+
+    fn version(&self) -> Option<Version> {
+        Some(self.version)
     }
 
     fn settle(&mut self) -> Vec<(usize, Vec<Response>)> {

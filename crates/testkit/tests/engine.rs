@@ -14,7 +14,7 @@ fn scripts() -> std::path::PathBuf {
 
 #[test]
 fn the_engine_answers_as_the_server_did() {
-    golden::check_directory(&scripts(), &mut Engine::new());
+    golden::check_directory(&scripts(), &mut Engine::new(), |_, _| false);
 }
 
 /// A few programs of every generator.
@@ -52,7 +52,8 @@ fn broken_engines_are_caught() {
         Faults { no_recheck: true, ..Faults::default() },
     ];
     for faults in broken {
-        let checked = std::panic::catch_unwind(|| golden::check_directory(&scripts(), &mut Engine::broken(faults)));
+        let checked =
+            std::panic::catch_unwind(|| golden::check_directory(&scripts(), &mut Engine::broken(faults), |_, _| false));
         assert!(checked.is_err(), "nobody noticed {faults:?}");
     }
 }

@@ -13,7 +13,7 @@ use isolde_engine::{Activity, Database, SessionId};
 use isolde_scenario::file::{Include, Included};
 use isolde_scenario::{Options, Scenario, check};
 use isolde_sql::{SqlError, parse};
-use isolde_testkit::{Cluster, Response};
+use isolde_testkit::{Cluster, Response, Version, skipped, version};
 use isolde_wire::Connection;
 
 /// Every schema, with what its scenario comes to and statements that must do the same in both databases.
@@ -90,6 +90,9 @@ const SCHEMAS: &[(&str, &str, &[&str])] = &[
 
 #[test]
 fn dumps_load_and_behave_as_on_the_server() {
+    if Command::new("psql").arg("--version").output().is_err() {
+        return skipped::note("that dumps behave as on the server", "psql is not installed");
+    }
     for (name, _, statements) in SCHEMAS {
         let mut database = scenario(name).database().clone();
         let cluster = Cluster::shared();
@@ -197,7 +200,12 @@ fn answer(server: &mut Connection, statement: &str) -> Vec<String> {
             rows.iter().map(show).chain([tag]).collect()
         }
         Some(Response::Done { tag }) => vec![tag],
-        other => vec![format!("{other:?}")],
+        Some(Response::Error { mut sqlstate, mut message }) => {
+            let version = server.parameter("server_version").and_then(Version::parse);
+            version::in_words_of_the_reference(version, &mut sqlstate, &mut message);
+            vec![format!("{:?}", Some(Response::Error { sqlstate, message }))]
+        }
+        None => vec![format!("{:?}", None::<Response>)],
     }
 }
 

@@ -1,7 +1,7 @@
 //! Every spec of `specs/` prints on the engine what isolationtester prints on a server, byte for byte.
 //!
 //! To add one: write `specs/NAME.spec`, run this test with `UPDATE_SPECS=1`, which records `specs/expected/NAME.out` from the
-//! real tester, and review it. `SPEC=name` looks at the specs with that in their name only.
+//! real tester, and review it. What other versions print is recorded beside it, by this test or by that of `isolde spec --on`. `SPEC=name` looks at the specs with that in their name only.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,8 @@ use std::sync::Mutex;
 
 use isolde_scenario::spec::{self, Spec};
 use isolde_scenario::{Options, Scenario, check, file};
-use isolde_testkit::{Cluster, isolation};
+use isolde_testkit::isolation::{self, Recording};
+use isolde_testkit::{Cluster, skipped};
 
 #[test]
 fn the_engine_prints_what_was_recorded() {
@@ -21,7 +22,7 @@ fn the_engine_prints_what_was_recorded() {
 /// busy machine it may report a wait late, so a spec that differs is run again, alone.
 #[test]
 fn the_real_tester_prints_what_was_recorded() {
-    let Some(tester) = isolation::isolationtester() else { return };
+    let Some(tester) = tester("what isolationtester prints for the specs") else { return };
     let queue = Mutex::new(specs());
     let different = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
@@ -44,7 +45,7 @@ fn the_real_tester_prints_what_was_recorded() {
 /// The counterexample of every example, written as a spec, does on a server what it does on the engine.
 #[test]
 fn counterexamples_are_tests_for_a_server() {
-    let Some(tester) = isolation::isolationtester() else { return };
+    let Some(tester) = tester("counterexamples as specs, run by isolationtester") else { return };
     let directory = tempfile::tempdir().expect("there is room");
     let mut written = 0;
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
@@ -73,6 +74,15 @@ fn counterexamples_are_tests_for_a_server() {
     assert!(written > 5, "only {written} counterexamples");
 }
 
+/// The real tester; without it, that something was skipped.
+fn tester(what: &str) -> Option<PathBuf> {
+    let tester = isolation::isolationtester();
+    if tester.is_none() {
+        skipped::note(what, "isolationtester is not installed (Debian: postgresql-server-dev)");
+    }
+    tester
+}
+
 fn directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("specs")
 }
@@ -87,13 +97,9 @@ fn specs() -> Vec<PathBuf> {
     paths
 }
 
-fn expected(path: &Path) -> PathBuf {
-    directory().join("expected").join(path.file_stem().expect("a spec has a name")).with_extension("out")
-}
-
 fn engine_difference(path: &Path) -> Option<String> {
     let text = std::fs::read_to_string(path).expect("a spec is readable");
-    let recorded = std::fs::read_to_string(expected(path)).unwrap_or_default();
+    let recorded = Recording::of(path).expect("a recording is readable").answers.usual;
     let file = path.file_name().unwrap_or_default().to_string_lossy();
     let run = Spec::parse(&file, &text).and_then(|spec| spec::run(&spec, &mut |_| ControlFlow::Continue(())));
     match run {
@@ -103,13 +109,19 @@ fn engine_difference(path: &Path) -> Option<String> {
 }
 
 fn tester_difference(tester: &Path, path: &Path) -> Option<String> {
-    let printed = isolation::run(Cluster::shared(), tester, path).expect("the tester runs");
-    if std::env::var_os("UPDATE_SPECS").is_some() {
-        std::fs::write(expected(path), printed).expect("a recording can be written");
+    let version = Cluster::shared().version().expect("a server has a version");
+    let mut recording = Recording::of(path).expect("a recording is readable");
+    if let Some(why) = recording.needs.as_ref().and_then(|needs| needs.lacking(Some(version))) {
+        skipped::note(&path.file_name().unwrap_or_default().to_string_lossy(), &why);
         return None;
     }
-    let recorded = std::fs::read_to_string(expected(path)).unwrap_or_default();
-    difference(&path.to_string_lossy(), &recorded, &printed)
+    let printed = isolation::run(Cluster::shared(), tester, path).expect("the tester runs");
+    if std::env::var_os("UPDATE_SPECS").is_some() {
+        recording.record(version, &printed).expect("a recording can be written");
+        return None;
+    }
+    let allowed = recording.answers.allowed(Some(version));
+    if allowed.contains(&&*printed) { None } else { difference(&path.to_string_lossy(), allowed[0], &printed) }
 }
 
 /// The first line that differs, with the permutation that it belongs to.

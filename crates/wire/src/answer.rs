@@ -58,6 +58,30 @@ pub struct Complaint {
     pub constraint: Option<String>,
 }
 
+/// The server does not let a session begin. Printed, it is the server's sentence alone.
+#[derive(Clone, Debug)]
+pub struct NotAdmitted(pub Complaint);
+
+impl NotAdmitted {
+    /// What the server said, if an error of [`Connection::open`](crate::Connection::open) is that.
+    pub fn of(error: &io::Error) -> Option<&Complaint> {
+        error.get_ref()?.downcast_ref::<NotAdmitted>().map(|refused| &refused.0)
+    }
+}
+
+impl fmt::Display for NotAdmitted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.message)
+    }
+}
+
+impl std::error::Error for NotAdmitted {}
+
+/// How many rows a command tag counts: 2 of `UPDATE 2`.
+pub fn rows_counted(tag: &str) -> Option<u64> {
+    tag.rsplit_once(' ').and_then(|(_, count)| count.parse().ok())
+}
+
 impl fmt::Display for Complaint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:  {} ({})", self.severity, self.message, self.sqlstate)

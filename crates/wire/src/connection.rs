@@ -12,7 +12,7 @@ use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, Scr
 use postgres_protocol::message::{backend, frontend};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::answer::{Answer, Complaint, Message, Response};
+use crate::answer::{Answer, Complaint, Message, NotAdmitted, Response};
 use crate::prepared::Prepared;
 use crate::{Mode, Place, Settings, Stream};
 
@@ -148,7 +148,7 @@ impl Connection {
                     self.parameters.push((body.name()?.to_string(), body.value()?.to_string()));
                 }
                 backend::Message::ErrorResponse(body) => {
-                    return Err(io::Error::other(Complaint::read(body.fields())?.message));
+                    return Err(io::Error::other(NotAdmitted(Complaint::read(body.fields())?)));
                 }
                 backend::Message::ReadyForQuery(_) => return Ok(()),
                 other => self.authenticate(&other, &mut scram)?,

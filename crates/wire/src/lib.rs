@@ -22,7 +22,7 @@ mod settings;
 mod stream;
 mod tls;
 
-pub use answer::{Answer, Complaint, Message, Response, Row};
+pub use answer::{Answer, Complaint, Message, NotAdmitted, Response, Row, rows_counted};
 pub use connection::{Connection, Field, Open, TransactionStatus, wait_for_any};
 pub use settings::{Place, Settings};
 pub use stream::Stream;

@@ -81,7 +81,7 @@ pub(crate) fn locks(catalog: &Catalog, statement: &StatementKind) -> Box<[Lock]>
             }
         }
         StatementKind::Session(_) | StatementKind::SetConstraints(_) => {}
-        StatementKind::Transaction(_) | StatementKind::Set { .. } | StatementKind::Do(_) => {}
+        StatementKind::Transaction(_) | StatementKind::Set { .. } | StatementKind::Do(_) | StatementKind::Late(_) => {}
     }
     locks.0.into()
 }

@@ -163,9 +163,7 @@ impl Compiler<'_> {
         let start = span.start.saturating_sub(self.text.offset) as usize;
         let end = span.end.saturating_sub(self.text.offset) as usize;
         let text = self.text.text.get(start..end).unwrap_or("");
-        let upper = text.to_uppercase();
-        let cut = ["THEN", "LOOP"].iter().filter_map(|word| find_word(&upper, word)).min().unwrap_or(text.len());
-        text.get(..cut).unwrap_or(text).split_whitespace().collect::<Vec<_>>().join(" ").into()
+        isolde_sql::bind::one_line(isolde_sql::parse::headline(text))
     }
 
     fn run(&mut self, statement: &Arc<Statement>, then: Then) {
@@ -590,11 +588,4 @@ fn sleeps(e: &typed::Expr) -> bool {
         found |= matches!(&e.kind, ExprKind::Call(function, _) if sleep(function));
     });
     found
-}
-
-fn find_word(text: &str, word: &str) -> Option<usize> {
-    let boundary = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric() && c != '_');
-    text.match_indices(word)
-        .map(|(at, _)| at)
-        .find(|&at| boundary(text[..at].chars().next_back()) && boundary(text[at + word.len()..].chars().next()))
 }

@@ -15,7 +15,7 @@ use crate::lock::{self, RowRef, SessionSet};
 use crate::machine::Machine;
 use crate::session::SessionId;
 use crate::storage::{Tables, Tuple, same_entries};
-use crate::transaction::{Change, Transaction};
+use crate::transaction::Transaction;
 
 impl Database {
     /// Lets the planner believe that it knows all tables (ANALYZE has run), or none: see [`super::read::Statistics`].
@@ -131,14 +131,17 @@ impl Machine<'_> {
 
     /// What others have written and not committed.
     fn open_versions(&self) -> Vec<OpenVersion> {
-        let catalog = self.catalog();
-        let open = self.others().filter_map(|(id, session)| Some((id, &session.transaction.as_ref()?.writes)));
-        let versions = open.flat_map(|(writer, writes)| writes.iter().map(move |(row, change)| (writer, row, change)));
-        let version = |(writer, row, change): (SessionId, &RowRef, &Change)| {
-            let (row, version) = (*row, change.after.clone()?);
-            Some(OpenVersion { writer, row, version, indexes: catalog.table(row.0).indexes.len() })
-        };
-        versions.filter_map(version).collect()
+        let open = self.others().filter_map(|(id, session)| Some((id, session.transaction.as_ref()?)));
+        let versions = open.flat_map(|(writer, transaction)| {
+            // The table may be the writer's own so far, and then only its definitions name it.
+            let schema = transaction.definitions.schema.as_ref().unwrap_or(&self.db.schema);
+            transaction.writes.iter().filter_map(move |(row, change)| {
+                let (row, version) = (*row, change.after.clone()?);
+                let table = schema.catalog.has_table(row.0).then(|| schema.catalog.table(row.0))?;
+                Some(OpenVersion { writer, row, version, indexes: table.indexes.len() })
+            })
+        });
+        versions.collect()
     }
 
     /// The transaction as one that is watched.

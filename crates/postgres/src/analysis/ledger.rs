@@ -22,7 +22,7 @@ use isolde_sql::catalog::TableId;
 use super::inline::{inline, substitute};
 use super::walk::whole;
 use super::{Again, Analysis, Analyst, Control, keys};
-use crate::live::{Look, Touched};
+use crate::live::{Look, NamedLock, Touched};
 use crate::reads::Reads;
 
 /// What the server says about the session's transaction behind each answer.
@@ -46,7 +46,7 @@ pub struct Ledger {
     /// What it has told of its reads.
     reads: Reads,
     /// Keys that the session keeps beyond its transaction.
-    kept: Vec<String>,
+    kept: Vec<NamedLock>,
     prepared: BTreeMap<Arc<str>, Arc<str>>,
     /// Transactions that are over.
     over: usize,
@@ -59,7 +59,7 @@ struct Layer {
     writes: Vec<Write>,
     locks: Vec<Look>,
     writes_all: Vec<TableId>,
-    keys: Vec<String>,
+    keys: Vec<NamedLock>,
 }
 
 impl Ledger {
@@ -263,13 +263,10 @@ impl Ledger {
         top.locks.extend(touched.locks.iter().cloned());
         top.writes_all.extend(&touched.writes_all);
         for key in &touched.keys {
-            match key.starts_with("table ") {
-                true => top.keys.push(key.clone()),
-                // A lock of the transaction is released with it, one of the session stays: both are told, later at worst.
-                false => {
-                    top.keys.push(key.clone());
-                    self.kept.push(key.clone());
-                }
+            top.keys.push(key.clone());
+            // A lock of the transaction is released with it, one of the session stays: both are told, later at worst.
+            if matches!(key, NamedLock::Advisory(_)) {
+                self.kept.push(key.clone());
             }
         }
     }

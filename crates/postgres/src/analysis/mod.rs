@@ -28,6 +28,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use isolde_sql::ast::{Isolation, TransactionModes};
 use isolde_sql::catalog::{Catalog, TableId};
+use isolde_sql::facts::Facts;
 use isolde_sql::parse::{self, Fragment};
 use isolde_sql::typed::{SessionCommand, Statement, StatementKind, Transaction};
 use isolde_sql::{Diagnostic, bind};
@@ -39,7 +40,6 @@ pub use ledger::{Ledger, Status};
 pub(crate) use walk::whole;
 
 use crate::live::Touched;
-use crate::proxy::tokens;
 use crate::reads::Reads;
 use walk::Walk;
 
@@ -168,7 +168,8 @@ impl Analyst {
                     ..Touched::default()
                 },
                 looks: true,
-                unknown: is_about_rows(text),
+                // It reads and writes rows, and does nothing else: `SELECT INTO` makes a table.
+                unknown: Facts::of_text(text).verb.is_planned(),
                 ..Analysis::default()
             },
         }
@@ -256,16 +257,6 @@ fn level_named(name: &str) -> Isolation {
         "serializable" => Isolation::Serializable,
         "repeatable read" => Isolation::RepeatableRead,
         _ => Isolation::ReadCommitted,
-    }
-}
-
-/// Whether a statement is one that reads and writes rows, and does nothing else: `SELECT INTO` makes a table.
-fn is_about_rows(text: &str) -> bool {
-    let words: Vec<String> = tokens(text).map(|token| token.to_uppercase()).collect();
-    match words.iter().find(|word| word.starts_with(|c: char| c.is_ascii_alphabetic())).map(String::as_str) {
-        Some("INSERT" | "UPDATE" | "DELETE" | "MERGE") => true,
-        Some("SELECT" | "VALUES" | "TABLE" | "WITH") => !words.iter().any(|word| word == "INTO"),
-        _ => false,
     }
 }
 

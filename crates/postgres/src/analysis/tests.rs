@@ -1,6 +1,7 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
+use crate::live::NamedLock;
 use isolde_engine::RowId;
 use isolde_engine::footprint::{ColumnSet, Write};
 use isolde_sql::{Row, Value};
@@ -57,7 +58,7 @@ fn routines_stand_for_their_tables_and_the_unknown_for_everything() {
     assert!(analyst.analyse("SELECT * FROM nowhere").touched.everything);
     assert!(analyst.analyse("SELECT 1").quiet && analyst.analyse("BEGIN").quiet);
     assert!(!analyst.analyse("COMMIT").quiet && !analyst.analyse("SELECT pg_advisory_lock(3)").quiet);
-    assert_eq!(analyst.analyse("SELECT pg_advisory_lock(3)").touched.keys, ["advisory 3"]);
+    assert_eq!(analyst.analyse("SELECT pg_advisory_lock(3)").touched.keys, [NamedLock::Advisory("3".into())]);
 }
 
 #[test]

@@ -12,7 +12,7 @@ use isolde_sql::{Type, Value, bind};
 
 use super::{Analyst, keys};
 use crate::catalog::WHOLE;
-use crate::live::{Look, Touched};
+use crate::live::{Look, NamedLock, Touched};
 
 /// What has been gathered so far.
 pub(super) struct Walk<'a> {
@@ -109,6 +109,7 @@ impl<'a> Walk<'a> {
             ) => self.all("a transaction is prepared"),
             StatementKind::Transaction(_) | StatementKind::Set { .. } => {}
             StatementKind::SetConstraints(_) => self.all("constraints are checked"),
+            StatementKind::Late(_) => self.all("a statement that is bound when it runs"),
             StatementKind::Session(command) => match command {
                 SessionCommand::Execute { .. } => self.all("a prepared statement that is not known"),
                 SessionCommand::Listen(_) | SessionCommand::Unlisten(_) | SessionCommand::Notify { .. } => {
@@ -231,7 +232,7 @@ impl<'a> Walk<'a> {
 
     fn lock_tables(&mut self, tables: &[TableId], mode: TableLockMode) {
         for &table in tables {
-            self.touched.keys.push(format!("table {}", self.name(table)));
+            self.touched.keys.push(NamedLock::Table(self.name(table).to_string()));
             match mode {
                 TableLockMode::AccessShare | TableLockMode::RowShare => {}
                 TableLockMode::AccessExclusive => self.touched.writes_all.push(table),
@@ -411,7 +412,7 @@ impl<'a> Walk<'a> {
             }
             SessionFunction::Advisory(AdvisoryFunction::UnlockAll) => self.all("all advisory locks are released"),
             SessionFunction::Advisory(_) => match args.iter().map(constant).collect::<Option<Vec<_>>>() {
-                Some(key) => self.touched.keys.push(format!("advisory {}", key.join(" "))),
+                Some(key) => self.touched.keys.push(NamedLock::Advisory(key.join(" "))),
                 None => self.all("an advisory lock whose key is computed"),
             },
             SessionFunction::Notify => self.all("a channel is used"),

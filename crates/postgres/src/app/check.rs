@@ -128,7 +128,6 @@ impl Inquiry<'_> {
                     continue;
                 }
             };
-            let aborts = report.warnings.iter().any(|warning| warning.contains("is aborted in some interleavings"));
             let verdict = match &report.verdict {
                 Verdict::Holds => FixVerdict::Holds,
                 Verdict::Inconclusive(reason) => FixVerdict::Undecided(reason.clone()),
@@ -136,7 +135,7 @@ impl Inquiry<'_> {
             };
             fixes.push(Fix {
                 kind: "isolation".into(),
-                title: title(name, aborts),
+                title: title(name, report.aborts),
                 verdict,
                 cost: None,
                 patch: String::new(),

@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 
 use isolde_engine::footprint::Write;
 use isolde_sql::ast::Isolation;
+use isolde_sql::facts::{Facts, SettingKind};
 use isolde_wire::{Complaint, TransactionStatus};
 use regex_automata::meta::Regex;
 
@@ -98,6 +99,8 @@ pub(super) struct Line {
     blocked_since: Option<Instant>,
     /// The client is gone, and the server has been told.
     leaving: bool,
+    /// The server has closed the connection, after an answer that has not been told yet.
+    is_closed: bool,
     /// What its transaction has done is not known: the next statement may touch anything.
     is_doubtful: bool,
 }
@@ -271,12 +274,20 @@ impl Conductor {
             return;
         }
         if line.answered.is_some() {
+            line.is_closed = true;
             return;
         }
         let Some(mut line) = self.lines.remove(&id) else { return };
         line.session.close();
         if let Some(owner) = line.owner.filter(|_| was_open && !self.free) {
             self.partings.push((owner, id, line.ledger.disconnect()));
+        }
+    }
+
+    /// An answer has been told: a connection that the server closed behind it is forgotten now.
+    pub(super) fn told(&mut self, id: SessionId) {
+        if self.lines.get(&id).is_some_and(|line| line.is_closed) {
+            self.server_gone(id);
         }
     }
 
@@ -498,6 +509,7 @@ impl Conductor {
                 line.enter(&answered, Vec::new(), &mut |_, _| {});
                 let _ = line.session.deliver(answered);
             }
+            self.told(id);
             self.let_through(id);
         }
     }
@@ -527,6 +539,7 @@ impl Line {
             blocked_by: Vec::new(),
             blocked_since: None,
             leaving: false,
+            is_closed: false,
             is_doubtful: false,
         }
     }
@@ -577,16 +590,12 @@ impl Line {
     }
 }
 
-/// Words that begin statements about transactions, or about how those to come are.
-const ABOUT_TRANSACTIONS: &[&str] =
-    &["BEGIN", "START", "SAVEPOINT", "RELEASE", "ROLLBACK", "COMMIT", "END", "ABORT", "SET"];
-
+/// Whether a statement is about transactions, or about how those to come are.
 fn is_about_transactions(text: &str) -> bool {
-    let shown = normal::shown(text).to_uppercase();
-    let mut words = shown.split(' ');
-    let first = words.next().unwrap_or_default();
+    let facts = Facts::of_text(text);
     // Of settings, those that decide what a transaction sees.
-    ABOUT_TRANSACTIONS.contains(&first) && (first != "SET" || shown.contains("TRANSACTION"))
+    let decides = |name: &str| matches!(SettingKind::of(name), SettingKind::Level | SettingKind::Mode);
+    facts.verb.is_about_transactions() || facts.setting.is_some_and(|name| decides(&name))
 }
 
 /// The error that an answer ends with.

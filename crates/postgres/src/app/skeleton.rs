@@ -4,8 +4,10 @@
 //! it reads. So this is a beginning, to be edited: `\gset` keeps what a query returned, and `:name` stands for it
 //! later. What is gained is the embedded engine: every interleaving in milliseconds, and all the fixes tried.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
+use isolde_sql::parse;
 use isolde_wire::Row;
 
 use super::data::Data;
@@ -35,8 +37,11 @@ impl Sketch<'_> {
              -- and write :name for it where it is used.\n\n",
             self.file
         );
-        for statement in set_up(data, &self.mentioned())?.statements {
-            let _ = writeln!(out, "{}{}", statement, if statement.starts_with("--") { "" } else { ";" });
+        for line in set_up(data, &self.mentioned())?.lines {
+            let _ = match line {
+                Line::Statement(statement) => writeln!(out, "{statement};"),
+                Line::Remark(remark) => writeln!(out, "-- {remark}"),
+            };
         }
         for (name, parts) in &self.threads {
             let _ = write!(out, "\n--@ thread {name}\n{}", statements(parts));
@@ -73,8 +78,39 @@ pub(super) fn sent(part: &Part) -> &str {
 /// What makes the tables, and what takes them away again.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SetUp {
-    pub(super) statements: Vec<String>,
+    pub(super) lines: Vec<Line>,
     pub(super) teardown: Vec<String>,
+}
+
+/// A line of a set-up.
+#[derive(Clone, Debug)]
+pub(super) enum Line {
+    /// SQL, without its semicolon.
+    Statement(String),
+    /// For who reads it.
+    Remark(String),
+}
+
+impl Line {
+    /// The statement, if it is one.
+    pub(super) fn statement(&self) -> Option<&str> {
+        match self {
+            Line::Statement(statement) => Some(statement),
+            Line::Remark(_) => None,
+        }
+    }
+}
+
+/// A table, as its definition is written down.
+struct Made {
+    oid: String,
+    /// Quoted and with its schema, as far as needed.
+    name: String,
+    /// The bare name.
+    bare: String,
+    definition: String,
+    /// Some column draws its values itself.
+    identity: bool,
 }
 
 /// Definitions and rows of the tables that are mentioned, and of those that they refer to.
@@ -83,16 +119,17 @@ pub(super) fn set_up(data: &mut Data, mentioned: &str) -> Result<SetUp, Trouble>
     for (query, kind) in [(SCHEMAS, "SCHEMA"), (TYPES, "TYPE")] {
         for row in data.rows(query)? {
             let [Some(name), Some(statement)] = &row[..] else { continue };
-            made.statements.push(statement.clone());
+            made.lines.push(Line::Statement(statement.clone()));
             made.teardown.push(format!("DROP {kind} {name} CASCADE;"));
         }
     }
-    let tables: Vec<(String, String, String)> = data.rows(TABLES)?.iter().filter_map(table).collect();
-    let mut wanted: Vec<bool> = tables.iter().map(|(_, name, _)| mentioned.contains(name.as_str())).collect();
+    let tables: Vec<Made> = data.rows(TABLES)?.iter().filter_map(table).collect();
+    let names: BTreeSet<String> = parse::names(mentioned).into_iter().collect();
+    let mut wanted: Vec<bool> = tables.iter().map(|table| names.contains(&table.bare)).collect();
     let references = data.rows(REFERENCES)?;
     // Who refers to a table that is left out could not be defined.
     loop {
-        let position = |name: &Option<String>| tables.iter().position(|(oid, ..)| Some(oid) == name.as_ref());
+        let position = |name: &Option<String>| tables.iter().position(|table| Some(&table.oid) == name.as_ref());
         let more = references.iter().find_map(|row| match (position(row.first()?), position(row.get(1)?)) {
             (Some(child), Some(parent)) if wanted[child] && !wanted[parent] => Some(parent),
             _ => None,
@@ -102,41 +139,47 @@ pub(super) fn set_up(data: &mut Data, mentioned: &str) -> Result<SetUp, Trouble>
             None => break,
         }
     }
-    let kept: Vec<&(String, String, String)> =
-        tables.iter().zip(&wanted).filter(|(_, w)| **w).map(|(t, _)| t).collect();
-    for (_, name, definition) in &kept {
-        made.statements.push(definition.clone());
+    let kept: Vec<&Made> = tables.iter().zip(&wanted).filter(|(_, wanted)| **wanted).map(|(table, _)| table).collect();
+    for Made { name, definition, .. } in &kept {
+        made.lines.push(Line::Statement(definition.clone()));
         made.teardown.push(format!("DROP TABLE {name} CASCADE;"));
     }
-    for (oid, name, definition) in &kept {
-        let overriding = if definition.contains(" AS IDENTITY") { " OVERRIDING SYSTEM VALUE" } else { "" };
-        made.statements.extend(rows(data, oid, name, overriding)?);
+    for table in &kept {
+        made.lines.extend(rows(data, table)?);
     }
-    for (oid, ..) in &kept {
-        made.statements.extend(texts(data, &CONSTRAINTS.replace("{oid}", oid))?);
+    for table in &kept {
+        made.lines.extend(texts(data, &CONSTRAINTS.replace("{oid}", &table.oid))?.into_iter().map(Line::Statement));
     }
     for row in data.rows(ROUTINES)? {
         let [Some(name), Some(statement)] = &row[..] else { continue };
-        made.statements.push(statement.trim_end().to_string());
+        made.lines.push(Line::Statement(statement.trim_end().to_string()));
         made.teardown.push(format!("DROP ROUTINE {name} CASCADE;"));
     }
-    for (oid, ..) in &kept {
-        made.statements.extend(texts(data, &BEHIND.replace("{oid}", oid))?);
+    for table in &kept {
+        made.lines.extend(texts(data, &BEHIND.replace("{oid}", &table.oid))?.into_iter().map(Line::Statement));
     }
     // What was made first goes last.
     made.teardown.reverse();
     Ok(made)
 }
 
-fn table(row: &Row) -> Option<(String, String, String)> {
+fn table(row: &Row) -> Option<Made> {
     match &row[..] {
-        [Some(oid), Some(name), Some(definition)] => Some((oid.clone(), name.clone(), definition.clone())),
+        [Some(oid), Some(name), Some(definition), Some(bare), Some(identity)] => Some(Made {
+            oid: oid.clone(),
+            name: name.clone(),
+            bare: bare.clone(),
+            definition: definition.clone(),
+            identity: identity == "t",
+        }),
         _ => None,
     }
 }
 
 /// The rows of a table, as INSERTs, and where its sequences stand.
-fn rows(data: &mut Data, oid: &str, name: &str, overriding: &str) -> Result<Vec<String>, Trouble> {
+fn rows(data: &mut Data, table: &Made) -> Result<Vec<Line>, Trouble> {
+    let Made { oid, name, identity, .. } = table;
+    let overriding = if *identity { " OVERRIDING SYSTEM VALUE" } else { "" };
     let columns = texts(data, &COLUMNS.replace("{oid}", oid))?;
     if columns.is_empty() {
         return Ok(Vec::new());
@@ -145,10 +188,10 @@ fn rows(data: &mut Data, oid: &str, name: &str, overriding: &str) -> Result<Vec<
     let query = format!("SELECT concat_ws(', ', {}) FROM {name} LIMIT {}", values.join(", "), ROWS_MAX + 1);
     let found = texts(data, &query)?;
     let insert = |row: &String| format!("INSERT INTO {name} ({}){overriding} VALUES ({row})", columns.join(", "));
-    let mut statements: Vec<String> = found.iter().take(ROWS_MAX).map(insert).collect();
-    statements.extend((found.len() > ROWS_MAX).then(|| format!("-- {name} has more rows than these")));
-    statements.extend(texts(data, &SEQUENCES.replace("{oid}", oid))?);
-    Ok(statements)
+    let mut lines: Vec<Line> = found.iter().take(ROWS_MAX).map(insert).map(Line::Statement).collect();
+    lines.extend((found.len() > ROWS_MAX).then(|| Line::Remark(format!("{name} has more rows than these"))));
+    lines.extend(texts(data, &SEQUENCES.replace("{oid}", oid))?.into_iter().map(Line::Statement));
+    Ok(lines)
 }
 
 fn texts(data: &mut Data, query: &str) -> Result<Vec<String>, Trouble> {
@@ -162,7 +205,7 @@ const TYPES: &str = "SELECT t.oid::regtype, format('CREATE TYPE %s AS ENUM (%s)'
     (SELECT string_agg(quote_literal(enumlabel), ', ' ORDER BY enumsortorder) FROM pg_enum WHERE enumtypid = t.oid)) \
     FROM pg_type t WHERE t.typtype = 'e' ORDER BY t.oid";
 
-/// Oid, name and definition of each table, without its constraints.
+/// Oid, name and definition of each table, without its constraints; its bare name, and whether it has an identity column.
 const TABLES: &str = "SELECT c.oid, c.oid::regclass::text, format('CREATE TABLE %s (%s)', c.oid::regclass, \
     (SELECT string_agg(format('%I %s%s', a.attname, \
         CASE WHEN pg_get_serial_sequence(c.oid::regclass::text, a.attname) IS NOT NULL AND a.attidentity = '' \
@@ -176,7 +219,8 @@ const TABLES: &str = "SELECT c.oid, c.oid::regclass::text, format('CREATE TABLE 
                     THEN ' DEFAULT ' || pg_get_expr(d.adbin, d.adrelid) ELSE '' END \
                 || CASE WHEN a.attnotnull THEN ' NOT NULL' ELSE '' END END), ', ' ORDER BY a.attnum) \
      FROM pg_attribute a LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum \
-     WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped)) \
+     WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped)), c.relname, \
+    EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attidentity <> '' AND NOT a.attisdropped) \
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'r' \
     AND n.nspname NOT LIKE 'pg\\_%' AND n.nspname NOT IN ('information_schema', 'isolde') ORDER BY c.oid";
 

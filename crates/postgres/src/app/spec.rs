@@ -18,10 +18,11 @@ use std::ops::ControlFlow;
 
 use isolde_report::StepKind;
 use isolde_scenario::spec::{Draft, DraftSession, Spec, table};
+use isolde_sql::facts::{Facts, Verb};
 use isolde_wire::Response;
 
 use super::data::Data;
-use super::skeleton::{sent, set_up};
+use super::skeleton::{Line, sent, set_up};
 use crate::live::Part;
 use crate::{Home, Trouble, spec};
 
@@ -77,10 +78,9 @@ impl Case<'_> {
         let texts = self.parts().flat_map(|part| part.before.iter().map(String::as_str).chain([sent(part)]));
         let mentioned = texts.collect::<Vec<_>>().join("\n");
         let made = set_up(data, &mentioned)?;
-        let setup = made.statements.iter().filter(|statement| !statement.starts_with("--"));
         let mut draft = Draft {
             about: format!("{}: found by isolde; for isolationtester, or: isolde spec THIS_FILE --on URL", self.file),
-            setup: setup.map(|statement| format!("{statement};")).collect(),
+            setup: made.lines.iter().filter_map(Line::statement).map(|statement| format!("{statement};")).collect(),
             teardown: made.teardown.join(" "),
             ..Draft::default()
         };
@@ -160,13 +160,9 @@ impl Case<'_> {
 
 /// Whether a transaction is open after these statements.
 fn leaves_open(text: &str, open: bool) -> bool {
-    text.split("; ").fold(open, |open, statement| {
-        let line = statement.trim_end_matches(';').to_uppercase();
-        match line.split(' ').next().unwrap_or_default() {
-            "BEGIN" | "START" => true,
-            "COMMIT" | "END" | "ABORT" => false,
-            "ROLLBACK" => open && line.contains(" TO "),
-            _ => open,
-        }
+    Facts::of_script(text).iter().fold(open, |open, facts| match facts.verb {
+        Verb::Begin => true,
+        Verb::Commit | Verb::Rollback | Verb::PrepareTransaction => false,
+        _ => open,
     })
 }

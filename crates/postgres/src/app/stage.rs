@@ -13,6 +13,7 @@ use isolde_explore::Schedule;
 use isolde_report::{StepKind, StepResult};
 use isolde_sql::ast::Isolation;
 use isolde_sql::catalog::Catalog;
+use isolde_sql::facts::{Facts, Verb};
 use isolde_wire::{Complaint, Response, Settings};
 
 use super::cast::Cast;
@@ -332,6 +333,7 @@ impl AppStage {
         if lost {
             self.conductor.lines.remove(&id);
         }
+        self.conductor.told(id);
         let connection = self.connection(thread, id);
         parts.extend(described.into_iter().map(|part| Part { connection, ..part }));
     }
@@ -356,6 +358,7 @@ impl AppStage {
         let again = self.conductor.cast.take_again(thread);
         if let (Some(note), Some(last)) = (again, parts.iter_mut().rfind(|part| part.thread == thread)) {
             last.notes.push(note);
+            last.again = true;
         }
     }
 
@@ -482,7 +485,11 @@ fn option(level: Isolation) -> &'static str {
 
 fn part(thread: usize, kind: StepKind, statement: String, result: StepResult, touched: Touched) -> Part {
     let (connection, before, place, notes) = (None, Vec::new(), None, Vec::new());
-    Part { thread, connection, before, kind, statement, place, result, notes, touched }
+    let verb = match statement.as_str() {
+        DISCONNECTS => Verb::Rollback,
+        text => Facts::of_text(text).verb,
+    };
+    Part { thread, connection, before, kind, statement, verb, place, result, notes, again: false, touched }
 }
 
 /// What was answered, statement by statement.

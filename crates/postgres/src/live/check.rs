@@ -48,7 +48,7 @@ pub fn check(stage: &mut dyn Stage, question: &Question<'_>, progress: OnProgres
     let system = LiveSystem::new(stage, !question.invariants.is_empty())?;
     let mut checker = Checker::new(question, &system, progress);
     let summary = search(&question.settings)?.run(&system, &mut checker);
-    let Checker { found, warnings, skipped, reasons, .. } = checker.concluded()?;
+    let Checker { found, warnings, aborts, skipped, reasons, .. } = checker.concluded()?;
     if found.is_some() {
         // Without its server every thread fails, and that is not what should be said.
         system.borrow(|stage| stage.ask("SELECT 1"))?;
@@ -64,6 +64,7 @@ pub fn check(stage: &mut dyn Stage, question: &Question<'_>, progress: OnProgres
     let found = found.map(|finding| simplified(&system, question, finding)).transpose()?;
     report.properties = results(question, &report.verdict, found.as_ref().map(|f| &f.violation), &skipped);
     report.warnings = warnings.into_iter().collect();
+    report.aborts = aborts;
     report.counterexample = found.map(|finding| counterexample(&system, question, finding)).transpose()?;
     Ok(report)
 }
@@ -254,6 +255,8 @@ struct Checker<'c, 's, 'p> {
     found: Option<Finding>,
     trouble: Option<Trouble>,
     warnings: BTreeSet<String>,
+    /// A thread ended because it was aborted.
+    aborts: bool,
     skipped: BTreeSet<String>,
     /// Why reads were taken to be as wide as their tables, each reason once.
     reasons: BTreeSet<String>,
@@ -272,6 +275,7 @@ impl<'c, 's, 'p> Checker<'c, 's, 'p> {
             found: None,
             trouble: None,
             warnings: BTreeSet::new(),
+            aborts: false,
             skipped: BTreeSet::new(),
             reasons: BTreeSet::new(),
             path: Vec::new(),
@@ -366,6 +370,7 @@ impl<'c, 's, 'p> Checker<'c, 's, 'p> {
     fn warn_of_aborts(&mut self, spot: &Spot) {
         for (standing, name) in spot.standings.iter().zip(self.system.names()) {
             if let Standing::Ended(Ending::Aborted(error)) = standing {
+                self.aborts = true;
                 self.warnings.insert(format!(
                     "{name} is aborted in some interleavings ({error}) and does not try again; what the others do is \
                      checked without it"

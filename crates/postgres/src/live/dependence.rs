@@ -25,7 +25,7 @@ use isolde_sql::Value;
 use isolde_sql::catalog::{Catalog, TableId};
 
 use super::system::Event;
-use super::{By, Look, Touched};
+use super::{By, Look, NamedLock, Touched};
 
 /// Whether the order of two neighbouring events may matter.
 pub(super) fn dependent(catalog: &Catalog, first: &Event, second: &Event) -> bool {
@@ -105,7 +105,7 @@ impl<'t> Locks<'t> {
         self.0.writes_all.iter().chain(&self.0.settled_all).copied()
     }
 
-    fn keys(&self) -> impl Iterator<Item = &'t String> {
+    fn keys(&self) -> impl Iterator<Item = &'t NamedLock> {
         self.0.keys.iter().chain(&self.0.released_keys)
     }
 

@@ -36,6 +36,7 @@ use isolde_engine::RowId;
 use isolde_engine::footprint::{ColumnSet, Read, Write};
 use isolde_report::{Place, StepKind, StepResult};
 use isolde_sql::catalog::{Catalog, TableId};
+use isolde_sql::facts::Verb;
 use isolde_wire::Response;
 
 use crate::Trouble;
@@ -112,14 +113,27 @@ pub struct Part {
     pub kind: StepKind,
     /// The statement, its parameters written out.
     pub statement: String,
+    /// What kind of statement it is.
+    pub verb: Verb,
     /// Where it stands, if that is known.
     pub place: Option<Place>,
     /// What came back.
     pub result: StepResult,
     /// More to say: notices, retries.
     pub notes: Vec<String>,
+    /// Its thread was aborted here and starts again.
+    pub again: bool,
     /// What it touched.
     pub touched: Touched,
+}
+
+/// A lock that is not on a row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NamedLock {
+    /// On a table as such, by its name.
+    Table(String),
+    /// On an advisory key.
+    Advisory(String),
 }
 
 /// What a statement touched: more than it did if that is not known, never less.
@@ -134,7 +148,7 @@ pub struct Touched {
     /// It may change any row of these tables, or insert any.
     pub writes_all: Vec<TableId>,
     /// Locks that are not on rows, by name: of a table that was locked as such, of an advisory key.
-    pub keys: Vec<String>,
+    pub keys: Vec<NamedLock>,
     /// Sequences it drew from, by name.
     pub sequences: Vec<String>,
     /// It took the snapshot that its transaction keeps.
@@ -152,7 +166,7 @@ pub struct Touched {
     /// The same of [`Touched::writes_all`] and [`Touched::keys`].
     pub settled_all: Vec<TableId>,
     /// What the transaction had locked by name.
-    pub released_keys: Vec<String>,
+    pub released_keys: Vec<NamedLock>,
     /// It may have touched anything: definitions were changed, or what it does is not understood.
     pub everything: bool,
     /// Why less is known than could be: a reason for each read that is as wide as its table, for `--stats`.

@@ -6,6 +6,7 @@ use isolde_history::History;
 use isolde_report::{FinalTable, StepKind, StepResult, Trace, TraceStep};
 use isolde_scenario::conflicts::{self, Observed};
 use isolde_scenario::row_change;
+use isolde_sql::SqlState;
 use isolde_sql::catalog::{Catalog, TableId};
 
 use super::system::Event;
@@ -70,6 +71,11 @@ pub(super) fn history(catalog: &Catalog, threads: &[String], events: &[Event]) -
     conflicts::history(threads.iter().map(String::as_str), observed, &table)
 }
 
+/// Whether a server's error aborts a transaction that could simply be started again.
+fn is_abort(code: &str) -> bool {
+    matches!(SqlState::parse(code), Some(SqlState::SERIALIZATION_FAILURE | SqlState::DEADLOCK_DETECTED))
+}
+
 /// `keeps` says of each thread whether its transaction keeps its first snapshot.
 fn observe<'p>(part: &'p Part, keeps: &mut [bool]) -> Observed<'p> {
     let touched = &part.touched;
@@ -80,16 +86,17 @@ fn observe<'p>(part: &'p Part, keeps: &mut [bool]) -> Observed<'p> {
     let looked = || touched.reads.iter().chain(&touched.locks).map(|look| &look.read);
     let none = match &part.result {
         StepResult::Rows { rows, .. } => rows.is_empty(),
-        StepResult::Done { tag } => tag.ends_with(" 0"),
+        StepResult::Done { tag } => isolde_wire::rows_counted(tag) == Some(0),
         StepResult::Waits { .. } | StepResult::Error { .. } => false,
     };
     Observed {
         thread: part.thread,
-        kind: conflicts::kind_by_word(&part.statement),
+        kind: conflicts::kind_of(part.verb),
         statement: &part.statement,
         file: part.place.as_ref().and_then(|place| place.file.clone()),
         line: part.place.as_ref().map(|place| place.line),
         snapshot,
+        keeps: keeps[part.thread],
         reads: if begins { looked().collect() } else { Vec::new() },
         probes: &[],
         writes: &touched.writes,
@@ -98,6 +105,6 @@ fn observe<'p>(part: &'p Part, keeps: &mut [bool]) -> Observed<'p> {
         ended: touched.ended.is_some(),
         unmatched: true,
         none: none && looked().count() == 1,
-        again: part.notes.iter().any(|note| note.contains("starts again")),
+        aborted: matches!(&part.result, StepResult::Error { code, .. } if is_abort(code)),
     }
 }

@@ -2,9 +2,11 @@
 //!
 //! Drivers and frameworks say much that no other session can notice: settings, questions about the catalog, the BEGIN before
 //! the first statement, the ROLLBACK after a failed one. Each would be a step with which nothing is dependent. They are
-//! passed on at once, as part of the step before. Where there is doubt a statement is held: that costs a step and loses nothing.
+//! passed on at once, as part of the step before. Our parser decides what a statement names; one that it does not understand is held:
+//! that costs a step and loses nothing.
 
-use super::speech::tokens;
+use isolde_sql::facts::{Facts, Name, Verb};
+use isolde_sql::parse::{Lexeme, lexemes};
 
 /// What a session is in when it is about to send something.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,127 +23,201 @@ pub struct Context {
 
 /// Whether others could notice that this text is executed, or it could notice what others do.
 pub fn is_noticeable(text: &str, context: Context) -> bool {
-    statements(text).iter().any(|words| is_one_noticeable(words, context))
+    Facts::of_script(text).iter().any(|facts| is_one_noticeable(facts, context) || names_public(facts, text))
 }
 
-fn is_one_noticeable(words: &[String], context: Context) -> bool {
-    let second = words.get(1).map_or("", String::as_str);
-    match words.first().map_or("", String::as_str) {
-        "" | "SET" | "RESET" | "SHOW" | "BEGIN" | "START" | "SAVEPOINT" | "LISTEN" | "UNLISTEN" | "DISCARD"
-        | "DEALLOCATE" | "CLOSE" => false,
-        "PREPARE" => second == "TRANSACTION",
-        "COMMIT" | "ROLLBACK" if second == "PREPARED" => true,
-        "COMMIT" | "END" | "ROLLBACK" | "ABORT" => context.open && !context.failed && context.noticed,
-        "RELEASE" => false,
+/// Whether something is named in the schema `public`, which may have a `version()` and a `pg_class` of its own. The parser drops that
+/// name, because there it is where names are found anyway.
+fn names_public(facts: &Facts, text: &str) -> bool {
+    let names = !facts.tables.is_empty() || !facts.functions.is_empty();
+    let lexemes: Vec<Lexeme<'_>> = if names { lexemes(text).filter(Lexeme::counts).collect() } else { Vec::new() };
+    lexemes.windows(2).any(|pair| pair[1].text == "." && pair[0].folded().is_some_and(|name| name == "public"))
+}
+
+fn is_one_noticeable(facts: &Facts, context: Context) -> bool {
+    use Verb::*;
+    match facts.verb {
+        // SET CONSTRAINTS looks at rows.
+        Set => facts.effects.queries,
+        Show | Begin | SetTransaction | Savepoint | Release | Listen | Unlisten | Discard | Deallocate | Close => false,
+        Prepare => false,
+        Commit | Rollback | RollbackTo => context.open && !context.failed && context.noticed,
         // A transaction of REPEATABLE READ takes its snapshot with the first query, whatever that asks for.
-        "SELECT" | "VALUES" | "EXPLAIN" if context.open && !context.read_committed => true,
-        "SELECT" => !asks_nobody(words),
-        "VALUES" => false,
-        "EXPLAIN" => words.iter().any(|word| word == "ANALYZE"),
+        Select if context.open && !context.read_committed => true,
+        Select => !asks_nobody(facts),
         _ => true,
     }
 }
 
-/// Functions about the session itself.
+/// Functions about the session or the catalog, and some that only compute.
 const HARMLESS: &[&str] = &[
-    "VERSION",
-    "CURRENT_SCHEMA",
-    "CURRENT_SCHEMAS",
-    "CURRENT_DATABASE",
-    "CURRENT_SETTING",
-    "SET_CONFIG",
-    "NOW",
-    "PG_BACKEND_PID",
-    "PG_IS_IN_RECOVERY",
-    "TO_REGTYPE",
-    "TO_REGCLASS",
-    "FORMAT_TYPE",
-    "OBJ_DESCRIPTION",
-    "COL_DESCRIPTION",
-    "COALESCE",
-    "CAST",
-    "ARRAY",
-    "ARRAY_AGG",
-    "STRING_AGG",
-    "COUNT",
-    "MIN",
-    "MAX",
-    "UNNEST",
-    "LOWER",
-    "UPPER",
-    "EXISTS",
-    "ANY",
-    "IN",
-    "NOT",
-    "AND",
-    "OR",
-    "ON",
-    "USING",
-    "WHEN",
-    "THEN",
-    "SELECT",
-    "WHERE",
-    "FROM",
-    "JOIN",
-    "AS",
-    "VALUES",
-    "EXTRACT",
-    "CLOCK_TIMESTAMP",
+    "any_value",
+    "array_agg",
+    "array_length",
+    "array_position",
+    "array_to_string",
+    "array_upper",
+    "btrim",
+    "clock_timestamp",
+    "coalesce",
+    "col_description",
+    "concat",
+    "count",
+    "current_catalog",
+    "current_database",
+    "current_date",
+    "current_role",
+    "current_schema",
+    "current_schemas",
+    "current_setting",
+    "current_time",
+    "current_timestamp",
+    "current_user",
+    "date_part",
+    "extract",
+    "format",
+    "format_type",
+    "generate_series",
+    "generate_subscripts",
+    "greatest",
+    "json_agg",
+    "json_build_object",
+    "jsonb_agg",
+    "jsonb_build_object",
+    "least",
+    "length",
+    "localtime",
+    "localtimestamp",
+    "lower",
+    "max",
+    "min",
+    "now",
+    "nullif",
+    "obj_description",
+    "pg_backend_pid",
+    "pg_encoding_to_char",
+    "pg_function_is_visible",
+    "pg_get_constraintdef",
+    "pg_get_expr",
+    "pg_get_function_arguments",
+    "pg_get_function_identity_arguments",
+    "pg_get_function_result",
+    "pg_get_functiondef",
+    "pg_get_indexdef",
+    "pg_get_keywords",
+    "pg_get_ruledef",
+    "pg_get_serial_sequence",
+    "pg_get_triggerdef",
+    "pg_get_userbyid",
+    "pg_get_viewdef",
+    "pg_is_in_recovery",
+    "pg_table_is_visible",
+    "pg_type_is_visible",
+    "position",
+    "quote_ident",
+    "replace",
+    "row_number",
+    "session_user",
+    "set_config",
+    "shobj_description",
+    "split_part",
+    "string_agg",
+    "substring",
+    "to_regclass",
+    "to_regtype",
+    "unnest",
+    "upper",
+    "version",
 ];
 
-/// Whether a query asks only the catalog or nobody: no table of the user's behind FROM, no function that could do anything.
-fn asks_nobody(words: &[String]) -> bool {
-    let word = |at: usize| words.get(at).map_or("", String::as_str);
-    (0..words.len()).all(|at| match word(at) {
-        "INTO" | "FOR" => false,
-        "FROM" | "JOIN" | "LATERAL" | "ONLY" => is_of_catalog(word(at + 1)),
-        "," if is_in_from(&words[..at]) => is_of_catalog(word(at + 1)),
-        name => word(at + 1) != "(" || !is_name(name) || is_harmless(name),
-    })
+/// The tables and views that describe a database. Those that tell what sessions do (`pg_locks`, `pg_stat_activity`) are not here.
+const CATALOG: &[&str] = &[
+    "pg_aggregate",
+    "pg_am",
+    "pg_amop",
+    "pg_amproc",
+    "pg_attrdef",
+    "pg_attribute",
+    "pg_auth_members",
+    "pg_authid",
+    "pg_available_extensions",
+    "pg_cast",
+    "pg_class",
+    "pg_collation",
+    "pg_constraint",
+    "pg_conversion",
+    "pg_database",
+    "pg_default_acl",
+    "pg_depend",
+    "pg_description",
+    "pg_enum",
+    "pg_event_trigger",
+    "pg_extension",
+    "pg_foreign_data_wrapper",
+    "pg_foreign_server",
+    "pg_foreign_table",
+    "pg_group",
+    "pg_index",
+    "pg_indexes",
+    "pg_inherits",
+    "pg_language",
+    "pg_matviews",
+    "pg_namespace",
+    "pg_opclass",
+    "pg_operator",
+    "pg_opfamily",
+    "pg_partitioned_table",
+    "pg_policies",
+    "pg_policy",
+    "pg_proc",
+    "pg_range",
+    "pg_rewrite",
+    "pg_roles",
+    "pg_rules",
+    "pg_sequence",
+    "pg_settings",
+    "pg_shdepend",
+    "pg_shdescription",
+    "pg_statistic_ext",
+    "pg_tables",
+    "pg_tablespace",
+    "pg_timezone_abbrevs",
+    "pg_timezone_names",
+    "pg_trigger",
+    "pg_ts_config",
+    "pg_ts_dict",
+    "pg_ts_parser",
+    "pg_ts_template",
+    "pg_type",
+    "pg_user",
+    "pg_views",
+];
+
+/// Whether a query asks only the catalog or nobody: no table of the user's, no lock, no function that could do anything.
+fn asks_nobody(facts: &Facts) -> bool {
+    facts.understood
+        && facts.effects.locks_rows.is_none()
+        && facts.tables.iter().all(|used| !used.written && is_of_catalog(&used.name))
+        && facts.functions.iter().all(is_harmless)
 }
 
-fn is_name(word: &str) -> bool {
-    word.starts_with(|c: char| c.is_alphabetic() || c == '_')
+/// The server looks into its own schema first, unless another one is named.
+fn is_harmless(function: &Name) -> bool {
+    let own = function.schema.as_deref().is_none_or(|schema| schema == "pg_catalog");
+    own && HARMLESS.contains(&&*function.name)
 }
 
-fn is_harmless(function: &str) -> bool {
-    HARMLESS.contains(&function) || ["PG_GET_", "PG_ENCODING"].iter().any(|family| function.starts_with(family))
-}
-
-fn is_of_catalog(table: &str) -> bool {
-    ["PG_", "INFORMATION_SCHEMA"].iter().any(|schema| table.starts_with(schema))
-        || ["(", "LATERAL", "ONLY"].contains(&table)
-        || is_harmless(table)
-}
-
-/// Whether the last clause that was begun is FROM.
-fn is_in_from(words: &[String]) -> bool {
-    let clauses = ["SELECT", "FROM", "WHERE", "GROUP", "ORDER", "HAVING", "ON", "LIMIT", "("];
-    words.iter().rev().find(|word| clauses.contains(&&***word)).is_some_and(|word| word == "FROM")
-}
-
-/// The words of each statement in a text, in capitals, without comments and white space; strings are `'`.
-fn statements(text: &str) -> Vec<Vec<String>> {
-    let mut all = vec![Vec::new()];
-    for token in tokens(text) {
-        let word = match token.chars().next() {
-            Some(c) if c.is_whitespace() => continue,
-            _ if token.starts_with("--") || token.starts_with("/*") => continue,
-            Some('\'') => "'".to_string(),
-            Some('"') => token.trim_matches('"').to_uppercase(),
-            _ => token.to_uppercase(),
-        };
-        match &*word {
-            ";" => all.push(Vec::new()),
-            _ => all.last_mut().expect("there is always one").push(word),
-        }
+fn is_of_catalog(table: &Name) -> bool {
+    match table.schema.as_deref() {
+        Some("information_schema") => true,
+        None | Some("pg_catalog") => CATALOG.contains(&&*table.name),
+        Some(_) => false,
     }
-    all
 }
 
 /// Whether a text listens for notifications: its session belongs to nobody's request.
 pub(super) fn is_listening(text: &str) -> bool {
-    statements(text).iter().any(|words| words.first().is_some_and(|word| word == "LISTEN"))
+    Facts::of_script(text).iter().any(|facts| facts.verb == Verb::Listen)
 }
 
 #[cfg(test)]
@@ -169,6 +245,9 @@ mod tests {
             "LISTEN jobs",
             "DISCARD ALL",
             "SELECT * FROM information_schema.tables",
+            "SET NAMES 'utf8'",
+            "WITH x AS (SELECT 1) SELECT * FROM x",
+            "/* pool */ SELECT 'FROM seats'",
         ];
         for text in quiet {
             assert!(!is_noticeable(text, Context::default()), "{text}");
@@ -183,7 +262,7 @@ mod tests {
             "SELECT pg_advisory_lock(1)",
             "SELECT buy(1)",
             "UPDATE seats SET n = 1",
-            "WITH x AS (SELECT 1) SELECT * FROM x",
+            "WITH x AS (DELETE FROM seats RETURNING n) SELECT n FROM x",
             "SELECT 1; DELETE FROM t",
             "SELECT c.oid FROM pg_class c, orders o",
             "SELECT (SELECT max(n) FROM seats)",
@@ -195,6 +274,20 @@ mod tests {
             "COPY t FROM STDIN",
             "FETCH 10 FROM c",
             "SELECT 1 FROM \"User\"",
+            "VALUES ((SELECT v FROM t))",
+            "TABLE t",
+            "SELECT (TABLE t)",
+            "SELECT EXISTS (TABLE t LIMIT 1 OFFSET 0) AND (SELECT v FROM t) = 0",
+            "SELECT v FROM (t CROSS JOIN pg_namespace) LIMIT 1",
+            "SELECT v FROM version",
+            "SELECT v FROM pg_mine",
+            "SELECT mine.version()",
+            "SELECT * FROM public.pg_class",
+            "SELECT relname FROM pg_class FOR UPDATE",
+            "SELECT pid FROM pg_locks",
+            "SET CONSTRAINTS ALL IMMEDIATE",
+            "EXPLAIN ANALYZE SELECT * FROM seats",
+            "what is this",
         ];
         for text in loud {
             assert!(is_noticeable(text, Context::default()), "{text}");

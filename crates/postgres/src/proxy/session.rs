@@ -14,6 +14,7 @@ use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::net::{Shutdown, TcpStream};
 
+use isolde_sql::facts::{Facts, Verb};
 use isolde_wire::{Complaint, Response, Stream, TransactionStatus};
 
 use super::door::Opened;
@@ -347,8 +348,7 @@ impl Flight {
 
     /// How the transaction stands after a statement about it, which the server tells only after a Sync.
     fn transaction_after(&self, frame: &Frame) -> Option<u8> {
-        let text = self.unit.spoken.last()?.text.to_uppercase();
-        let to_savepoint = text.split_whitespace().any(|word| word == "TO");
+        let to_savepoint = Facts::of_text(&self.unit.spoken.last()?.text).verb == Verb::RollbackTo;
         match &*Fields(frame.body()).text() {
             _ if frame.tag != b'C' => None,
             "BEGIN" | "START TRANSACTION" => Some(b'T'),

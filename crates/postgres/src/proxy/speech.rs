@@ -12,6 +12,8 @@
 
 use std::collections::HashMap;
 
+use isolde_sql::parse::lexemes;
+
 use super::frame::{Fields, Frame};
 use super::value;
 use crate::analysis::{literal, substitute};
@@ -198,56 +200,7 @@ fn written(value: Option<&str>, oid: u32) -> String {
 /// Cuts a text into quoted strings and names, comments, words, parameters, numbers, white space and single characters, which
 /// together are the text.
 pub(crate) fn tokens(text: &str) -> impl Iterator<Item = &str> {
-    let mut rest = text;
-    std::iter::from_fn(move || {
-        let length = token_length(rest)?;
-        let (token, later) = rest.split_at(length);
-        rest = later;
-        Some(token)
-    })
-}
-
-fn token_length(text: &str) -> Option<usize> {
-    let first = text.chars().next()?;
-    let while_true = |is: fn(char) -> bool| text.find(|c| !is(c)).unwrap_or(text.len());
-    let word = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
-    let until = |opening: usize, closing: &str| {
-        text[opening..].find(closing).map_or(text.len(), |at| opening + at + closing.len())
-    };
-    Some(match first {
-        _ if text.starts_with("--") => until(2, "\n"),
-        _ if text.starts_with("/*") => until(2, "*/"),
-        '\'' | '"' => until(1, &first.to_string()),
-        'e' | 'E' if text[1..].starts_with('\'') => escaped_string(text),
-        '$' => match dollar_quote(text) {
-            Some(tag) => until(tag, &text[..tag]),
-            None => 1 + text[1..].find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len() - 1),
-        },
-        c if word(c) => while_true(|c| c.is_alphanumeric() || c == '_' || c == '$'),
-        c if c.is_whitespace() => while_true(char::is_whitespace),
-        c => c.len_utf8(),
-    })
-}
-
-/// `E'...'`, in which a backslash takes the next character with it.
-fn escaped_string(text: &str) -> usize {
-    let mut escaped = false;
-    for (at, c) in text.char_indices().skip(2) {
-        match c {
-            _ if escaped => escaped = false,
-            '\\' => escaped = true,
-            '\'' => return at + 1,
-            _ => {}
-        }
-    }
-    text.len()
-}
-
-/// The length of `$$` or `$tag$`, if the text begins so.
-fn dollar_quote(text: &str) -> Option<usize> {
-    let end = text[1..].find(|c: char| !(c.is_alphanumeric() || c == '_'))? + 1;
-    let tag = &text[1..end];
-    (text[end..].starts_with('$') && !tag.starts_with(|c: char| c.is_ascii_digit())).then_some(end + 1)
+    lexemes(text).map(|lexeme| lexeme.text)
 }
 
 #[cfg(test)]

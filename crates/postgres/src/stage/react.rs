@@ -4,6 +4,8 @@ use isolde_engine::footprint::Write;
 use isolde_report::{StepKind, StepResult};
 use isolde_sql::Value;
 use isolde_sql::catalog::Catalog;
+use isolde_sql::facts::Verb;
+use isolde_sql::parse::{Lexeme, lexemes};
 use isolde_wire::{Complaint, Field, Response, TransactionStatus};
 
 use super::client::{After, Client, Doing, Observation, Stop, What, result};
@@ -29,7 +31,7 @@ impl ScenarioStage {
                 self.pass(thread, stop.key)
             }
             Doing::Committing => {
-                self.clients[thread].part = Some(part(thread, StepKind::Commit, "COMMIT", None));
+                self.clients[thread].part = Some(part(thread, StepKind::Commit, (Verb::Commit, "COMMIT"), None));
                 self.clients[thread].ledger.statement("COMMIT", &[]);
                 self.send(thread, Doing::Commit, "COMMIT")
             }
@@ -42,7 +44,7 @@ impl ScenarioStage {
         let client = &mut self.clients[thread];
         (client.passed, client.at, client.wrapped) = (0, None, false);
         let sent = &self.scripts[thread].statements[client.progress.next];
-        client.part = Some(part(thread, StepKind::Statement, &sent.shown, Some(sent.place.clone())));
+        client.part = Some(part(thread, StepKind::Statement, (sent.verb, &sent.shown), Some(sent.place.clone())));
         let text = match sent.text(&client.progress.variables) {
             Ok(text) => text,
             Err(name) => {
@@ -150,7 +152,7 @@ impl ScenarioStage {
         let client = &mut self.clients[thread];
         client.passed += 1;
         client.at = Some(stop.place);
-        client.part = Some(part(thread, StepKind::Statement, &place.shown, Some(place.place.clone())));
+        client.part = Some(part(thread, StepKind::Statement, (place.verb, &place.shown), Some(place.place.clone())));
         client.ledger.statement(&place.statement(&stop.values), &[]);
     }
 
@@ -373,6 +375,7 @@ impl ScenarioStage {
             After::Retry => {
                 let note = self.clients[thread].starts_again(&self.names[thread]);
                 add_to_last(done, thread, Touched::default(), Some(note));
+                done.iter_mut().rev().find(|part| part.thread == thread).into_iter().for_each(|part| part.again = true);
                 self.advance(thread, done)
             }
             After::End(Ending::Done) => self.close(thread, done),
@@ -399,7 +402,7 @@ impl ScenarioStage {
         if self.sessions.is_idle(thread) && client.ledger.begins(&text) {
             // Sent when it matters: with what comes next.
             let tag =
-                if text.get(..5).is_some_and(|word| word.eq_ignore_ascii_case("begin")) { "BEGIN" } else { START };
+                if lexemes(&text).find(Lexeme::counts).is_some_and(|first| first.is("BEGIN")) { "BEGIN" } else { START };
             self.queue(thread, &text)?;
             self.observe(thread, &Response::Done { tag: tag.into() }, Vec::new());
             self.clients[thread].progress.next += 1;
@@ -449,16 +452,18 @@ struct Heard {
     stop: Option<Stop>,
 }
 
-fn part(thread: usize, kind: StepKind, statement: &str, place: Option<isolde_report::Place>) -> Part {
+fn part(thread: usize, kind: StepKind, (verb, statement): (Verb, &str), place: Option<isolde_report::Place>) -> Part {
     Part {
         thread,
         connection: Some(0),
         before: Vec::new(),
         kind,
         statement: statement.to_string(),
+        verb,
         place,
         result: StepResult::Done { tag: String::new() },
         notes: Vec::new(),
+        again: false,
         touched: Touched::default(),
     }
 }
@@ -488,7 +493,7 @@ fn draw(catalog: &Catalog, client: &mut Client, write: &Write) {
 /// What a routine told of one of its statements.
 fn told_result(gate: &gate::GatePlace, rows: i64, values: Vec<Option<String>>) -> StepResult {
     match gate.targets.is_empty() {
-        true => StepResult::Done { tag: format!("{} {rows}", gate.verb) },
+        true => StepResult::Done { tag: format!("{} {rows}", gate.word) },
         false => {
             StepResult::Rows { columns: gate.targets.clone(), rows: if rows > 0 { vec![values] } else { Vec::new() } }
         }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use isolde_report::Place;
 use isolde_scenario::file::{ClientStatement, Sources};
 use isolde_sql::bind;
+use isolde_sql::facts::{Facts, Orders, Verb};
 use isolde_wire::Row;
 
 use crate::analysis::literal;
@@ -27,21 +28,20 @@ pub(super) struct Script {
 pub(super) struct Sent {
     /// Text, and the variable that follows it; the last one has none.
     pieces: Vec<(String, Option<Arc<str>>)>,
+    /// What kind of statement it is.
+    pub(super) verb: Verb,
     /// As a report shows it.
     pub(super) shown: Arc<str>,
     pub(super) place: Place,
     /// `\gset`: the prefix of the variables that its columns are stored in.
     pub(super) gset: Option<Arc<str>>,
-    /// The order of its rows is part of its result.
+    /// The order of its rows is part of its result. Rows of a cursor follow the statements before it: see [`Orders`].
     pub(super) ordered: bool,
     /// It runs a routine, statement by statement.
     pub(super) calls: bool,
     /// It reads or writes rows, which is planned before it is done: once is enough.
     pub(super) planned: bool,
 }
-
-/// The first words of statements that a server plans.
-const PLANNED: &[&str] = &["select", "with", "values", "table", "insert", "update", "delete", "merge"];
 
 impl Sent {
     /// A statement of a file.
@@ -59,16 +59,15 @@ impl Sent {
         pieces.push((isolde_sql::Span { start: from, end: span.end }.of(source).to_string(), None));
         let (file, line) = sources.place(span);
         let shown = bind::one_line(span.of(source));
-        let lower = shown.to_ascii_lowercase();
-        let first = lower.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
-        let is_query = matches!(first, "select" | "with" | "values" | "table" | "");
+        let facts = Facts::of(&statement.ast);
         // What is selected from nowhere is computed, by routines if anything is to be noticed.
-        let computes = first == "select" && !lower.split(|c: char| !c.is_alphanumeric()).any(|word| word == "from");
+        let computes = facts.verb == Verb::Select && !facts.selects_from;
         Sent {
             pieces,
-            ordered: !is_query || lower.contains("order by"),
-            planned: PLANNED.contains(&first),
-            calls: computes || matches!(first, "call" | "do"),
+            verb: facts.verb,
+            ordered: Orders::default().asks(&statement.ast),
+            planned: facts.verb.is_planned(),
+            calls: computes || matches!(facts.verb, Verb::Call | Verb::Do),
             shown,
             place: Place { file: file.map(String::from), line },
             gset: statement.gset.clone(),

@@ -8,9 +8,11 @@ use isolde_scenario::file::{
     ClientStatement, FileOptions, QuerySection, ScenarioFile, SerialCheck, Sources, ThreadSection,
 };
 use isolde_scenario::{ScenarioError, generated};
-use isolde_sql::ast::{Isolation, StatementKind};
+use isolde_sql::ast::Isolation;
 use isolde_sql::catalog::TableId;
-use isolde_sql::{Diagnostic, Span, SqlState, bind};
+use isolde_sql::facts::{Effects, Facts, Orders};
+use isolde_sql::parse::{Lexeme, lexemes};
+use isolde_sql::{Diagnostic, Span, SqlState};
 use isolde_wire::{Complaint, Connection, Response, Settings, TransactionStatus};
 
 use super::client::Client;
@@ -55,25 +57,6 @@ pub(super) const SESSION_OPTIONS: &str = "-c max_parallel_workers_per_gather=0 -
 /// The oid of the type boolean.
 const BOOLEAN: u32 = 16;
 
-/// Words in threads and routines that say that rows are not all that changes.
-const DEFINING: &[&str] = &["create", "alter", "drop", "refresh", "reindex", "cluster", "grant", "revoke", "comment"];
-/// Words that say, at the beginning of a statement, that a session keeps something beyond its transactions.
-const KEEPING: &[&str] = &["set", "reset", "prepare", "listen", "declare", "discard"];
-/// The same anywhere in a text.
-const KEEPING_ANYWHERE: &[&str] = &[
-    "temp",
-    "temporary",
-    "set_config",
-    "pg_advisory_lock",
-    "pg_advisory_lock_shared",
-    "pg_try_advisory_lock",
-    "pg_try_advisory_lock_shared",
-    "pg_advisory_unlock",
-    "pg_advisory_unlock_shared",
-];
-/// What stands before a statement inside of a routine.
-const BEFORE_STATEMENTS: &[&str] = &[";", "begin", "then", "else", "loop", "execute"];
-
 /// The checks of a file, as the server is asked them: invariants and finals.
 pub fn checks(file: &ScenarioFile) -> (Vec<Check>, Vec<Check>) {
     let check = |section: &QuerySection| Check {
@@ -112,27 +95,27 @@ impl ScenarioStage {
         let alertable = !control.query("SET deadlock_timeout = '1s'")?.iter().any(Response::is_error);
         effects::install(&mut control)?;
         control.execute(&gate::functions(alertable))?;
-        let texts = texts(file);
-        let told = told::is_all(&mut control, file, &texts)?.then(|| known.oids.keys().copied().collect());
+        let stated = Stated::of(file);
+        let effects = stated.effects();
+        let told = told::is_all(&mut control, file, effects)?.then(|| known.oids.keys().copied().collect());
         let mut warnings = Vec::new();
         let mut gates = Gates::default();
         rewrite_routines(&mut control, file, &mut gates, &mut warnings)?;
-        let scripts: Vec<Script> = file.threads.iter().map(|t| script(t, file, &mut gates)).collect();
-        let restore = match mentions(&texts, DEFINING) {
+        let scripts: Vec<Script> = file.threads.iter().map(|t| script(t, file, &stated, &mut gates)).collect();
+        let restore = match effects.defines {
             true => Restore::by_copy("threads change definitions"),
-            false => Restore::prepare(&mut control, &Plan { told, ..plan(file, &texts, &analyst, &known) })?,
+            false => Restore::prepare(&mut control, &Plan { told, ..plan(file, effects, &analyst, &known) })?,
         };
         if !restore.undoes() {
             drop(control);
             home.copy()?;
         }
-        let keeps = texts.iter().any(|text| keeps(text));
         let opened = Open {
             isolation: file.threads.iter().map(|t| t.isolation.or(file.options.isolation)).collect(),
             autocommit: file.threads.iter().map(|t| t.autocommit).collect(),
             module,
-            keeps,
-            prepares: restore.undoes() && !keeps && !mentions(&texts, &["deallocate"]),
+            keeps: effects.keeps,
+            prepares: restore.undoes() && !effects.keeps && !effects.deallocates,
         };
         let (sessions, tells_reads) = opened.sessions(&home, restore.undoes())?;
         let ledger = |level: &Option<Isolation>| Ledger::new(analyst.clone(), level.unwrap_or_default());
@@ -176,10 +159,10 @@ impl ScenarioStage {
 }
 
 /// What can be told of the runs before there is one.
-fn plan(file: &ScenarioFile, texts: &[String], analyst: &Analyst, known: &Known) -> Plan {
+fn plan(file: &ScenarioFile, effects: Effects, analyst: &Analyst, known: &Known) -> Plan {
     let levels = file.threads.iter().map(|t| t.isolation).chain([file.options.isolation]);
-    let exact = levels.flatten().any(|level| level == Isolation::Serializable) || mentions(texts, &["serializable"]);
-    let truncates = mentions(texts, &["truncate"]);
+    let exact = levels.flatten().any(|level| level == Isolation::Serializable) || effects.serializable;
+    let truncates = effects.truncates;
     let Some(scanned) = scanned(file, analyst).filter(|_| !truncates) else {
         return Plan { truncates, exact, ..Plan::default() };
     };
@@ -245,16 +228,12 @@ impl Open {
 
 /// Refuses what would change the server outside of the database that is made for the run.
 pub(super) fn stay_inside(file: &ScenarioFile) -> Result<(), StageError> {
-    const OUTSIDE: &[&str] = &["role", "user", "group", "database", "tablespace", "system"];
     let threads = file.threads.iter().flat_map(|thread| &thread.body);
     for statement in file.setup.iter().chain(threads) {
         let span = statement.ast.span;
-        let line = bind::one_line(span.of(file.sources.text())).to_lowercase();
-        let mut words = line.split(' ');
-        let (first, second, third) = (words.next(), words.next(), words.next());
-        let changes = matches!(first, Some("create" | "alter" | "drop"));
-        if changes && second.is_some_and(|word| OUTSIDE.contains(&word)) && third != Some("mapping") {
-            let what = format!("{} {}", first.unwrap_or_default(), second.unwrap_or_default()).to_uppercase();
+        if Facts::of(&statement.ast).effects.outside {
+            let words = lexemes(span.of(file.sources.text())).filter(Lexeme::counts).take(2);
+            let what = words.map(|word| word.text.to_uppercase()).collect::<Vec<_>>().join(" ");
             let message = format!("{what} changes the server outside of the database that is made for the run");
             let mistake = Diagnostic::new(span, SqlState::FEATURE_NOT_SUPPORTED, message)
                 .hint("do that by hand before, and leave it out here");
@@ -380,15 +359,9 @@ fn rewrite_routines(
     warnings: &mut Vec<String>,
 ) -> Result<(), StageError> {
     for statement in &file.setup {
-        let text = statement.ast.span.of(file.sources.text());
-        let is_routine = match &statement.ast.kind {
-            StatementKind::CreateRoutine(_) => true,
-            StatementKind::Ignored(_) => mentions(&[text.to_string()], &["plpgsql"]),
-            _ => false,
-        };
-        let Some(gated) = gates.rewrite(&statement.ast, &file.sources).filter(|_| is_routine) else {
-            let queries = ["select", "insert", "update", "delete"];
-            if is_routine && mentions(&[text.to_string()], &["plpgsql"]) && mentions(&[text.to_string()], &queries) {
+        let Some(routine) = Facts::of_defined(&statement.ast) else { continue };
+        let Some(gated) = gates.rewrite(&statement.ast, &file.sources) else {
+            if Facts::is_plpgsql(&statement.ast) && routine.effects.queries {
                 let (_, line) = file.sources.place(statement.ast.span);
                 warnings.push(format!("the routine at line {line} is not understood and runs in one step"));
             }
@@ -402,9 +375,11 @@ fn rewrite_routines(
     Ok(())
 }
 
-fn script(thread: &ThreadSection, file: &ScenarioFile, gates: &mut Gates) -> Script {
+fn script(thread: &ThreadSection, file: &ScenarioFile, stated: &Stated, gates: &mut Gates) -> Script {
+    let mut orders = Orders::new(&stated.routines);
     let statements = thread.body.iter().map(|statement| {
-        let sent = Sent::new(statement, &file.sources);
+        let mut sent = Sent::new(statement, &file.sources);
+        sent.ordered = orders.asks(&statement.ast);
         match gates.rewrite(&statement.ast, &file.sources) {
             Some(text) if statement.places.is_empty() => sent.with_text(text),
             _ => sent,
@@ -419,39 +394,23 @@ fn script(thread: &ThreadSection, file: &ScenarioFile, gates: &mut Gates) -> Scr
     }
 }
 
-/// What threads and routines consist of.
-fn texts(file: &ScenarioFile) -> Vec<String> {
-    let text = |statement: &ClientStatement| statement.ast.span.of(file.sources.text()).to_string();
-    let threads = file.threads.iter().flat_map(|thread| &thread.body).map(text);
-    let routines = file.setup.iter().filter(|statement| match statement.ast.kind {
-        StatementKind::CreateRoutine(_) => true,
-        StatementKind::Ignored(_) => mentions(&[text(statement)], &["function", "procedure"]),
-        _ => false,
-    });
-    // The first word of a routine is CREATE.
-    threads.chain(routines.map(text).map(|t| t.get(6..).unwrap_or_default().to_string())).collect()
+/// What is known of the statements of a file.
+struct Stated {
+    threads: Vec<Facts>,
+    routines: Vec<Facts>,
 }
 
-/// Whether a session keeps something beyond its transactions, as far as the text of a statement or a routine tells. The SET of an
-/// UPDATE and the DECLARE of a block are something else.
-fn keeps(text: &str) -> bool {
-    let line = bind::one_line(text).to_lowercase().replace(';', " ; ").replace(['\'', '$'], " ");
-    let words: Vec<&str> = line.split_whitespace().collect();
-    let is_block = matches!(words.first(), Some(&("do" | "procedure" | "function" | "or")));
-    let begins = |at: usize| match at.checked_sub(1) {
-        None => true,
-        Some(before) => BEFORE_STATEMENTS.contains(&words[before]),
-    };
-    let says = |at: usize| KEEPING.contains(&words[at]) && !(is_block && words[at] == "declare");
-    (0..words.len()).any(|at| begins(at) && says(at)) || mentions(&[text.to_string()], KEEPING_ANYWHERE)
-}
+impl Stated {
+    fn of(file: &ScenarioFile) -> Stated {
+        let threads = file.threads.iter().flat_map(|thread| &thread.body).map(|statement| Facts::of(&statement.ast));
+        let routines = file.setup.iter().filter_map(|statement| Facts::of_defined(&statement.ast));
+        Stated { threads: threads.collect(), routines: routines.collect() }
+    }
 
-/// Whether one of these words stands in a text, outside of comments.
-pub(super) fn mentions(texts: &[String], words: &[&str]) -> bool {
-    texts.iter().any(|text| {
-        let line = bind::one_line(text).to_lowercase();
-        line.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| words.contains(&word))
-    })
+    /// What threads and routines may do.
+    fn effects(&self) -> Effects {
+        Effects::of_all(self.threads.iter().chain(&self.routines))
+    }
 }
 
 /// What is told of the tables.
@@ -459,32 +418,5 @@ impl Known {
     /// Tables and definitions that had to be left out.
     pub fn left_out(&self) -> &[String] {
         &self.missing
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_a_session_keeps_is_told_by_its_statements() {
-        let quiet = [
-            "UPDATE account SET balance = 1",
-            "INSERT INTO t VALUES (1) ON CONFLICT (id) DO UPDATE SET n = 2",
-            "DO $$ DECLARE n int; BEGIN UPDATE t SET n = 1; END $$",
-            "SELECT pg_advisory_xact_lock(1)",
-            " PROCEDURE p() LANGUAGE plpgsql AS $$ DECLARE x int; BEGIN UPDATE t SET n = 1; END $$",
-        ];
-        let loud = [
-            "SET work_mem = '1MB'",
-            "SELECT set_config('a.b', '1', false)",
-            "SELECT pg_advisory_lock(1)",
-            "DECLARE c CURSOR WITH HOLD FOR SELECT 1",
-            "DO $$ BEGIN SET a.b = 1; END $$",
-            " FUNCTION f() RETURNS void LANGUAGE plpgsql AS $$ BEGIN EXECUTE 'SET a.b = 1'; END $$",
-            "PREPARE p AS SELECT 1",
-        ];
-        assert_eq!(quiet.map(keeps), [false; 5]);
-        assert_eq!(loud.map(keeps), [true; 7]);
     }
 }

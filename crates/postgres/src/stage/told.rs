@@ -10,63 +10,40 @@
 //! - TRUNCATE, which tells of no rows;
 //! - settings by which one session prints a row in other words than another.
 //!
-//! All of that is looked for in the texts, with too much suspicion rather than too little; the log is always right.
+//! All of that is known from the statements, with too much suspicion rather than too little where one is not understood; the log is
+//! always right.
 
 use isolde_scenario::file::ScenarioFile;
-use isolde_sql::bind;
+use isolde_sql::facts::{Effects, Facts};
 use isolde_wire::{Connection, Response};
 
-use super::setup::mentions;
 use crate::Trouble;
-
-/// Words that no thread and no routine may use.
-const HIDING: &[&str] = &["truncate", "prepare", "prepared"];
-/// Settings by which a row is told in other words.
-const WORDING: &[&str] = &[
-    "datestyle",
-    "intervalstyle",
-    "timezone",
-    "zone",
-    "extra_float_digits",
-    "bytea_output",
-    "search_path",
-    "lc_monetary",
-];
-/// Words that no routine may use.
-const BY_ITSELF: &[&str] = &["commit", "rollback", "execute", "set_config", "truncate", "prepare"];
 
 /// The routines that are not the server's own, nor ours: language, text, and whether they bring settings of their own.
 const ROUTINES: &str = "SELECT l.lanname, p.prosrc, p.proconfig IS NOT NULL \
     FROM pg_proc p JOIN pg_language l ON l.oid = p.prolang JOIN pg_namespace n ON n.oid = p.pronamespace \
     WHERE n.nspname NOT LIKE 'pg\\_%' AND n.nspname NOT IN ('information_schema', 'isolde')";
 
-/// Whether it is. `texts` are those of threads and routines.
-pub(super) fn is_all(connection: &mut Connection, file: &ScenarioFile, texts: &[String]) -> Result<bool, Trouble> {
+/// Whether it is. `effects` are those of threads and of the routines of the file.
+pub(super) fn is_all(connection: &mut Connection, file: &ScenarioFile, effects: Effects) -> Result<bool, Trouble> {
     let by_themselves = file.threads.iter().any(|thread| thread.autocommit);
-    if by_themselves || mentions(texts, HIDING) || mentions(texts, WORDING) || texts.iter().any(|text| catches(text)) {
+    if by_themselves || hides(effects) {
         return Ok(false);
     }
     let routines = connection.execute(ROUTINES)?;
     let is_plain = |row: &isolde_wire::Row| match &row[..] {
         [Some(language), Some(body), Some(settings)] => {
-            let understood = matches!(language.as_str(), "plpgsql" | "sql") && settings == "f";
-            understood && !catches(body) && !mentions(std::slice::from_ref(body), BY_ITSELF)
+            settings == "f" && !hides(Facts::of_body(language, body).effects)
         }
         _ => false,
     };
-    let blocks =
-        file.threads.iter().flat_map(|thread| &thread.body).map(|statement| statement.ast.span.of(file.sources.text()));
-    let mut blocks =
-        blocks.filter(|text| text.trim_start().get(..2).is_some_and(|word| word.eq_ignore_ascii_case("do")));
-    Ok(routines.iter().flat_map(Response::rows).all(is_plain)
-        && blocks.all(|block| !mentions(&[block.to_string()], BY_ITSELF)))
+    Ok(routines.iter().flat_map(Response::rows).all(is_plain))
 }
 
-/// Whether errors are caught in a text: `EXCEPTION WHEN`.
-fn catches(text: &str) -> bool {
-    let line = bind::one_line(text).to_lowercase();
-    let words: Vec<&str> = line.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|w| !w.is_empty()).collect();
-    words.windows(2).any(|pair| pair == ["exception", "when"])
+/// Whether what is told may differ from what is done.
+fn hides(effects: Effects) -> bool {
+    let Effects { catches, ends, executes, truncates, two_phase, rewords, .. } = effects;
+    catches || ends || executes || truncates || two_phase || rewords
 }
 
 #[cfg(test)]
@@ -75,7 +52,8 @@ mod tests {
 
     #[test]
     fn who_raises_does_not_catch() {
-        assert!(!catches("BEGIN RAISE EXCEPTION 'too far'; END IF; CASE WHEN true"));
-        assert!(catches("BEGIN INSERT INTO t VALUES (1); EXCEPTION\n  WHEN unique_violation THEN NULL; END"));
+        let hides = |body: &str| hides(Facts::of_body("plpgsql", body).effects);
+        assert!(!hides("BEGIN IF CASE WHEN true THEN true END THEN RAISE EXCEPTION 'EXCEPTION WHEN'; END IF; END"));
+        assert!(hides("BEGIN INSERT INTO t VALUES (1); EXCEPTION\n  WHEN unique_violation THEN NULL; END"));
     }
 }

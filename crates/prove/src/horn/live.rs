@@ -68,7 +68,7 @@ fn touched(action: &Action) -> (BTreeSet<Thing>, BTreeSet<Thing>) {
         Action::Save(mark) => drop(writes.insert(Thing::Saved(*mark))),
         Action::Restore(mark) => drop(reads.insert(Thing::Saved(*mark))),
         Action::Catch(..) | Action::Again => drop(reads.insert(Thing::Error)),
-        Action::Skip | Action::Assume(..) | Action::Raise(_) => {}
+        Action::Skip | Action::Begin | Action::Assume(..) | Action::Raise(_) => {}
     }
     (reads, writes)
 }

@@ -199,7 +199,8 @@ impl Lowering<'_> {
                 let (at, value) = self.expr(at, value, span)?;
                 self.act(at, Action::Assign(result, value), span)
             }
-            _ => at,
+            (Some(value), None) => self.evaluated(at, std::slice::from_ref(value), span)?,
+            (None, _) => at,
         };
         self.edge(at, exit, Action::Skip, span);
         Ok(None)

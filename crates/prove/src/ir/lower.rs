@@ -7,11 +7,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use isolde_sql::ast::ParamMode;
+use isolde_sql::ast::{ParamMode, Volatility};
 use isolde_sql::ast::plpgsql::RaiseLevel;
 use isolde_sql::catalog::{Catalog, RoutineId};
 use isolde_sql::typed::{
-    Expr, ExprKind, FieldRef, Handler, Into, OpenSource, Place, Query, QueryBody, RaiseMessage, Routine,
+    Expr, ExprKind, FieldRef, Handler, Into, OpenSource, Place, Query, QueryBody, Raise, RaiseMessage, Routine,
     RoutineReturns, Statement, StatementKind, Stmt, StmtKind, Transaction,
 };
 use isolde_sql::{Span, SqlState, Type, Value, bind};
@@ -173,7 +173,10 @@ impl Lowering<'_> {
     /// An expression over the variables of the graph.
     pub(super) fn renamed(&self, expr: &Expr) -> Expr {
         let mut expr = expr.clone();
-        expr.walk_mut(0, &mut |e, _| self.rename(e));
+        expr.walk_mut(0, &mut |e, _| {
+            e.subquery_mut().into_iter().for_each(inlined);
+            self.rename(e)
+        });
         expr
     }
 
@@ -203,9 +206,44 @@ impl Lowering<'_> {
 
     /// The same, with calls of routines done before it.
     pub(super) fn expr(&mut self, at: usize, expr: &Expr, span: Span) -> Result<(usize, Expr)> {
+        self.may_be_unset(at, [expr], span);
         let mut expr = self.renamed(expr);
+        self.order_of_calls([&expr], span)?;
         let at = self.hoist(at, &mut expr, span)?;
         Ok((at, expr))
+    }
+
+    /// A record that nothing was stored in has no fields: to look at one is an error.
+    fn may_be_unset<'e>(&mut self, at: usize, exprs: impl IntoIterator<Item = &'e Expr>, span: Span) {
+        let mut named = false;
+        for expr in exprs {
+            expr.walk(0, &mut |e, _| named |= matches!(e.kind, ExprKind::NamedField(..)));
+        }
+        if named {
+            self.may_fail(at, span);
+        }
+    }
+
+    /// Calls are done before the expression that they stand in. The queries of that expression see the rows as they were before
+    /// all calls, so a call that writes has to stand by itself.
+    fn order_of_calls<'e>(&self, exprs: impl IntoIterator<Item = &'e Expr>, span: Span) -> Result<()> {
+        let (mut writes, mut others) = (false, 0);
+        for expr in exprs {
+            let alone = matches!(&expr.kind, ExprKind::Routine(_, args) if !args.iter().any(has_routine));
+            expr.walk(0, &mut |e, _| match &e.kind {
+                ExprKind::Routine(id, _) => {
+                    let is_writing = self.catalog.routine(*id).volatility == Volatility::Volatile;
+                    writes |= is_writing;
+                    others += usize::from(!is_writing);
+                }
+                _ if e.subquery().is_some() && !alone => others += 1,
+                _ => {}
+            });
+        }
+        match writes && others > 0 {
+            true => Err(Refusal::new("a call that writes beside a query in one expression").at(span)),
+            false => Ok(()),
+        }
     }
 
     /// Does the calls of routines in an expression, innermost first. A call that may be skipped is left, and refused later.
@@ -221,10 +259,14 @@ impl Lowering<'_> {
         }
         if let ExprKind::Routine(id, args) = &expr.kind {
             let (after, result) = self.call(at, *id, args, span)?;
-            let [variable] = result.as_slice() else {
-                return Err(Refusal::new("a function that gives several values").at(span));
-            };
-            expr.kind = ExprKind::Param(*variable);
+            match result.as_slice() {
+                [variable] => expr.kind = ExprKind::Param(*variable),
+                // A function that returns nothing gives a value that nothing is done with.
+                [] if expr.ty == Type::Void => {
+                    *expr = Expr { kind: ExprKind::Const(Value::Null), ty: Type::Int4 };
+                }
+                _ => return Err(Refusal::new("a function that gives several values").at(span)),
+            }
             return Ok(after);
         }
         Ok(at)
@@ -232,7 +274,14 @@ impl Lowering<'_> {
 
     pub(super) fn statement(&mut self, at: usize, statement: &Statement) -> Result<(usize, Arc<Statement>)> {
         let mut statement = statement.clone();
-        each_expr(&mut statement, &mut |e| self.rename(e));
+        let mut named = false;
+        each_expr(&mut statement, &mut |e| {
+            named |= matches!(e.kind, ExprKind::NamedField(..));
+            self.rename(e)
+        });
+        if named {
+            self.may_fail(at, statement.span);
+        }
         match &mut statement.kind {
             StatementKind::Query(query) => inlined(query),
             StatementKind::Insert(insert) => inlined(&mut insert.source),
@@ -243,6 +292,7 @@ impl Lowering<'_> {
         if let StatementKind::Insert(insert) = &mut statement.kind
             && let QueryBody::Values(rows) = &mut insert.source.body
         {
+            self.order_of_calls(rows.iter().flatten(), statement.span)?;
             for value in rows.iter_mut().flatten() {
                 at = self.hoist(at, value, statement.span)?;
             }
@@ -258,6 +308,7 @@ impl Lowering<'_> {
         if let QueryBody::Select(select) = &mut query.body
             && select.is_bare()
         {
+            self.order_of_calls(select.projection.iter().chain(&select.filter), span)?;
             for value in &mut select.projection {
                 at = self.hoist(at, value, span)?;
             }
@@ -315,13 +366,10 @@ impl Lowering<'_> {
                 Ok(Some(out))
             }
             StmtKind::Return(value) => self.returned(at, value.as_ref(), span),
-            StmtKind::ReturnNext(_) => Ok(Some(at)),
-            StmtKind::ReturnQuery(statement) => {
-                let (at, statement) = self.statement(at, statement)?;
-                refuse_calls(&statement)?;
-                Ok(Some(at))
-            }
+            StmtKind::ReturnNext(values) => self.evaluated(at, values, span).map(Some),
+            StmtKind::ReturnQuery(statement) => self.perform(at, statement).map(Some),
             StmtKind::Raise(raise) => {
+                let at = self.evaluated(at, &said(raise), span)?;
                 let action = match (raise.level, &raise.message) {
                     (RaiseLevel::Exception, RaiseMessage::Again) => Action::Again,
                     (RaiseLevel::Exception, _) if raise.code.is_some() => Action::Raise(None),
@@ -339,9 +387,10 @@ impl Lowering<'_> {
                 self.fail(at, Action::Raise(Some(SqlState::CASE_NOT_FOUND)), span);
                 Ok(None)
             }
-            StmtKind::Assert(condition, _) => {
+            StmtKind::Assert(condition, message) => {
                 let (at, condition) = self.expr(at, condition, span)?;
                 let failed = self.act(at, Action::Assume(condition.clone(), false), span);
+                let failed = self.evaluated(failed, message.as_slice(), span)?;
                 self.fail(failed, Action::Raise(Some(SqlState::ASSERT_FAILURE)), span);
                 Ok(Some(self.act(at, Action::Assume(condition, true), span)))
             }
@@ -381,6 +430,29 @@ impl Lowering<'_> {
         self.edge(at, nowhere, action, span);
     }
 
+    /// Something may go wrong here that is not modelled further: if there is a handler, it may be entered with any error.
+    pub(super) fn may_fail(&mut self, at: usize, span: Span) {
+        if self.handler.is_some() {
+            self.fail(at, Action::Raise(None), span);
+        }
+    }
+
+    /// Expressions whose values do not matter: what they call is called, and evaluating them may fail.
+    pub(super) fn evaluated(&mut self, at: usize, exprs: &[Expr], span: Span) -> Result<usize> {
+        let mut at = at;
+        for expr in exprs {
+            let (next, expr) = self.expr(at, expr, span)?;
+            at = next;
+            if has_routine(&expr) {
+                return Err(Refusal::new("a call of a function inside of an expression").at(span));
+            }
+            if !matches!(expr.kind, ExprKind::Param(_) | ExprKind::Const(_)) {
+                self.may_fail(at, span);
+            }
+        }
+        Ok(at)
+    }
+
     /// The edge that has just led here, if it writes rows.
     pub(super) fn last_write(&self, at: usize) -> Option<usize> {
         let mut into = self.graph.edges.iter().enumerate().filter(|(_, edge)| edge.to == at);
@@ -410,7 +482,7 @@ impl Lowering<'_> {
         if let [Place { slot, field: None, .. }] = places {
             match self.frame().slots.get(*slot) {
                 Some(Stands::Row(fields)) => {
-                    return Ok(fields.iter().map(|(_, variable)| *variable).zip(columns.iter().copied()).collect());
+                    return Ok(self.paired(fields.iter().map(|(_, variable)| *variable), columns));
                 }
                 Some(Stands::Nothing) => return Err(Refusal::new("a record whose fields are not all scalars")),
                 _ => {}
@@ -418,7 +490,16 @@ impl Lowering<'_> {
         }
         let variables =
             places.iter().map(|place| self.place(place).map(|(variable, _)| variable)).collect::<Result<Vec<_>>>()?;
-        Ok(variables.into_iter().zip(columns.iter().copied()).collect())
+        Ok(self.paired(variables.into_iter(), columns))
+    }
+
+    /// Each variable with the type of its column. Variables beyond the last column become NULL; columns beyond the last variable are
+    /// dropped.
+    fn paired(&self, variables: impl Iterator<Item = usize>, columns: &[Type]) -> Vec<(usize, Type)> {
+        let with = |(at, variable): (usize, usize)| {
+            (variable, columns.get(at).copied().unwrap_or(self.graph.variables[variable].ty))
+        };
+        variables.enumerate().map(with).collect()
     }
 
     pub(super) fn assign(&mut self, at: usize, place: &Place, expr: &Expr, span: Span) -> Result<usize> {
@@ -450,8 +531,9 @@ impl Lowering<'_> {
             let (mut at, outs) = self.call(at, *id, &args, span)?;
             if let Some(into) = into {
                 let types: Vec<Type> = outs.iter().map(|out| self.graph.variables[*out].ty).collect();
-                for ((variable, ty), out) in self.takers(&into.places, &types)?.into_iter().zip(outs) {
-                    at = self.act(at, Action::Assign(variable, Expr { kind: ExprKind::Param(out), ty }), span);
+                for (n, (variable, ty)) in self.takers(&into.places, &types)?.into_iter().enumerate() {
+                    let kind = outs.get(n).map_or(ExprKind::Const(Value::Null), |out| ExprKind::Param(*out));
+                    at = self.act(at, Action::Assign(variable, Expr { kind, ty }), span);
                 }
             }
             return Ok(at);
@@ -463,6 +545,10 @@ impl Lowering<'_> {
         let action = match &statement.kind {
             StatementKind::Query(query) => {
                 refuse_calls(&statement)?;
+                if into.is_none() {
+                    // PL/pgSQL wants to know where a result goes.
+                    self.may_fail(at, span);
+                }
                 Action::Read(Read { query: Arc::new(query.clone()), into: targets, strict, found: self.found() })
             }
             StatementKind::Insert(_)
@@ -473,8 +559,10 @@ impl Lowering<'_> {
                 let found = if matches!(statement.kind, StatementKind::Truncate(_)) { None } else { self.found() };
                 Action::Write(Write { statement, into: targets, strict, found, count: None })
             }
-            // Locks and settings of the session change no row.
-            StatementKind::LockTable { .. } | StatementKind::Set { .. } => Action::Skip,
+            // Locks and such settings change no row.
+            StatementKind::LockTable { .. } => Action::Skip,
+            StatementKind::Set { name, .. } if HARMLESS_SETTINGS.contains(&&**name) => Action::Skip,
+            StatementKind::Set { name, .. } => return Err(Refusal::new(format!("SET {name}"))),
             StatementKind::Transaction(Transaction::Commit { .. }) => return Ok(self.committed(at, span)),
             StatementKind::Transaction(Transaction::Rollback { .. }) => return Ok(self.rolled_back(at, span)),
             StatementKind::Merge(_) => return Err(Refusal::new("MERGE")),
@@ -486,16 +574,14 @@ impl Lowering<'_> {
 
     pub(super) fn perform(&mut self, at: usize, statement: &Statement) -> Result<usize> {
         let span = statement.span;
-        let (at, statement) = self.statement(at, statement)?;
-        match &statement.kind {
-            StatementKind::Query(query) => {
-                refuse_calls(&statement)?;
-                let read =
-                    Read { query: Arc::new(query.clone()), into: Vec::new(), strict: false, found: self.found() };
-                Ok(self.act(at, Action::Read(read), span))
-            }
-            _ => self.sql(at, &statement, None, span),
+        if !matches!(statement.kind, StatementKind::Query(_)) {
+            return self.sql(at, statement, None, span);
         }
+        let (at, statement) = self.statement(at, statement)?;
+        refuse_calls(&statement)?;
+        let StatementKind::Query(query) = &statement.kind else { return Err(Refusal::new("this statement")) };
+        let read = Read { query: Arc::new(query.clone()), into: Vec::new(), strict: false, found: self.found() };
+        Ok(self.act(at, Action::Read(read), span))
     }
 
     pub(super) fn branches(
@@ -562,6 +648,35 @@ impl Lowering<'_> {
         self.fail(at, Action::Again, span);
         Ok(Some(after))
     }
+}
+
+/// Settings that no statement of a procedure depends on.
+const HARMLESS_SETTINGS: &[&str] = &[
+    "application_name",
+    "client_min_messages",
+    "lock_timeout",
+    "log_statement",
+    "maintenance_work_mem",
+    "statement_timeout",
+    "synchronous_commit",
+    "work_mem",
+];
+
+/// What a RAISE evaluates.
+fn said(raise: &Raise) -> Vec<Expr> {
+    let message: &[Expr] = match &raise.message {
+        RaiseMessage::Format(_, values) => values,
+        RaiseMessage::Expr(message) => std::slice::from_ref(message),
+        RaiseMessage::Again => &[],
+    };
+    let about = raise.about.iter().map(|(_, expr)| expr);
+    message.iter().chain(&raise.detail).chain(&raise.hint).chain(&raise.code).chain(about).cloned().collect()
+}
+
+fn has_routine(expr: &Expr) -> bool {
+    let mut found = false;
+    expr.walk(0, &mut |e, _| found |= matches!(e.kind, ExprKind::Routine(..)));
+    found
 }
 
 fn set_count(action: &mut Action, variable: usize) -> Result<()> {

@@ -130,6 +130,8 @@ pub enum Action {
     Save(usize),
     /// A handler is entered: the rows are again what was remembered.
     Restore(usize),
+    /// A transaction begins: what is the same within one is another from here.
+    Begin,
     /// Goes on only if the error at hand is one of these; or, with `false`, none of them.
     Catch(Vec<Catch>, bool),
 }

@@ -35,7 +35,7 @@ impl<'g> Drawing<'g> {
         let mut arrows: Vec<Arrow> = Vec::new();
         for edge in &graph.edges {
             let silent = match edge.action {
-                Action::Skip | Action::Havoc(_) | Action::Restore(_) | Action::Again => true,
+                Action::Skip | Action::Begin | Action::Havoc(_) | Action::Restore(_) | Action::Again => true,
                 Action::Assign(..) | Action::Open(..) => is_inside(graph, edge.from) || goes_on(graph, edge),
                 _ => false,
             };
@@ -47,7 +47,7 @@ impl<'g> Drawing<'g> {
             };
             arrows.push(Arrow { from: edge.from, to: edge.to, label, silent, is_error: false });
             let known = |arrow: &Arrow| arrow.is_error && (Some(arrow.to), arrow.from) == (edge.on_error, edge.from);
-            let fails = !matches!(edge.action, Action::Skip | Action::Save(_) | Action::Drained(_));
+            let fails = !matches!(edge.action, Action::Skip | Action::Begin | Action::Save(_) | Action::Drained(_));
             if let Some(handler) = edge.on_error.filter(|_| fails && !arrows.iter().any(known)) {
                 arrows.push(Arrow {
                     from: edge.from,
@@ -174,7 +174,7 @@ pub(crate) fn described(edge: &Edge, graph: &Graph, source: &str) -> String {
 fn shown(action: &Action, graph: &Graph, text: &str) -> String {
     let name = |variable: &usize| graph.variables.get(*variable).map_or("?", |v| &v.name).to_string();
     match action {
-        Action::Skip => String::new(),
+        Action::Skip | Action::Begin => String::new(),
         Action::Assign(variable, _) => format!("{} := ...", name(variable)),
         Action::Havoc(variable) => format!("{} := *", name(variable)),
         Action::Assume(_, true) => "if so".into(),

@@ -19,13 +19,17 @@ impl Lowering<'_> {
         }
         self.graph.commits = true;
         self.edge(at, self.graph.exit, Action::Skip, span);
-        self.act(at, Action::Save(COMMITTED), span)
+        let at = self.act(at, Action::Save(COMMITTED), span);
+        self.act(at, Action::Begin, span)
     }
 
     pub(super) fn rolled_back(&mut self, at: usize, span: Span) -> usize {
         match self.is_inside_of_a_transaction() {
             true => self.refused_by_the_server(at, span),
-            false => self.act(at, Action::Restore(COMMITTED), span),
+            false => {
+                let at = self.act(at, Action::Restore(COMMITTED), span);
+                self.act(at, Action::Begin, span)
+            }
         }
     }
 

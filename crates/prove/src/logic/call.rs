@@ -11,18 +11,27 @@ use super::Result;
 use super::context::Context;
 use super::eval::Evaluator;
 use super::number::{checked, divide, limited, remainder, rounded, truncated};
-use super::value::{Sym, sort_of};
+use super::value::{DIGITS_MAX, Sym, sort_of};
 
 /// A call of a builtin function or operator.
 pub(super) fn builtin(evaluator: &mut Evaluator<'_>, builtin: &Builtin, args: &[Expr], ty: Type) -> Result<Sym> {
     let syms = args.iter().map(|arg| Ok((evaluator.expr(arg)?, arg.ty))).collect::<Result<Vec<_>>>()?;
-    applied(evaluator.ctx, builtin, &syms, ty)
+    applied(evaluator, builtin, &syms, ty)
 }
 
 /// The same, of values.
-pub(super) fn applied(ctx: &mut Context, builtin: &Builtin, args: &[(Sym, Type)], ty: Type) -> Result<Sym> {
+pub(super) fn applied(
+    evaluator: &mut Evaluator<'_>,
+    builtin: &Builtin,
+    args: &[(Sym, Type)],
+    ty: Type,
+) -> Result<Sym> {
+    // An expression may carry a wider type than its function returns (`abs(smallint)` used as an integer): the range is that of the
+    // function.
+    let ty = if builtin.returns == Type::Unknown || sort_of(builtin.returns) != sort_of(ty) { ty } else { builtin.returns };
+    let ctx = &mut *evaluator.ctx;
     match builtin.eval {
-        Eval::Session(function) => session(ctx, function, args, ty),
+        Eval::Session(function) => session(evaluator, function, args, ty),
         Eval::Pure(_) => match translated(ctx, builtin.name, args, ty)? {
             Some(sym) => Ok(ctx.named_sym(sym, ty, "value")),
             None => {
@@ -33,25 +42,36 @@ pub(super) fn applied(ctx: &mut Context, builtin: &Builtin, args: &[(Sym, Type)]
     }
 }
 
-/// What depends on the session: the time of the transaction is one moment, everything else can be anything.
-fn session(ctx: &mut Context, function: SessionFunction, args: &[(Sym, Type)], ty: Type) -> Result<Sym> {
-    let name = match function {
-        SessionFunction::TransactionTimestamp => "transaction_timestamp",
-        SessionFunction::StatementTimestamp | SessionFunction::ClockTimestamp => "clock_timestamp",
-        SessionFunction::CurrentUser => "current_user",
-        _ => "session",
-    };
+/// What depends on the session: the time is one moment within a transaction, everything else can be anything.
+fn session(
+    evaluator: &mut Evaluator<'_>,
+    function: SessionFunction,
+    args: &[(Sym, Type)],
+    ty: Type,
+) -> Result<Sym> {
+    let transaction = Sym::known(evaluator.state.transaction.clone());
+    let ctx = &mut *evaluator.ctx;
+    if function == SessionFunction::TransactionTimestamp {
+        let sym = ctx.unknown_call(&format!("transaction_timestamp:{ty}"), &[(transaction, Type::Int8)], ty, true)?;
+        return Ok(Sym { null: Term::False, ..sym });
+    }
+    // A sequence may be exhausted, a setting unknown, a value not drawn yet.
+    ctx.may_fail(None, Term::True);
     if sort_of(ty).is_none() {
         // pg_sleep, pg_advisory_lock: nothing comes back, and nothing happens to the rows.
         return Ok(Sym::null(&Sort::Int));
     }
-    if matches!(function, SessionFunction::TransactionTimestamp | SessionFunction::CurrentUser) {
-        let sym = ctx.unknown_call(&format!("{name}:{ty}"), &[], ty, true)?;
-        return Ok(Sym { null: Term::False, ..sym });
-    }
     let nulls = Term::or(args.iter().map(|(arg, _)| arg.null.clone()));
-    let sym = ctx.any(ty, name)?;
-    let never = matches!(function, SessionFunction::NextVal | SessionFunction::Random | SessionFunction::GenRandomUuid);
+    let sym = ctx.any(ty, "session")?;
+    let never = matches!(
+        function,
+        SessionFunction::NextVal
+            | SessionFunction::Random
+            | SessionFunction::GenRandomUuid
+            | SessionFunction::StatementTimestamp
+            | SessionFunction::ClockTimestamp
+            | SessionFunction::CurrentUser
+    );
     Ok(Sym { null: if never { nulls } else { sym.null }, ..sym })
 }
 
@@ -118,6 +138,14 @@ fn translated(ctx: &mut Context, name: &str, args: &[(Sym, Type)], ty: Type) -> 
     }
 }
 
+/// Whether a builtin is translated, for arguments of these types. Everything else is some function.
+pub fn is_translated(builtin: &Builtin, args: &[Type]) -> bool {
+    let mut ctx = Context::new();
+    let args: Result<Vec<_>> = args.iter().map(|ty| Ok((ctx.any(*ty, "argument")?, *ty))).collect();
+    let translated = args.and_then(|args| translated(&mut ctx, builtin.name, &args, builtin.returns));
+    matches!(builtin.eval, Eval::Pure(_)) && matches!(translated, Ok(Some(_)))
+}
+
 /// What arithmetic a type has.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -179,7 +207,8 @@ pub(super) fn cast(ctx: &mut Context, sym: &Sym, from: Type, to: Type, explicit:
     let with = |value: Term| Sym { null: sym.null.clone(), value };
     let there = sym.null.clone().not();
     if matches!(to, T::Domain(_)) {
-        ctx.may_fail(Some(SqlState::CHECK_VIOLATION), Term::True);
+        // Its checks, its NOT NULL, or an error inside of a check.
+        ctx.may_fail(None, Term::True);
     }
     let result = match (from.underlying(), to.underlying()) {
         (a, b) if a == b => sym.clone(),
@@ -187,21 +216,23 @@ pub(super) fn cast(ctx: &mut Context, sym: &Sym, from: Type, to: Type, explicit:
             let value = checked(ctx, sym.value.clone(), to, &there);
             with(value)
         }
-        (T::Int2 | T::Int4 | T::Int8, T::Numeric(limit)) => {
+        (T::Int2 | T::Int4 | T::Int8, T::Numeric(limit)) if is_countable(limit) => {
             let real = with(sym.value.clone().to_real());
             limit_numeric(ctx, real, limit)
         }
-        (T::Numeric(_), T::Numeric(limit)) => limit_numeric(ctx, sym.clone(), limit),
+        (T::Numeric(_), T::Numeric(limit)) if is_countable(limit) => limit_numeric(ctx, sym.clone(), limit),
         (T::Numeric(_), T::Int2 | T::Int4 | T::Int8) => {
             let value = checked(ctx, rounded(&sym.value), to, &there);
             with(value)
         }
-        (T::Bool, T::Int4) => with(sym.value.clone().ite(Term::Int(1), Term::Int(0))),
-        (T::Int4, T::Bool) => with(sym.value.clone().same_number(Term::Int(0)).not()),
+        // Storing a truth value in an integer goes through its text, and fails.
+        (T::Bool, T::Int4) if explicit => with(sym.value.clone().ite(Term::Int(1), Term::Int(0))),
+        (T::Int4, T::Bool) if explicit => with(sym.value.clone().same_number(Term::Int(0)).not()),
         (T::Text | T::Varchar(_), T::Text | T::Varchar(None)) => sym.clone(),
         (T::Varchar(Some(old)), T::Varchar(Some(new))) if old <= new => sym.clone(),
         (T::Text | T::Varchar(_), T::Varchar(Some(_))) if !explicit => {
             ctx.may_fail(Some(SqlState::STRING_TOO_LONG), there);
+            ctx.assumptions.insert("no text has blanks beyond the length of the column that it is stored in");
             sym.clone()
         }
         (T::Bpchar(Some(old)), T::Bpchar(Some(new))) if old <= new => sym.clone(),
@@ -215,6 +246,11 @@ pub(super) fn cast(ctx: &mut Context, sym: &Sym, from: Type, to: Type, explicit:
         }
     };
     Ok(ctx.named_sym(result, to, "cast"))
+}
+
+/// The digits of a `numeric(precision, scale)` fit the numbers that terms are written with.
+fn is_countable(limit: Option<(u16, i16)>) -> bool {
+    limit.is_none_or(|(precision, scale)| precision <= DIGITS_MAX && scale.unsigned_abs() <= DIGITS_MAX)
 }
 
 fn limit_numeric(ctx: &mut Context, sym: Sym, limit: Option<(u16, i16)>) -> Sym {

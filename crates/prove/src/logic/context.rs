@@ -170,7 +170,8 @@ impl Context {
         let sort = sort_of(returns).ok_or_else(|| Refusal::new(format!("{name}, which gives a row")))?;
         self.note(returns);
         let nulls = Term::or(args.iter().map(|(arg, _)| arg.null.clone()));
-        let sym = if self.functions && args.iter().all(|(_, ty)| sort_of(*ty).is_some()) {
+        let is_function = args.iter().all(|(_, ty)| is_told_apart(*ty)) || RESPECTS_EQUALITY.contains(&name);
+        let sym = if self.functions && is_function && args.iter().all(|(_, ty)| sort_of(*ty).is_some()) {
             let sorts: Vec<Sort> =
                 args.iter().filter_map(|(_, ty)| sort_of(*ty)).flat_map(|s| [Sort::Bool, s]).collect();
             // What a NULL would be otherwise must not matter.
@@ -205,6 +206,30 @@ impl Context {
     pub fn texts(&self) -> &BTreeMap<Arc<str>, i128> {
         &self.texts
     }
+}
+
+/// Functions that give equal results for equal arguments, even where equal arguments may look different.
+const RESPECTS_EQUALITY: &[&str] = &["<", "round", "trunc", "floor", "ceil", "ceiling", "sign", "abs", "mod", "%"];
+
+/// Equal values of the type are the same value. `1.0 = 1.00`, but not as text; `'1 month' = '30 days'`, but not added to a date: of such
+/// types, the same function of equal values can differ.
+fn is_told_apart(ty: Type) -> bool {
+    use Type as T;
+    matches!(
+        ty.underlying().base(),
+        T::Bool
+            | T::Int2
+            | T::Int4
+            | T::Int8
+            | T::Text
+            | T::Varchar(_)
+            | T::Date
+            | T::Timestamp
+            | T::Timestamptz
+            | T::Time
+            | T::Uuid
+            | T::Enum(_)
+    )
 }
 
 /// Short enough to be written wherever it is needed.

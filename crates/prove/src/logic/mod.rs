@@ -18,6 +18,7 @@ mod query;
 mod residue;
 mod value;
 
+pub use call::is_translated;
 pub(crate) use call::{less, stored};
 pub use context::{Context, Failure};
 pub use eval::{Evaluator, Level};

@@ -244,7 +244,7 @@ impl Evaluator<'_> {
                 .zip(&quantified.ops)
                 .zip(quantified.left.iter().zip(&quantified.query.columns))
             {
-                columns.push(call::applied(self.ctx, op, &[(a.clone(), expr.ty), (b.clone(), column.ty)], Type::Bool)?);
+                columns.push(call::applied(self, op, &[(a.clone(), expr.ty), (b.clone(), column.ty)], Type::Bool)?);
             }
             let is_true = Term::and(columns.iter().map(Sym::is_true));
             let is_false = Term::or(columns.iter().map(Sym::is_false));

@@ -99,7 +99,11 @@ pub fn well_typed(sym: &Sym, ty: Type) -> Term {
     let value = || sym.value.clone();
     let inside = match (range_of(ty), ty.underlying()) {
         (Some((low, high)), _) => Term::and([Term::Int(low).at_most(value()), value().at_most(Term::Int(high))]),
-        (None, Type::Numeric(Some((precision, scale)))) => decimal(&value(), precision, scale),
+        (None, Type::Numeric(Some((precision, scale))))
+            if precision <= DIGITS_MAX && scale.unsigned_abs() <= DIGITS_MAX =>
+        {
+            decimal(&value(), precision, scale)
+        }
         _ => Term::True,
     };
     Term::or([sym.null.clone(), inside])
@@ -107,14 +111,17 @@ pub fn well_typed(sym: &Sym, ty: Type) -> Term {
 
 /// A real number with so many digits, so many of them behind the point.
 pub fn decimal(value: &Term, precision: u16, scale: i16) -> Term {
-    let scale = u32::from(scale.unsigned_abs());
-    let shifted = value.clone().times(Term::Real(power(scale), 0));
+    let shift = Term::Real(power(u32::from(scale.unsigned_abs())), 0);
+    let shifted = if scale >= 0 { value.clone().times(shift) } else { value.clone().over(shift) };
     let whole = shifted.clone().floor().to_real().equal(shifted.clone());
     let limit = power(u32::from(precision));
     Term::and([whole, Term::Real(-limit, 0).less(shifted.clone()), shifted.less(Term::Real(limit, 0))])
 }
 
-/// A power of ten; what is too large for us is as good as none.
+/// More digits than these do not fit the numbers that terms are written with.
+pub(super) const DIGITS_MAX: u16 = 38;
+
+/// A power of ten, of at most [`DIGITS_MAX`] digits.
 pub(super) fn power(digits: u32) -> i128 {
     10i128.checked_pow(digits).unwrap_or(i128::MAX)
 }

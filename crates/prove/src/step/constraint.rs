@@ -42,8 +42,13 @@ pub(crate) fn valid(
         }
         for index in table.indexes.iter().filter(|index| is_checked(index)) {
             for other in &slots[i + 1..] {
-                let both = Term::and([slot.alive.clone(), other.alive.clone(), same_key(index, slot, other)]);
-                facts.push(both.not());
+                // A key that cannot be evaluated has not let the row in.
+                let (same, _) = {
+                    let before = std::mem::take(&mut evaluator.ctx.failures);
+                    let same = same_key(evaluator, index, slot, other);
+                    (same, std::mem::replace(&mut evaluator.ctx.failures, before))
+                };
+                facts.push(Term::and([slot.alive.clone(), other.alive.clone(), same?]).not());
             }
         }
         for fk in table.foreign_keys.iter().filter(|fk| fk.validated && closed(fk)) {
@@ -55,14 +60,29 @@ pub(crate) fn valid(
 
 /// Uniqueness that holds at any moment.
 fn is_checked(index: &Index) -> bool {
-    index.unique && index.is_plain() && index.deferral != Deferral::Deferred
+    index.unique && index.deferral != Deferral::Deferred
 }
 
-fn same_key(index: &Index, a: &Slot, b: &Slot) -> Term {
-    Term::and(index.columns.iter().map(|c| match index.nulls_not_distinct {
-        true => a.columns[*c].same(&b.columns[*c]),
-        false => a.columns[*c].equals(&b.columns[*c]),
-    }))
+/// The columns whose values decide whether an index lets a row in.
+fn columns_of(index: &Index) -> &[usize] {
+    index.special.as_ref().map_or(&index.columns, |special| &special.columns)
+}
+
+/// Whether two rows that are there are in each other's way: both are in the index, with equal keys.
+fn same_key(evaluator: &mut Evaluator<'_>, index: &Index, a: &Slot, b: &Slot) -> Result<Term> {
+    let equal = |a: &Sym, b: &Sym| if index.nulls_not_distinct { a.same(b) } else { a.equals(b) };
+    let Some(special) = &index.special else {
+        return Ok(Term::and(index.columns.iter().map(|c| equal(&a.columns[*c], &b.columns[*c]))));
+    };
+    let mut side = |slot: &Slot| {
+        evaluator.within(Level::of([slot.columns.clone()]), &slot.alive, |e| {
+            let inside = special.filter.as_ref().map_or(Ok(Term::True), |filter| e.is_true(filter))?;
+            Ok((inside, special.keys.iter().map(|key| e.expr(key)).collect::<Result<Vec<_>>>()?))
+        })
+    };
+    let ((in_a, keys_a), (in_b, keys_b)) = (side(a)?, side(b)?);
+    let keys = keys_a.iter().zip(&keys_b).map(|(a, b)| equal(a, b));
+    Ok(Term::and([in_a, in_b].into_iter().chain(keys)))
 }
 
 /// A row points nowhere, or at a row that is there.
@@ -87,6 +107,14 @@ pub(crate) fn children(catalog: &Catalog, parent: TableId) -> Vec<(TableId, Fore
     catalog.tables().flat_map(each).collect()
 }
 
+/// Children of rows that are gone, to be looked at when the statement has ended.
+pub(crate) struct Orphans {
+    child: TableId,
+    fk: ForeignKey,
+    /// When each parent is gone, and what it was.
+    left: Vec<(Term, Vec<Sym>)>,
+}
+
 impl Stepper<'_> {
     /// Rows that were written meet what their table demands. `set` are the columns that were changed; all of a new row.
     pub(super) fn constrain(&mut self, table: &Table, touched: &[Touched], set: Option<&[usize]>) -> Result<()> {
@@ -104,9 +132,10 @@ impl Stepper<'_> {
                 let fine = self.evaluator().within(level, &row.hit, |e| e.expr(&check.expr))?;
                 self.ctx.fails(SqlState::CHECK_VIOLATION, Term::and([row.hit.clone(), fine.is_false()]));
             }
-            for index in table.indexes.iter().filter(|index| is_checked(index) && concerns(&index.columns)) {
+            for index in table.indexes.iter().filter(|index| is_checked(index) && concerns(columns_of(index))) {
                 for (at, other) in slots.iter().enumerate().filter(|(at, _)| *at != row.at) {
-                    let both = [row.hit.clone(), slot.alive.clone(), other.alive.clone(), same_key(index, slot, other)];
+                    let same = same_key(&mut self.evaluator(), index, slot, other)?;
+                    let both = [row.hit.clone(), slot.alive.clone(), other.alive.clone(), same];
                     self.ctx.fails(SqlState::UNIQUE_VIOLATION, Term::and(both));
                     debug_assert!(at != row.at, "a row does not collide with itself");
                 }
@@ -142,7 +171,7 @@ impl Stepper<'_> {
             let left: Vec<(Term, Vec<Sym>)> =
                 touched.iter().filter_map(|row| Some((row.hit.clone(), row.old.as_ref()?.columns.clone()))).collect();
             match fk.on_delete {
-                ReferentialAction::NoAction | ReferentialAction::Restrict => self.orphans_fail(child, &fk, &left),
+                ReferentialAction::NoAction | ReferentialAction::Restrict => self.orphans_fail(child, &fk, left),
                 ReferentialAction::Cascade => self.cascade(child, &fk, &left, depth)?,
                 ReferentialAction::SetNull => {
                     let columns = if fk.on_delete_columns.is_empty() { &fk.columns } else { &fk.on_delete_columns };
@@ -155,12 +184,13 @@ impl Stepper<'_> {
         Ok(())
     }
 
-    /// What becomes of children whose parents have another key.
+    /// What becomes of children whose parents have another key; `several` says whether a statement may have given some to more than one.
     pub(super) fn keys_changed(
         &mut self,
         parent: &Table,
         touched: &[Touched],
         set: &[usize],
+        several: bool,
         depth: usize,
     ) -> Result<()> {
         for (child, fk) in children(self.catalog, parent.id) {
@@ -173,7 +203,13 @@ impl Stepper<'_> {
                 let same = Term::and(fk.parent_columns.iter().map(|c| old.columns[*c].same(&new.columns[*c])));
                 let left = [(Term::and([row.hit.clone(), same.not()]), old.columns.clone())];
                 match fk.on_update {
-                    ReferentialAction::NoAction | ReferentialAction::Restrict => self.orphans_fail(child, &fk, &left),
+                    ReferentialAction::NoAction | ReferentialAction::Restrict => {
+                        self.orphans_fail(child, &fk, left.to_vec());
+                    }
+                    _ if several => {
+                        // Children follow one parent after another: one that has followed may be met again.
+                        return Err(Refusal::new("keys of several rows changed at once, where children follow them"));
+                    }
                     ReferentialAction::Cascade => {
                         let pairs = fk.columns.iter().zip(&fk.parent_columns);
                         let values: Vec<_> = pairs.map(|(c, p)| (*c, Some(new.columns[*p].clone()))).collect();
@@ -190,18 +226,33 @@ impl Stepper<'_> {
         Ok(())
     }
 
-    /// A child that still points at a row that is gone is an error, unless another row has that key now.
-    fn orphans_fail(&mut self, child: TableId, fk: &ForeignKey, left: &[(Term, Vec<Sym>)]) {
-        if fk.deferral == Deferral::Deferred {
-            return;
-        }
-        for (hit, parent) in left {
-            // Children that are not tracked may be in the way as well.
-            self.ctx.may_fail(Some(SqlState::FOREIGN_KEY_VIOLATION), hit.clone());
-            for slot in self.after.db.slots(child).to_vec() {
-                let points = points_at(fk, &slot, parent);
-                let orphan = [hit.clone(), slot.alive.clone(), points, has_parent(&self.after, fk, &slot).not()];
-                self.ctx.fails(SqlState::FOREIGN_KEY_VIOLATION, Term::and(orphan));
+    /// A child that still points at a row that is gone is an error, unless another row has that key when the statement has ended.
+    fn orphans_fail(&mut self, child: TableId, fk: &ForeignKey, left: Vec<(Term, Vec<Sym>)>) {
+        self.orphans.push(Orphans { child, fk: fk.clone(), left });
+    }
+
+    /// What foreign keys look at when a statement has ended, with all that it has brought about.
+    pub(super) fn end_statement(&mut self) {
+        for Orphans { child, fk, left } in std::mem::take(&mut self.orphans) {
+            let restricts = [fk.on_delete, fk.on_update].contains(&ReferentialAction::Restrict);
+            let deferred = fk.deferral == Deferral::Deferred;
+            for (hit, parent) in left {
+                // Children that are not tracked may be in the way as well.
+                if !deferred {
+                    self.ctx.may_fail(Some(SqlState::FOREIGN_KEY_VIOLATION), hit.clone());
+                }
+                if restricts {
+                    self.ctx.may_fail(Some(SqlState::FOREIGN_KEY_VIOLATION), hit.clone());
+                    self.ctx.may_fail(Some(SqlState::RESTRICT_VIOLATION), hit.clone());
+                }
+                if deferred || !self.after.db.tables.contains_key(&fk.parent) {
+                    continue;
+                }
+                for slot in self.after.db.slots(child).to_vec() {
+                    let points = points_at(&fk, &slot, &parent);
+                    let orphan = [hit.clone(), slot.alive.clone(), points, has_parent(&self.after, &fk, &slot).not()];
+                    self.ctx.fails(SqlState::FOREIGN_KEY_VIOLATION, Term::and(orphan));
+                }
             }
         }
     }
@@ -255,7 +306,7 @@ impl Stepper<'_> {
         let set: Vec<usize> = values.iter().map(|(column, _)| *column).collect();
         self.touch_rest(child, Some(set.clone()));
         self.constrain(&table, &touched, Some(&set))?;
-        self.keys_changed(&table, &touched, &set, depth + 1)
+        self.keys_changed(&table, &touched, &set, false, depth + 1)
     }
 
     /// A table whose rows change with those of another; nothing, if it is not tracked and so cannot matter.

@@ -36,7 +36,7 @@ pub fn step(
     handled: bool,
 ) -> Result<Stepped> {
     let outer = std::mem::take(&mut ctx.failures);
-    let mut stepper = Stepper { ctx, catalog, graph, before: state, after: state.clone(), guard: Vec::new() };
+    let mut stepper = Stepper { ctx, catalog, graph, before: state, after: state.clone(), guard: Vec::new(), orphans: Vec::new() };
     let done = stepper.act(action);
     let Stepper { ctx, after, mut guard, .. } = stepper;
     let failures = std::mem::replace(&mut ctx.failures, outer);
@@ -76,6 +76,8 @@ pub(super) struct Stepper<'a> {
     pub(super) after: State,
     /// Under which conditions.
     pub(super) guard: Vec<Term>,
+    /// Foreign keys to be looked at when the statement has ended.
+    pub(super) orphans: Vec<constraint::Orphans>,
 }
 
 impl Stepper<'_> {
@@ -134,6 +136,10 @@ impl Stepper<'_> {
                 if let Some(db) = self.before.saved.get(mark) {
                     self.after.db = db.clone();
                 }
+                Ok(())
+            }
+            Action::Begin => {
+                self.after.transaction = self.ctx.fresh(&Sort::Int, "transaction");
                 Ok(())
             }
             Action::Catch(catches, matches) => {

@@ -73,10 +73,11 @@ impl Stepper<'_> {
         };
         for (column, (variable, ty)) in into.iter().enumerate() {
             let sort = sort_of(*ty).ok_or_else(|| Refusal::new("a row as a value"))?;
-            let mut value = Sym::null(&sort);
+            // A variable beyond the last column becomes NULL.
+            let nothing = Sym::null(&sort);
+            let mut value = nothing.clone();
             for (row, taken) in rows.iter().zip(&taken).rev() {
-                let column = row.values.get(column).ok_or_else(|| Refusal::new("fewer columns than variables"))?;
-                value = Sym::ite(taken, column, &value);
+                value = Sym::ite(taken, row.values.get(column).unwrap_or(&nothing), &value);
             }
             let value = self.ctx.named_sym(value, *ty, "column");
             self.store(*variable, &value, *ty)?;
@@ -153,10 +154,11 @@ impl Stepper<'_> {
             .push(Term::or(taken.iter().zip(&rows).map(|(is, row)| Term::and([is.clone(), row.pending.clone()]))));
         for (column, (variable, ty)) in into.iter().enumerate() {
             let sort = sort_of(*ty).ok_or_else(|| Refusal::new("a row as a value"))?;
-            let mut value = Sym::null(&sort);
+            // A variable beyond the last column becomes NULL.
+            let nothing = Sym::null(&sort);
+            let mut value = nothing.clone();
             for (row, taken) in rows.iter().zip(&taken).rev() {
-                let column = row.values.get(column).ok_or_else(|| Refusal::new("fewer columns than variables"))?;
-                value = Sym::ite(taken, column, &value);
+                value = Sym::ite(taken, row.values.get(column).unwrap_or(&nothing), &value);
             }
             let value = self.ctx.named_sym(value, *ty, "column");
             self.store(*variable, &value, *ty)?;

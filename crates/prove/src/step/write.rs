@@ -60,6 +60,7 @@ impl Stepper<'_> {
             }
             _ => return Err(Refusal::new("this statement")),
         };
+        self.end_statement();
         let any = Term::or(touched.iter().map(|row| row.hit.clone()));
         let any = self.ctx.named_truth(any, "touched");
         if let Some(count) = write.count {
@@ -165,7 +166,7 @@ impl Stepper<'_> {
             self.touch_rest(update.table, Some(set.clone()));
         }
         self.constrain(&table, &touched, Some(&set))?;
-        self.keys_changed(&table, &touched, &set, 0)?;
+        self.keys_changed(&table, &touched, &set, !pinned, 0)?;
         Ok(touched)
     }
 
@@ -292,6 +293,7 @@ impl Stepper<'_> {
             self.touch_rest(insert.table, None);
         }
         let source = self.evaluator().rows(&insert.source)?;
+        let several = !bare || source.len() > 1;
         let mut touched = Vec::new();
         for row in source {
             let level = Level::of([row.values.clone()]);
@@ -303,6 +305,10 @@ impl Stepper<'_> {
             let mut columns: Vec<Sym> = named.map(|(value, c)| self.ctx.named_sym(value, c.ty, &c.name)).collect();
             self.generate(&table, &guard, &mut columns)?;
             self.insert_row(&table, insert.on_conflict.as_ref(), guard, columns, &mut touched)?;
+        }
+        if several && insert.on_conflict.as_ref().is_some_and(|c| c.update.is_some()) {
+            // A row that the same statement has already written cannot be written again.
+            self.ctx.may_fail(Some(SqlState::CARDINALITY_VIOLATION), Term::True);
         }
         self.constrain(&table, &touched, None)?;
         Ok(touched)

@@ -4,7 +4,7 @@ use isolde_engine::{Database, SessionId};
 use isolde_prove::{Program, Rule};
 use isolde_sql::ast::ParamMode;
 use isolde_sql::catalog::{RoutineId, Table};
-use isolde_sql::{Type, parse};
+use isolde_sql::{Type, Value, parse};
 
 /// Numbers that look like chance, the same for the same seed.
 pub(crate) struct Dice(u64);
@@ -78,6 +78,27 @@ pub(crate) fn try_out(program: &Program, id: RoutineId, rule: &Rule, runs: usize
         }
     }
     tried
+}
+
+/// Rows and arguments by chance, whatever the rule says about them.
+pub(crate) fn database(program: &Program, id: RoutineId, dice: &mut Dice) -> (Database, Vec<(Value, Type)>) {
+    let numbers = numbers(&program.source);
+    let mut database = emptied(program);
+    let session = database.open_session();
+    for table in program.catalog().tables() {
+        for _ in 0..dice.below(4) {
+            execute(&mut database, session, &insert(table, &numbers, dice));
+        }
+    }
+    let def = program.catalog().routine(id);
+    let inputs = def.params.iter().filter(|p| p.mode != ParamMode::Out);
+    let mut args = Vec::new();
+    for param in inputs {
+        let text = format!("SELECT {}::{}", value(param.ty, true, &numbers, dice), param.ty);
+        let mut rows = super::compare::query(&mut database, session, &text);
+        args.push((rows.remove(0).remove(0), param.ty));
+    }
+    (database, args)
 }
 
 fn emptied(program: &Program) -> Database {

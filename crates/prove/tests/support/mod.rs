@@ -3,6 +3,8 @@
 #![allow(dead_code, clippy::unwrap_used)]
 
 pub(crate) mod chance;
+pub(crate) mod compare;
+pub(crate) mod grammar;
 
 use isolde_engine::{Activity, Database, SessionId};
 use isolde_prove::{Named, Program};

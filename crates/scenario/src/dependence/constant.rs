@@ -85,9 +85,8 @@ impl Assigned {
             StatementKind::Cursor(CursorCommand::Declare { query, .. }) => self.statement(query),
             StatementKind::Cursor(_) | StatementKind::Call(..) | StatementKind::Transaction(_) => Some(()),
             StatementKind::Truncate(_) | StatementKind::LockTable { .. } | StatementKind::SetConstraints(_) => Some(()),
-            // What is bound late stands as a SET of nothing.
-            StatementKind::Set { name, .. } => (!name.is_empty()).then_some(()),
-            StatementKind::Define(_) | StatementKind::Session(_) => None,
+            StatementKind::Set { .. } => Some(()),
+            StatementKind::Define(_) | StatementKind::Session(_) | StatementKind::Late(_) => None,
         }
     }
 

@@ -21,6 +21,7 @@ use isolde_engine::{Database, Key, Reach};
 use isolde_sql::ast::{Isolation, JoinKind, TransactionModes};
 use isolde_sql::bind;
 use isolde_sql::catalog::{Catalog, RoutineId, TableId};
+use isolde_sql::facts::SettingKind;
 use isolde_sql::typed::{
     CursorCommand, Expansion, Expr, ExprKind, From, MergeAction, Open, OpenSource, Place, Query, QueryBody,
     RaiseMessage, RelSource, Routine, Select, Statement, StatementKind, Stmt, StmtKind, Transaction, Update, With,
@@ -153,14 +154,14 @@ impl Finder<'_> {
             StatementKind::Cursor(CursorCommand::Declare { .. }) => None,
             StatementKind::Cursor(_) | StatementKind::SetConstraints(_) | StatementKind::LockTable { .. } => Some(()),
             StatementKind::Transaction(transaction) => self.control(transaction),
-            // What is bound late stands as a SET of nothing.
-            StatementKind::Set { name, .. } if name.is_empty() => None,
             StatementKind::Set { name, .. } => {
-                self.found.serial |= name.contains("isolation");
-                self.found.plans |= name.starts_with("enable_");
+                let kind = SettingKind::of(name);
+                self.found.serial |= kind == SettingKind::Level;
+                self.found.plans |= kind == SettingKind::Planner;
                 Some(())
             }
             StatementKind::Define(_) | StatementKind::Session(_) | StatementKind::Truncate(_) => None,
+            StatementKind::Late(_) => None,
         }
     }
 

@@ -54,9 +54,9 @@ pub(super) enum Header {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct ThreadHeader {
-    pub(super) name: String,
-    pub(super) copies: Option<u32>,
+pub(crate) struct ThreadHeader {
+    pub(crate) name: String,
+    pub(crate) copies: Option<u32>,
     pub(super) isolation: Option<Isolation>,
     pub(super) autocommit: bool,
     pub(super) retries: u32,
@@ -108,6 +108,14 @@ impl OptionSetting {
 
 /// More copies of a thread than this are a typing mistake.
 const COPIES_MAX: u32 = 64;
+
+/// The header of a thread, and the comment behind it; `None` if the line is another one.
+pub(crate) fn of_thread(line: &str) -> Option<(ThreadHeader, &str)> {
+    match parse(line, 0) {
+        Ok(Header::Thread(header)) => Some((header, &line[Words::end(line)..])),
+        _ => None,
+    }
+}
 
 /// Reads a header line, `--@` included, that begins at `offset`.
 pub(super) fn parse(line: &str, offset: u32) -> Result<Header, Diagnostic> {
@@ -232,9 +240,13 @@ struct Words<'a> {
 
 impl<'a> Words<'a> {
     fn new(line: &'a str, offset: u32) -> Words<'a> {
+        Words { line: line[..Words::end(line)].trim_end(), offset, at: 3 }
+    }
+
+    /// Where the comment behind a header begins.
+    fn end(line: &str) -> usize {
         let body = line.get(3..).unwrap_or("");
-        let end = body.find("--").map_or(line.len(), |i| i + 3);
-        Words { line: line[..end].trim_end(), offset, at: 3 }
+        body.find("--").map_or(line.len(), |i| i + 3)
     }
 
     fn next(&mut self) -> Option<Word<'a>> {

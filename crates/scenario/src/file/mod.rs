@@ -39,6 +39,7 @@ use crate::ScenarioError;
 use crate::spec::Spec;
 
 pub use header::did_you_mean;
+pub(crate) use header::of_thread;
 pub use header::{OPTIONS, SECTIONS};
 pub use options::{Choice, FileOptions, Granularity, Hashing, SearchKind, SerialCheck};
 pub use sources::Sources;

@@ -3,6 +3,7 @@
 //! What stands in strings, quoted names, dollar quotes and comments is none of these, so the scanner knows exactly as
 //! much of PostgreSQL's lexical rules as it takes to skip them. Everything between two marks is left to the SQL parser.
 
+use isolde_sql::parse::{self, Lexeme};
 use isolde_sql::{Diagnostic, Span};
 
 /// Something in a scenario file that is not SQL.
@@ -202,10 +203,8 @@ impl Scanner<'_> {
 
 /// Whether a statement is `COPY ... FROM stdin`, whatever comments stand before it.
 fn is_copy(statement: &str) -> bool {
-    let code = statement.lines().filter(|line| !line.trim_start().starts_with("--"));
-    let code = code.collect::<Vec<_>>().join(" ").to_lowercase();
-    let mut words = code.split_whitespace();
-    words.next() == Some("copy") && code.split_whitespace().any(|word| word == "stdin")
+    let mut words = parse::lexemes(statement).filter(Lexeme::counts);
+    words.next().is_some_and(|first| first.is("COPY")) && words.any(|word| word.is("STDIN"))
 }
 
 fn is_word(byte: u8) -> bool {

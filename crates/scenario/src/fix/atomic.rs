@@ -164,7 +164,7 @@ fn in_routine(case: &Case<'_>, site: &Site<'_>) -> Option<(Span, Vec<Edit>)> {
         _ => return None,
     };
     edits.append(&mut rewritten);
-    edits.extend(site.body.and_then(|body| undeclared(&read, body, text)));
+    edits.extend(site.body.and_then(|body| undeclared(&read, body)));
     Some((span, edits))
 }
 
@@ -215,16 +215,12 @@ fn printed(update: Update) -> String {
 }
 
 /// DECLARE goes if it declares nothing else.
-fn undeclared(read: &Read<'_>, body: &Body, text: &str) -> Option<Edit> {
+fn undeclared(read: &Read<'_>, body: &Body) -> Option<Edit> {
     let block = &body.block;
-    let last = block.declarations.last()?;
     let unused = block.declarations.iter().all(|d| read.variables.iter().any(|v| **v == *d.name.name));
-    let span = block.span;
-    let begins = span.of(text).get(..7).is_some_and(|word| word.eq_ignore_ascii_case("declare"));
-    let from = (last.name.span.end - span.start) as usize;
-    let begin = span.of(text).get(from..)?.to_ascii_lowercase().find("begin")? + from;
-    let end = span.start + begin as u32;
-    (unused && begins).then(|| Edit::replace(Span { start: span.start, end }, ""))
+    let declare = block.declare?;
+    (unused && !block.declarations.is_empty())
+        .then(|| Edit::replace(Span { start: declare.start, end: block.begin.start }, ""))
 }
 
 /// The rewriting of a read of a client, by `\gset`, and the UPDATE that uses it.

@@ -44,13 +44,12 @@ fn exception<'f>(site: &Site<'f>) -> Option<&'f Stmt> {
 }
 
 fn edits(stmt: &Stmt, text: &str) -> Vec<Edit> {
-    let written = stmt.span.of(text);
-    let word = written.to_ascii_lowercase().find("exception");
-    let level = match word {
-        Some(at) => {
-            let start = stmt.span.start + at as u32;
-            Edit::replace(isolde_sql::Span { start, end: start + "exception".len() as u32 }, "NOTICE")
-        }
+    let written = match &stmt.kind {
+        StmtKind::Raise(raise) => raise.level_span,
+        _ => None,
+    };
+    let level = match written {
+        Some(word) => Edit::replace(word, "NOTICE"),
         None => Edit::insert(stmt.span.start + "raise".len() as u32, " NOTICE"),
     };
     let blanks = sql::indent(stmt.span.start, text).map_or(" ".to_string(), |blanks| format!("\n{blanks}"));

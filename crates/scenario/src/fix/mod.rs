@@ -115,6 +115,8 @@ pub struct Tried {
     size: usize,
     /// Told only if it helps.
     minor: bool,
+    /// It locks a whole table.
+    table_lock: bool,
 }
 
 /// Tries to fix what a report of [`check`] found; those that hold come first, the best of them first.
@@ -360,7 +362,8 @@ impl Workshop<'_, '_> {
             patch: attempt.program.diff(&self.original),
         };
         let Attempt { size, minor, .. } = *attempt;
-        self.tried.push(Tried { fix, files: attempt.program.files.clone(), size, minor });
+        let table_lock = attempt.kinds.contains(&lock::TableLock.name());
+        self.tried.push(Tried { fix, files: attempt.program.files.clone(), size, minor, table_lock });
     }
 
     /// Those that hold, best first; then the others, as far as they are simple.
@@ -378,6 +381,5 @@ impl Workshop<'_, '_> {
 fn rank(tried: &Tried) -> (bool, [u64; 3], usize) {
     let FixCost { steps, waits, aborts, ends, ends_aborted } = tried.fix.cost.unwrap_or_default();
     let permille = |n: u64, of: u64| n * 1000 / of.max(1);
-    let table_lock = tried.fix.kind.contains("table lock");
-    (table_lock, [permille(ends_aborted, ends), permille(aborts, steps), permille(waits, steps)], tried.size)
+    (tried.table_lock, [permille(ends_aborted, ends), permille(aborts, steps), permille(waits, steps)], tried.size)
 }

@@ -4,7 +4,7 @@ use isolde_sql::Span;
 use isolde_sql::ast::{Isolation, Statement, StatementKind, TransactionModes};
 
 use super::patch::Edit;
-use crate::file::{ClientStatement, ThreadSection};
+use crate::file::{ClientStatement, ThreadSection, of_thread};
 
 /// What is to become of a thread. What is `None` or `false` stays.
 #[derive(Clone, Copy, Debug, Default)]
@@ -43,12 +43,12 @@ fn is_loose(section: &ThreadSection) -> bool {
 
 /// The header anew, in the order in which its settings are documented; a comment behind it stays.
 fn header(section: &ThreadSection, change: Change, old: &str) -> String {
-    let comment = old.get(3..).and_then(|rest| rest.find("--")).map_or("", |i| &old[i + 3..]);
-    let words: Vec<&str> = old[..old.len() - comment.len()].split_whitespace().skip(2).collect();
-    // The name, and `xN`.
-    let is_copies = |w: &&&str| w.starts_with('x') && w.len() > 1 && w[1..].bytes().all(|b| b.is_ascii_digit());
-    let mut parts: Vec<String> =
-        words.first().into_iter().chain(words.iter().skip(1).filter(is_copies)).map(|w| w.to_string()).collect();
+    let (written, comment) = of_thread(old).unzip();
+    let mut parts: Vec<String> = match written {
+        Some(header) => [header.name].into_iter().chain(header.copies.map(|n| format!("x{n}"))).collect(),
+        None => vec![section.name.to_string()],
+    };
+    let comment = comment.unwrap_or_default();
     if let Some(level) = change.isolation.or(section.isolation) {
         parts.push(format!("isolation {}", name(level)));
     }

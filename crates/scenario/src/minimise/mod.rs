@@ -35,9 +35,9 @@ mod greedy;
 mod shortest;
 mod statements;
 
-use isolde_explore::Schedule;
 #[cfg(doc)]
 use isolde_explore::Strategy;
+use isolde_explore::{Schedule, System};
 use isolde_sql::Span;
 
 use crate::check::Finding;
@@ -58,6 +58,7 @@ pub(crate) fn minimise(system: ScenarioSystem<'_>, found: Finding) -> Finding {
         return budget.shortest(system, wanted).unwrap_or(known);
     }
     let enough = acting(&known.schedule.steps).len();
+    let idle = idle(system);
     for size in 1..=enough {
         let steps_max = if size < enough { usize::MAX } else { known.schedule.steps.len() };
         let mut wanted = Wanted { property: property.as_deref(), steps_max };
@@ -66,7 +67,8 @@ pub(crate) fn minimise(system: ScenarioSystem<'_>, found: Finding) -> Finding {
             if budget.is_spent() {
                 break;
             }
-            let absent = (0..system.scenario.threads.len()).filter(|&thread| !set.contains(thread)).collect();
+            let left_out = |thread: &usize| !set.contains(*thread) && !idle.contains(*thread);
+            let absent = (0..system.scenario.threads.len()).filter(left_out).collect();
             let Some(finding) = budget.shortest(ScenarioSystem { absent, ..system }, wanted) else { continue };
             wanted.steps_max = finding.schedule.steps.len();
             best = Some(best.filter(|best| rank(best) <= rank(&finding)).unwrap_or(finding));
@@ -90,6 +92,14 @@ pub(crate) fn absent(schedule: &Schedule<Choice>, state: &State) -> ThreadSet {
     let acts = acting(&schedule.steps);
     let running = state.clients.iter().enumerate().filter(|(_, client)| client.status == Status::Running);
     running.map(|(thread, _)| thread).filter(|&thread| !acts.contains(thread)).collect()
+}
+
+/// The threads that have ended before the first step: no statement of theirs is one. They cannot be left out, because a
+/// schedule does not tell whether they are there.
+fn idle(system: ScenarioSystem<'_>) -> ThreadSet {
+    let clients = system.initial().clients;
+    let ended = clients.iter().enumerate().filter(|(_, client)| client.status != Status::Running);
+    ended.map(|(thread, _)| thread).collect()
 }
 
 /// The threads that act in a schedule.

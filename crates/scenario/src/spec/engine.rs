@@ -143,7 +143,7 @@ impl<'a> Embedded<'a> {
     /// An error ends the string.
     fn answered(&mut self, who: usize, reply: Reply) -> Result<(), ScenarioError> {
         if let Err(error) = &reply {
-            if is_ours(&error.message) {
+            if error.refused {
                 let span = self.connections[who].sent.as_ref().map(|(script, _)| script.span).unwrap_or_default();
                 let mut diagnostic = Diagnostic::new(span, error.state, &*error.message);
                 diagnostic.hint = error.hint.as_ref().map(ToString::to_string);
@@ -164,7 +164,7 @@ impl<'a> Embedded<'a> {
 
     /// What a server says to a statement that cannot be bound. If the fault is the engine's, the file cannot be run.
     fn fails(&self, diagnostic: &Diagnostic) -> Result<SqlError, ScenarioError> {
-        match is_ours(&diagnostic.message) {
+        match diagnostic.refused {
             true => Err(self.spec.mistake(diagnostic.clone())),
             false => Ok(diagnostic.clone().into()),
         }
@@ -324,11 +324,6 @@ impl Parsed {
             }
         }
     }
-}
-
-/// Whether an error says that the engine cannot do something, which no server would say.
-fn is_ours(message: &str) -> bool {
-    message.contains("not supported by the embedded engine")
 }
 
 /// How important a message is.

@@ -11,14 +11,6 @@ pub struct Expr {
     pub span: Span,
 }
 
-impl Expr {
-    /// Whether a query is written in it; `source` is the text that its span is a part of.
-    pub fn contains_query(&self, source: &str) -> bool {
-        let mut words = self.span.of(source).split(|c: char| !c.is_alphanumeric() && c != '_');
-        words.any(|word| word.eq_ignore_ascii_case("select"))
-    }
-}
-
 /// Every expression we understand.
 #[derive(Clone, Debug)]
 pub enum ExprKind {

@@ -15,6 +15,7 @@ mod query;
 mod session;
 mod trigger;
 mod types;
+mod walk;
 
 use std::sync::Arc;
 
@@ -31,6 +32,7 @@ pub use query::*;
 pub use session::*;
 pub use trigger::*;
 pub use types::*;
+pub use walk::Part;
 
 /// A name with its place.
 #[derive(Clone, Debug, PartialEq, Eq)]

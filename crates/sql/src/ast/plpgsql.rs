@@ -24,8 +24,12 @@ pub struct Body {
 pub struct Block {
     /// `<<label>>`
     pub label: Option<Ident>,
-    /// `DECLARE`
+    /// The word `DECLARE`, if it is written; it may declare nothing.
+    pub declare: Option<Span>,
+    /// What is declared.
     pub declarations: Vec<Declaration>,
+    /// The word `BEGIN`.
+    pub begin: Span,
     /// The statements.
     pub body: Vec<Stmt>,
     /// `EXCEPTION WHEN ...`
@@ -361,6 +365,8 @@ pub struct Into {
 pub struct Raise {
     /// `NOTICE`, `EXCEPTION`, ...
     pub level: RaiseLevel,
+    /// The word for the level, if it is written.
+    pub level_span: Option<Span>,
     /// What is raised.
     pub what: RaiseWhat,
     /// `USING option = expr`, names in upper case.

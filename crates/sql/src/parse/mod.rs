@@ -4,9 +4,11 @@
 //! `ast`, so that no other module knows it. PL/pgSQL has its own small parser in `plpgsql`, over squawk's lexer; the SQL
 //! fragments inside it come back here. All spans are relative to the whole file: a fragment carries its offset.
 
+mod lexeme;
 pub(crate) mod lower;
 pub(crate) mod plpgsql;
 
+pub use lexeme::{Lexeme, LexemeKind, headline, lexemes, names};
 pub(crate) use lower::{bare_query, plain_call};
 
 use crate::ast::{Expr, Query, Statement};

@@ -372,6 +372,8 @@ fn on_conflict(u: U, depth: usize) -> Result<OnConflict> {
 pub(super) fn block(u: U, depth: usize) -> Result<Block> {
     Ok(Block {
         label: some(u, ident)?,
+        declare: None,
+        begin: here(),
         declarations: some(u, |u| list(u, 3, declaration))?.unwrap_or_default(),
         body: stmts(u, depth)?,
         handlers: some(u, |u| list(u, 2, |u| handler(u, depth)))?.unwrap_or_default(),
@@ -506,5 +508,5 @@ fn raise(u: U) -> Result<Raise> {
         true => vec![(Arc::from("HINT"), expr(u, 1)?), (Arc::from("MESSAGE"), expr(u, 1)?)],
         false => Vec::new(),
     };
-    Ok(Raise { level, what, using })
+    Ok(Raise { level, level_span: None, what, using })
 }

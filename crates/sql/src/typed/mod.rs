@@ -26,6 +26,7 @@ use crate::ast::{FetchDirection, JoinKind, LockStrength, LockWait, SetOperator, 
 use crate::builtin::{Aggregate, Builtin, SetFunction};
 use crate::catalog::{RoutineId, TableId};
 use crate::error::Span;
+use crate::facts::Verb;
 use crate::types::Type;
 use crate::value::Value;
 
@@ -87,6 +88,8 @@ pub enum StatementKind {
     Do(Arc<Routine>),
     /// `DECLARE`, `FETCH`, `MOVE`, `CLOSE`
     Cursor(CursorCommand),
+    /// A statement of this kind that is bound when it runs: until then its tables need not exist.
+    Late(Verb),
 }
 
 /// What is done to a cursor.

@@ -316,6 +316,7 @@ impl Statement {
             StatementKind::Define(_) | StatementKind::Truncate(_) | StatementKind::LockTable { .. } => true,
             StatementKind::SetConstraints(_) => true,
             StatementKind::Call(..) | StatementKind::Do(_) | StatementKind::Cursor(_) => true,
+            StatementKind::Late(_) => true,
             StatementKind::Transaction(_) | StatementKind::Set { .. } => false,
             StatementKind::Session(command) => matches!(command, SessionCommand::Execute { .. }),
         }
@@ -466,7 +467,7 @@ impl Reach {
             StatementKind::Cursor(_) => {}
             StatementKind::SetConstraints(_) => {}
             StatementKind::Define(_) | StatementKind::Transaction(_) => {}
-            StatementKind::Set { .. } | StatementKind::Do(_) => {}
+            StatementKind::Set { .. } | StatementKind::Do(_) | StatementKind::Late(_) => {}
             StatementKind::Session(SessionCommand::Prepare { prepared, .. }) => self.statement(&prepared.statement),
             StatementKind::Session(_) => {}
         }

@@ -70,13 +70,15 @@ impl Parser<'_> {
 
     /// `[DECLARE ...] BEGIN ... [EXCEPTION ...] END [label]`, its `<<label>>` already read.
     fn block(&mut self, start: usize, label: Option<Ident>) -> Result<Block> {
+        let declare = self.tokens.at_word("DECLARE").then(|| self.tokens.here());
         let declarations = self.declarations()?;
+        let begin = self.tokens.here();
         self.tokens.expect_word("BEGIN")?;
         let body = self.statements()?;
         let handlers = self.handlers()?;
         self.tokens.expect_word("END")?;
         self.end_label(label.as_ref())?;
-        Ok(Block { label, declarations, body, handlers, span: self.tokens.span_from(start) })
+        Ok(Block { label, declare, declarations, begin, body, handlers, span: self.tokens.span_from(start) })
     }
 
     fn handlers(&mut self) -> Result<Vec<Handler>> {

@@ -38,27 +38,30 @@ impl Parser<'_> {
         if self.tokens.at_symbol(";") {
             return Ok(StmtKind::Raise(Raise {
                 level: RaiseLevel::Exception,
+                level_span: None,
                 what: RaiseWhat::Again,
                 using: Vec::new(),
             }));
         }
-        let level = self.raise_level();
+        let word = self.tokens.here();
+        let (level, is_written) = self.raise_level();
         let what = self.raise_what()?;
         let using = if self.tokens.eat_word("USING") { self.raise_options()? } else { Vec::new() };
         if let RaiseWhat::Format(format, args) = &what {
             check_arguments(format, args.len()).map_err(|m| Diagnostic::syntax(self.tokens.span_from(start), m))?;
         }
-        Ok(StmtKind::Raise(Raise { level, what, using }))
+        Ok(StmtKind::Raise(Raise { level, level_span: is_written.then_some(word), what, using }))
     }
 
-    fn raise_level(&mut self) -> RaiseLevel {
+    /// The level, and whether a word says it.
+    fn raise_level(&mut self) -> (RaiseLevel, bool) {
         let level = LEVELS.iter().find(|(word, _)| self.tokens.at_word(word));
         match level {
             Some((_, level)) => {
                 self.tokens.advance();
-                *level
+                (*level, true)
             }
-            None => RaiseLevel::Exception,
+            None => (RaiseLevel::Exception, false),
         }
     }
 

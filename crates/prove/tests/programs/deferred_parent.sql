@@ -1,0 +1,12 @@
+CREATE TABLE a (id int PRIMARY KEY);
+CREATE TABLE b (id int PRIMARY KEY, a int NOT NULL REFERENCES a DEFERRABLE INITIALLY DEFERRED);
+CREATE PROCEDURE d_bad(x int) LANGUAGE plpgsql AS $$ BEGIN
+  DELETE FROM a WHERE id = x;
+  IF EXISTS (SELECT 1 FROM b WHERE a = x) THEN
+    DELETE FROM b WHERE a = x;
+    INSERT INTO b VALUES (-1, 0);
+  END IF;
+END $$;
+--@ rule r
+SELECT b.id >= 0 FROM b;
+--! d_bad r unsafe
