@@ -241,6 +241,7 @@ impl Database {
         source: &str,
         params: &[Type],
     ) -> Result<Arc<Prepared>, Diagnostic> {
+        let _entered = self.budget.enter();
         let own = self.sessions[session.0].transaction.as_ref().and_then(|t| t.definitions.schema.as_ref());
         let catalog = &self.sessions[session.0].names(&own.unwrap_or(&self.schema).catalog);
         Prepared::new(catalog, statement, source, params).map(Arc::new).or_else(|error| {

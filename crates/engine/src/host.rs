@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use isolde_sql::ast::TableLockMode;
-use isolde_sql::builtin::SessionFunction;
+use isolde_sql::builtin::{SequenceField, SessionFunction};
+use isolde_sql::catalog::names::split_name;
 use isolde_sql::catalog::{Catalog, Sequence};
 use isolde_sql::{SqlError, SqlState, Value};
 
@@ -23,8 +24,20 @@ use crate::session::{Frame, Granted, Notice, Session, SessionId};
 /// The moment at which the clock starts: 2025-01-01 00:00:00 UTC, in microseconds since 2000.
 const NOW: i64 = 9_132 * 24 * 60 * 60 * 1_000_000;
 
-/// The state of all sequences: the last value given out, if any was.
-pub(crate) type Sequences = Arc<BTreeMap<Arc<str>, Option<i64>>>;
+/// The state of all sequences; none of one that was never drawn from.
+pub(crate) type Sequences = Arc<BTreeMap<Arc<str>, Option<Drawn>>>;
+
+/// How far a sequence has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Drawn {
+    /// This value was given out last. The log holds so many more in advance, which nobody but `SELECT * FROM sequence` can tell.
+    Last(i64, u8),
+    /// This one is the next to be given out.
+    Next(i64),
+}
+
+/// How many values PostgreSQL logs in advance.
+const LOGGED: u8 = 32;
 
 /// A session's side of [`Host`].
 pub(crate) struct SessionHost<'a> {
@@ -56,6 +69,7 @@ impl Host for SessionHost<'_> {
             SessionFunction::NextVal => self.next_value(args),
             SessionFunction::CurrVal => self.current_value(args),
             SessionFunction::SetVal => self.set_value(args),
+            SessionFunction::Sequence(field) => self.sequence_field(field, args),
             SessionFunction::LastVal => match self.session.drawn.last() {
                 Some((_, value)) => Ok(Value::Int(*value)),
                 None => Err(not_drawn("lastval is not yet defined in this session".into()).into()),
@@ -101,12 +115,15 @@ impl SessionHost<'_> {
     fn next_value(&mut self, args: &[Value]) -> Result<Value, Interrupt> {
         let sequence = self.sequence(args)?;
         self.open_sequence(&sequence.name)?;
-        let last = *self.last_of(&sequence.name);
-        let value = match last {
-            None => sequence.start,
-            Some(last) => next_in(&sequence, last).inspect_err(|_| *self.everything = true)?,
+        let (value, logged) = match *self.last_of(&sequence.name) {
+            None => (sequence.start, LOGGED),
+            Some(Drawn::Next(next)) => (next, LOGGED),
+            Some(Drawn::Last(last, logged)) => {
+                let next = next_in(&sequence, last).inspect_err(|_| *self.everything = true)?;
+                (next, logged.checked_sub(1).unwrap_or(LOGGED))
+            }
         };
-        *self.last_of(&sequence.name) = Some(value);
+        *self.last_of(&sequence.name) = Some(Drawn::Last(value, logged));
         self.remember(&sequence.name, value);
         self.drawn.push((sequence.name.clone(), value));
         Ok(Value::Int(value))
@@ -136,8 +153,7 @@ impl SessionHost<'_> {
             return Err(SqlError::new(SqlState::NUMERIC_OUT_OF_RANGE, message).into());
         }
         let called = !matches!(args.get(2), Some(Value::Bool(false)));
-        let last = if called { Some(*value) } else { value.checked_sub(sequence.increment) };
-        *self.last_of(&sequence.name) = last;
+        *self.last_of(&sequence.name) = Some(if called { Drawn::Last(*value, 0) } else { Drawn::Next(*value) });
         if called {
             self.remember(&sequence.name, *value);
         }
@@ -145,12 +161,35 @@ impl SessionHost<'_> {
         Ok(Value::Int(*value))
     }
 
+    /// `SELECT last_value FROM sequence`. Footprints know who draws from a sequence, not who looks at it.
+    fn sequence_field(&mut self, field: SequenceField, args: &[Value]) -> Result<Value, Interrupt> {
+        let sequence = self.sequence(args)?;
+        self.lock_sequence(&sequence.name, TableLockMode::AccessShare)?;
+        *self.everything = true;
+        let drawn = *self.last_of(&sequence.name);
+        let (value, logged, called) = match drawn {
+            None => (sequence.start, 0, false),
+            Some(Drawn::Next(next)) => (next, 0, false),
+            Some(Drawn::Last(last, logged)) => (last, logged, true),
+        };
+        Ok(match field {
+            SequenceField::LastDrawn if !called => Value::Null,
+            SequenceField::LastDrawn | SequenceField::LastValue => Value::Int(value),
+            SequenceField::LogCount => Value::Int(logged.into()),
+            SequenceField::IsCalled => Value::Bool(called),
+        })
+    }
+
     /// Locks a sequence as those do who draw from it: against its being altered, until the transaction ends.
     fn open_sequence(&mut self, name: &str) -> Result<(), Interrupt> {
+        self.lock_sequence(name, TableLockMode::RowExclusive)
+    }
+
+    fn lock_sequence(&mut self, name: &str, mode: TableLockMode) -> Result<(), Interrupt> {
         if !self.db.tracks_table_locks {
             return Ok(());
         }
-        let (key, mode, scope) = (LockKey::sequence(name), TableLockMode::RowExclusive, Scope::Transaction);
+        let (key, scope) = (LockKey::sequence(name), Scope::Transaction);
         let held = self.session.holds(key);
         if held.contains(mode) {
             return Ok(());
@@ -173,7 +212,7 @@ impl SessionHost<'_> {
     }
 
     /// The last value of a sequence: the transaction's own one, or everybody's.
-    fn last_of(&mut self, name: &Arc<str>) -> &mut Option<i64> {
+    fn last_of(&mut self, name: &Arc<str>) -> &mut Option<Drawn> {
         let own = self.session.transaction.as_mut().map(|t| &mut t.definitions.sequences);
         match own.filter(|own| !own.is_empty()) {
             Some(own) => own.last_mut(&mut self.db.sequences, name),
@@ -183,7 +222,10 @@ impl SessionHost<'_> {
 
     fn sequence(&self, args: &[Value]) -> Result<Arc<Sequence>, SqlError> {
         let name = args.first().map(Value::to_string).unwrap_or_default();
-        let found = self.catalog.sequence(&name).or_else(|| self.catalog.sequence_by_text(&name));
+        let found = match (split_name(&name), self.session.search_path()) {
+            ((None, bare), Some(path)) => self.catalog.sequence_in(&path, &bare),
+            _ => self.catalog.sequence(&name).or_else(|| self.catalog.sequence_by_text(&name)),
+        };
         found.cloned().ok_or_else(|| {
             let name = name.trim_start_matches("public.").trim_matches('"');
             SqlError::new(SqlState::UNDEFINED_TABLE, format!("relation \"{name}\" does not exist"))

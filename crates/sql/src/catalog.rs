@@ -4,7 +4,7 @@
 //! table and rolls back simply drops its catalog. How names find things is in [`names`].
 
 mod merge;
-mod names;
+pub mod names;
 
 use std::any::Any;
 use std::borrow::Cow;

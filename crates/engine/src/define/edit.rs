@@ -51,7 +51,7 @@ impl Machine<'_> {
                 }
                 *self.db.committed.table_mut(*table) = TableData::new(count);
             }
-            Edit::RestartSequence(name, value) => self.restart_sequence(catalog, name, *value),
+            Edit::RestartSequence(name, value) => self.restart_sequence(name, *value),
             Edit::Sequence(sequence) => self.change_sequence(catalog, sequence),
             Edit::RenameSequence(from, to) => self.rename_sequence(from, to),
             Edit::DropSequence(name) => self.drop_sequence(name),

@@ -219,7 +219,7 @@ impl Machine<'_> {
             }
         }
         for (sequence, start) in &truncate.restart {
-            self.restart_sequence(&schema.catalog, sequence, *start);
+            self.restart_sequence(sequence, *start);
         }
         Ok("TRUNCATE TABLE")
     }

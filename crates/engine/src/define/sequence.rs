@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use isolde_sql::catalog::{Catalog, Sequence};
 
-use crate::host::Sequences;
+use crate::host::{Drawn, Sequences};
 use crate::machine::Machine;
 
 /// The changes of sequences by a transaction, in order.
@@ -26,7 +26,7 @@ pub(crate) struct OwnSequences(Arc<Vec<(Arc<str>, Own)>>);
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Own {
     /// It is new, with the last value drawn from it.
-    New(Option<i64>),
+    New(Option<Drawn>),
     /// It is the one that had this name: still everybody's, if it was.
     Renamed(Arc<str>),
     /// There is none of this name any more.
@@ -44,7 +44,7 @@ impl OwnSequences {
     }
 
     /// The last value of a sequence: the transaction's own one, or everybody's.
-    pub(crate) fn last_mut<'a>(&'a mut self, all: &'a mut Sequences, name: &Arc<str>) -> &'a mut Option<i64> {
+    pub(crate) fn last_mut<'a>(&'a mut self, all: &'a mut Sequences, name: &Arc<str>) -> &'a mut Option<Drawn> {
         let place = self.place(name);
         let own = place.as_ref().ok().and_then(|at| Arc::make_mut(&mut self.0).get_mut(*at));
         match own {
@@ -54,7 +54,7 @@ impl OwnSequences {
     }
 
     /// The same, to look at.
-    fn last(&self, all: &Sequences, name: &Arc<str>) -> Option<i64> {
+    fn last(&self, all: &Sequences, name: &Arc<str>) -> Option<Drawn> {
         match self.place(name).map(|at| &self.0[at].1) {
             Ok(Own::New(last)) => *last,
             Ok(_) => None,
@@ -112,16 +112,16 @@ impl Machine<'_> {
             Some(old) if old.same_but_owner(sequence) => {}
             Some(_) => {
                 let last = self.transaction().definitions.sequences.last(&self.db.sequences, &sequence.name);
-                self.own_sequence(&sequence.name, Own::New(last));
+                let logged_anew = |drawn| if let Drawn::Last(last, _) = drawn { Drawn::Last(last, 0) } else { drawn };
+                self.own_sequence(&sequence.name, Own::New(last.map(logged_anew)));
             }
             None => self.own_sequence(&sequence.name, Own::New(None)),
         }
     }
 
     /// The next value of a sequence is this one.
-    pub(super) fn restart_sequence(&mut self, catalog: &Catalog, name: &Arc<str>, value: i64) {
-        let increment = catalog.sequence(name).map_or(1, |s| s.increment);
-        self.own_sequence(name, Own::New(value.checked_sub(increment)));
+    pub(super) fn restart_sequence(&mut self, name: &Arc<str>, value: i64) {
+        self.own_sequence(name, Own::New(Some(Drawn::Next(value))));
     }
 
     /// What was counted under one name goes on under another.

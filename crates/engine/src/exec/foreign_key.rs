@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use isolde_sql::ast::{Deferral, LockStrength, LockWait, ReferentialAction, TableLockMode};
+use isolde_sql::budget::spend;
 use isolde_sql::catalog::{ForeignKey, Table, TableId};
 use isolde_sql::{Row, SqlError, SqlState, Value};
 
@@ -304,6 +305,9 @@ impl Machine<'_> {
         }
         let served =
             child.indexes.iter().position(|i| i.columns.first().is_some_and(|first| fk.columns.contains(first)));
+        if served.is_none() {
+            spend(newest.table(child.id).len() as u64)?;
+        }
         let key: Vec<(usize, Value)> = fk.columns.iter().copied().zip(key.iter().cloned()).collect();
         self.look_up(&newest, child.id, served, &key)
     }

@@ -66,6 +66,7 @@ pub(crate) fn is_stable(function: SessionFunction) -> bool {
         F::CurrentSetting | F::TxidCurrent | F::BackendPid => true,
         F::ClockTimestamp | F::NextVal | F::CurrVal | F::SetVal | F::LastVal => false,
         F::Random | F::GenRandomUuid | F::PgSleep | F::Advisory(_) | F::SetConfig | F::Notify => false,
+        F::Sequence(_) => false,
     }
 }
 

@@ -574,8 +574,8 @@ pub(crate) fn draws(e: &typed::Expr) -> bool {
     let mut found = false;
     e.walk(0, &mut |e, _| {
         if let ExprKind::Call(function, _) = &e.kind {
-            use SessionFunction::{Advisory, NextVal, SetVal};
-            found |= matches!(function.eval, Eval::Session(NextVal | SetVal | Advisory(_)));
+            use SessionFunction::{Advisory, NextVal, Sequence, SetVal};
+            found |= matches!(function.eval, Eval::Session(NextVal | SetVal | Sequence(_) | Advisory(_)));
         }
     });
     found

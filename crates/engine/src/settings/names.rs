@@ -10,9 +10,8 @@ use crate::session::Session;
 impl Session {
     /// The catalog as this session's statements are to be bound to it: with its search path.
     pub(crate) fn names<'c>(&self, catalog: &'c Catalog) -> Cow<'c, Catalog> {
-        let settings = &self.kept.settings;
-        let path = settings.get("search_path").map(|path| search_path(&path)).filter(|path| !path.is_empty());
-        let unchecked = settings.is_off("check_function_bodies");
+        let path = self.search_path();
+        let unchecked = self.kept.settings.is_off("check_function_bodies");
         if path.is_none() && !unchecked {
             return Cow::Borrowed(catalog);
         }
@@ -24,6 +23,11 @@ impl Session {
             own.leave_bodies_unchecked();
         }
         Cow::Owned(own)
+    }
+
+    /// Where it looks for names without a schema, if it has said so.
+    pub(crate) fn search_path(&self) -> Option<Vec<Arc<str>>> {
+        self.kept.settings.get("search_path").map(|path| search_path(&path)).filter(|path| !path.is_empty())
     }
 }
 

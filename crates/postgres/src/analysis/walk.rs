@@ -404,10 +404,12 @@ impl<'a> Walk<'a> {
             _ => None,
         };
         match function {
-            SessionFunction::NextVal | SessionFunction::SetVal => match args.first().and_then(constant) {
-                Some(name) => self.touched.sequences.push(name),
-                None => self.all("a sequence whose name is computed"),
-            },
+            SessionFunction::NextVal | SessionFunction::SetVal | SessionFunction::Sequence(_) => {
+                match args.first().and_then(constant) {
+                    Some(name) => self.touched.sequences.push(name),
+                    None => self.all("a sequence whose name is computed"),
+                }
+            }
             SessionFunction::Advisory(AdvisoryFunction::UnlockAll) => self.all("all advisory locks are released"),
             SessionFunction::Advisory(_) => match args.iter().map(constant).collect::<Option<Vec<_>>>() {
                 Some(key) => self.touched.keys.push(NamedLock::Advisory(key.join(" "))),

@@ -13,7 +13,7 @@ use super::depend::{Object, each_column, reads};
 use super::expr::constant;
 use super::{Binder, Result};
 use crate::ast::{self, AlterAction as A, ColumnAction, Ident};
-use crate::catalog::{Identity, Table, TableId, key};
+use crate::catalog::{Identity, Table, TableId, key, names};
 use crate::error::{Diagnostic, SqlState};
 use crate::refused::Construct;
 use crate::typed::{Change, Define, Edit, Expr, ExprKind, TableEdit, Validate};
@@ -686,9 +686,9 @@ pub(super) fn rename_draws(table: &mut Table, from: &str, to: &Arc<str>) {
                 if let ExprKind::Call(builtin, args) = &mut e.kind
                     && builtin.name == "nextval"
                     && let Some(Expr { kind: ExprKind::Const(Value::Text(name)), .. }) = args.first_mut()
-                    && (**name == *from || name.strip_prefix("public.") == Some(from))
+                    && names::is_named(name, from)
                 {
-                    *name = to.clone();
+                    *name = names::text_of_key(to).into();
                 }
                 true
             });

@@ -10,7 +10,7 @@ use super::scope::shown_name;
 use super::{Binder, Result};
 use crate::ast::{self, ParamMode};
 use crate::builtin::{self, Aggregate, Builtin};
-use crate::catalog::{ReturnsDef, RoutineDef, RoutineId};
+use crate::catalog::{ReturnsDef, RoutineDef, RoutineId, names};
 use crate::error::{Diagnostic, Span, SqlState};
 use crate::parse::plain_call;
 use crate::refused::Construct;
@@ -94,8 +94,8 @@ impl<'a> Binder<'a> {
                     return Err(Diagnostic::new(span, SqlState::DATATYPE_MISMATCH, message));
                 }
                 let ty = result_type(builtin, &params);
-                let args = self.arguments(operands, &params)?;
-                self.check_sequence(builtin, &args, span)?;
+                let mut args = self.arguments(operands, &params)?;
+                self.find_sequence(builtin, &mut args, span)?;
                 Ok(in_declared_type(Expr { kind: ExprKind::Call(builtin, args), ty }, builtin))
             }
             Some((Callee::Routine(id, def, sources), params)) => {
@@ -265,13 +265,15 @@ impl<'a> Binder<'a> {
         }
     }
 
-    /// `nextval('s')` of a sequence that is not there is known to fail.
-    fn check_sequence(&self, builtin: &Builtin, args: &[Expr], span: Span) -> Result<()> {
+    /// `nextval('s')` is about the sequence that the search path leads to now, whatever it is when the expression is evaluated. Of a
+    /// sequence that is not there it is known to fail.
+    fn find_sequence(&self, builtin: &Builtin, args: &mut [Expr], span: Span) -> Result<()> {
         if !matches!(builtin.name, "nextval" | "currval" | "setval") || self.frame.late {
             return Ok(());
         }
-        let Some(Expr { kind: ExprKind::Const(Value::Text(name)), .. }) = args.first() else { return Ok(()) };
-        if self.catalog.sequence(name).is_some() || self.catalog.sequence_by_text(name).is_some() {
+        let Some(Expr { kind: ExprKind::Const(Value::Text(name)), .. }) = args.first_mut() else { return Ok(()) };
+        if let Some(found) = self.catalog.sequence_by_text(name).or_else(|| self.catalog.sequence(name)) {
+            *name = names::text_of_key(&found.name).into();
             return Ok(());
         }
         let bare = name.strip_prefix("public.").unwrap_or(name).trim_matches('"');

@@ -7,7 +7,7 @@ use super::scope::{Fields, shown_name};
 use super::{Binder, Result};
 use crate::ast::{self, ColumnConstraintKind as K, TypeName};
 use crate::builtin;
-use crate::catalog::{Column, Generated, Identity, Index, Sequence, Table, key};
+use crate::catalog::{Column, Generated, Identity, Index, Sequence, Table, key, names};
 use crate::error::{Diagnostic, Span, SqlState};
 use crate::refused::Construct;
 use crate::typed::{Change, Define, Edit, Expr, ExprKind};
@@ -342,7 +342,8 @@ impl Binder<'_> {
         let Some(nextval) = builtin::find("nextval", &[Type::Text]) else {
             return Err(Diagnostic::unsupported(span, Construct::SERIAL_COLUMN));
         };
-        let call = Expr { kind: ExprKind::Call(nextval, vec![text(sequence.clone())]), ty: nextval.returns };
+        let call =
+            Expr { kind: ExprKind::Call(nextval, vec![text(names::text_of_key(sequence))]), ty: nextval.returns };
         self.explicit(call, ty, span)
     }
 

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::{Binder, Result};
-use crate::catalog::{Catalog, RoutineId, TableId, View};
+use crate::catalog::{Catalog, RoutineId, TableId, View, names};
 use crate::error::{Diagnostic, Span, SqlState};
 use crate::typed::{Edit, Expr, ExprKind, Query, QueryBody, RelSource, TableEdit};
 
@@ -311,7 +311,8 @@ pub(super) fn draws_from(default: &Expr, sequence: &str, catalog: &Catalog) -> b
             && builtin.name == "nextval"
             && let Some(Expr { kind: ExprKind::Const(crate::Value::Text(name)), .. }) = args.first()
         {
-            found |= **name == *sequence || catalog.sequence_by_text(name).is_some_and(|s| *s.name == *sequence);
+            let named = || catalog.sequence_by_text(name).is_some_and(|s| *s.name == *sequence);
+            found |= names::is_named(name, sequence) || named();
         }
     });
     found

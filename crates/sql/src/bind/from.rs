@@ -10,10 +10,11 @@ use super::scope::ScopeColumn;
 use super::{Binder, Result};
 use crate::ast::{self, Alias, FromFunction, Ident, JoinCondition, JoinKind, LockStrength, TableRef};
 use crate::builtin::{self, SetFunction};
-use crate::catalog::{ReturnsDef, RoutineDef, Table};
+use crate::catalog::{ReturnsDef, RoutineDef, Table, names};
 use crate::error::{Diagnostic, Span, SqlState};
 use crate::typed::{Expr, ExprKind, From, OutputColumn, Query, QueryBody, Rel, RelSource, RowLocking, Select};
 use crate::types::Type;
+use crate::value::Value;
 
 /// A bound element of FROM: its tree, and what it adds to the names in sight.
 pub(super) struct Part {
@@ -124,7 +125,7 @@ impl Binder<'_> {
             return self.add_aliased(rel, Some(name.name.name.clone()), alias, span);
         }
         if let Some(view) = self.view(name) {
-            let rel = self.view_rel(view);
+            let rel = self.view_rel(view, span)?;
             return self.add_aliased(rel, Some(view.name.clone()), alias, span);
         }
         match self.table(name) {
@@ -132,12 +133,35 @@ impl Binder<'_> {
                 let rel = table_rel(table);
                 self.add_aliased(rel, Some(table.name.clone()), alias, span)
             }
+            Err(_) if self.sequence_rel(name).is_some() => {
+                let rel = self.sequence_rel(name).unwrap_or_else(|| unreachable!("it was just there"));
+                self.add_aliased(rel, Some(name.name.name.clone()), alias, span)
+            }
             Err(mut error) => {
                 let with = self.with.iter().map(|w| &*w.name);
                 error.hint = error.hint.or_else(|| did_you_mean(&name.name.name, with));
                 Err(error)
             }
         }
+    }
+
+    /// A sequence as a relation of one row.
+    fn sequence_rel(&self, name: &ast::QualifiedName) -> Option<Rel> {
+        let schema = name.schema.as_ref().map(|schema| &*schema.name);
+        let sequence = self.catalog.find_sequence(schema, &name.name.name)?;
+        let key = Expr { kind: ExprKind::Const(Value::text(names::text_of_key(&sequence.name))), ty: Type::Text };
+        let field = |name: &'static str| {
+            let function = builtin::find(name, &[Type::Text])?;
+            Some(Expr { kind: ExprKind::Call(function, vec![key.clone()]), ty: function.returns })
+        };
+        let row = ["sequence last_value", "sequence log_cnt", "sequence is_called"].map(field);
+        let row: Vec<Expr> = row.into_iter().collect::<Option<_>>()?;
+        let names = ["last_value", "log_cnt", "is_called"].map(Arc::from);
+        let columns: Vec<(Arc<str>, Type)> = names.into_iter().zip(row.iter().map(|e| e.ty)).collect();
+        let outputs = columns.iter().map(|(name, ty)| OutputColumn { name: name.clone(), ty: *ty, origin: None });
+        let query = Query::of(outputs.collect(), QueryBody::Values(vec![row]));
+        let source = RelSource::Query { query: Box::new(query), lateral: false };
+        Some(Rel { alias: name.name.name.clone(), source, columns })
     }
 
     /// A transition table of the trigger whose function this is.

@@ -7,11 +7,15 @@ use std::sync::Arc;
 
 use super::{Binder, Result};
 use crate::ast::{self, Ident};
+use crate::budget;
 use crate::catalog::{Catalog, Column, View, key};
 use crate::error::{Diagnostic, Span, SqlState};
 use crate::refused::Construct;
 use crate::typed::{Change, Define, Edit, Fill, Query, Rel, RelSource};
 use crate::types::Type;
+
+/// What a node of a view costs where the view is written out.
+const NODE_COST: u64 = 100;
 
 impl<'a> Binder<'a> {
     /// The view with this name.
@@ -125,10 +129,14 @@ impl<'a> Binder<'a> {
     }
 
     /// A view as a relation of FROM.
-    pub(super) fn view_rel(&mut self, view: &View) -> Rel {
+    pub(super) fn view_rel(&mut self, view: &View, span: Span) -> Result<Rel> {
         self.uses.push(view.key());
+        // It is written out: views of views of views double at each level.
+        let mut size = 1;
+        view.query.walk(0, &mut |_, _| size += 1);
+        budget::spend(size * NODE_COST).map_err(|cut| Diagnostic::new(span, cut.state, cut.message.to_string()))?;
         let source = RelSource::Query { query: Box::new((*view.query).clone()), lateral: false };
-        Rel { alias: view.name.clone(), source, columns: view.columns.clone() }
+        Ok(Rel { alias: view.name.clone(), source, columns: view.columns.clone() })
     }
 }
 

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::Builtin;
 use super::args::{Args, Result, error};
 use super::list::{f, nullable};
+use crate::budget;
 use crate::error::SqlState;
 use crate::types::Type::{self, *};
 use crate::value::json::quoted;
@@ -144,7 +145,10 @@ fn text_of(value: &Value) -> String {
 /// A value as a tree.
 fn tree_of(value: &Value) -> Result<Tree> {
     match value {
-        Value::Jsonb(json) => Ok((**json).clone()),
+        Value::Jsonb(json) => {
+            budget::make(json.size().saturating_mul(size_of::<Tree>()))?;
+            Ok((**json).clone())
+        }
         other => Tree::parse(&text_of(other)),
     }
 }

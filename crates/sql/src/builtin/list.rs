@@ -1,8 +1,8 @@
 //! The list of builtins. Overloads of one name stand together, the narrowest types first.
 
 use super::{
-    AdvisoryFunction, Builtin, Eval, SessionFunction, arithmetic as num, compare, field, like, math, md5, quote, text,
-    time,
+    AdvisoryFunction, Builtin, Eval, SequenceField, SessionFunction, arithmetic as num, compare, field, like, math,
+    md5, quote, text, time,
 };
 use crate::types::Type::{self, *};
 use crate::value::Value;
@@ -251,6 +251,11 @@ pub(super) static FUNCTIONS: &[Builtin] = &[
     session("currval", &[Text], Int8, SessionFunction::CurrVal),
     session("setval", &[Text, Int8], Int8, SessionFunction::SetVal),
     session("setval", &[Text, Int8, Bool], Int8, SessionFunction::SetVal),
+    // What a sequence shows as a relation.
+    session("pg_sequence_last_value", &[Text], Int8, SessionFunction::Sequence(SequenceField::LastDrawn)),
+    session("sequence last_value", &[Text], Int8, SessionFunction::Sequence(SequenceField::LastValue)),
+    session("sequence log_cnt", &[Text], Int8, SessionFunction::Sequence(SequenceField::LogCount)),
+    session("sequence is_called", &[Text], Bool, SessionFunction::Sequence(SequenceField::IsCalled)),
     session("lastval", &[], Int8, SessionFunction::LastVal),
     session("random", &[], Float8, SessionFunction::Random),
     session("gen_random_uuid", &[], Uuid, SessionFunction::GenRandomUuid),

@@ -111,6 +111,8 @@ pub enum SessionFunction {
     CurrVal,
     SetVal,
     LastVal,
+    /// A field of `SELECT * FROM sequence`.
+    Sequence(SequenceField),
     Random,
     GenRandomUuid,
     PgSleep,
@@ -122,6 +124,18 @@ pub enum SessionFunction {
     Notify,
     TxidCurrent,
     BackendPid,
+}
+
+/// What can be read of a sequence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum SequenceField {
+    /// `pg_sequence_last_value`: NULL before the first draw.
+    LastDrawn,
+    LastValue,
+    /// Values that the log holds in advance.
+    LogCount,
+    IsCalled,
 }
 
 /// What a function of the family `pg_advisory_lock` does.

@@ -100,13 +100,22 @@ struct Regex {
     shortest: bool,
 }
 
+/// What the states of a pattern may take: repetitions of repetitions are written out, and a text meets each of them.
+const STATES_BYTES_MAX: usize = 1 << 20;
+
 /// A match: the whole, then its groups.
 type Groups = Vec<Option<Range<usize>>>;
 
 impl Regex {
     fn new(pattern: &str, flags: Flags) -> Result<Regex> {
         let Translated { pattern, shortest } = translate(pattern, flags)?;
-        let built = |pattern: &str| meta::Regex::new(pattern).map_err(|_| invalid("cannot be compiled"));
+        let config = meta::Config::new().nfa_size_limit(Some(STATES_BYTES_MAX));
+        let built = |pattern: &str| {
+            meta::Builder::new().configure(config.clone()).build(pattern).map_err(|error| match error.size_limit() {
+                Some(_) => invalid("regular expression is too complex"),
+                None => invalid("cannot be compiled"),
+            })
+        };
         let ends = DFA::builder()
             .configure(DFA::config().match_kind(MatchKind::All).unicode_word_boundary(true))
             .syntax(syntax::Config::new())

@@ -52,6 +52,11 @@ impl Catalog {
         self.find_sequence(schema.as_deref(), &name)
     }
 
+    /// The sequence with this name in the first of some schemas that has one.
+    pub fn sequence_in(&self, schemas: &[Arc<str>], name: &str) -> Option<&Arc<Sequence>> {
+        schemas.iter().find_map(|schema| self.sequences.get(&*key(Some(schema), name)))
+    }
+
     fn along_path<T>(&self, schema: Option<&str>, name: &str, find: impl Fn(&str) -> Option<T>) -> Option<T> {
         match schema {
             Some("pg_temp") | None if self.search_path.is_empty() => find(name),
@@ -171,4 +176,22 @@ pub fn split_name(text: &str) -> (Option<String>, String) {
         }
     }
     (parts.pop(), part)
+}
+
+/// A text that names the thing with this key wherever it is read, whatever the search path.
+pub fn text_of_key(key: &str) -> String {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    let is_plain = key.chars().all(plain) && !key.starts_with(|c: char| c.is_ascii_digit());
+    match key.contains('.') {
+        // It names its schema.
+        true => key.to_string(),
+        false if is_plain => format!("public.{key}"),
+        false => format!("public.\"{}\"", key.replace('"', "\"\"")),
+    }
+}
+
+/// Whether a text names the thing with this key.
+pub fn is_named(text: &str, thing: &str) -> bool {
+    let (schema, name) = split_name(text);
+    *text == *thing || *key(schema.as_deref(), &name) == *thing
 }

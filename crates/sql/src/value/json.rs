@@ -28,6 +28,17 @@ pub enum Json {
     Object(Vec<(Arc<str>, Json)>),
 }
 
+impl Json {
+    /// How many values it has inside, itself included.
+    pub fn size(&self) -> usize {
+        match self {
+            Json::Array(elements) => 1 + elements.iter().map(Json::size).sum::<usize>(),
+            Json::Object(members) => 1 + members.iter().map(|(_, value)| value.size()).sum::<usize>(),
+            Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => 1,
+        }
+    }
+}
+
 /// Deeper than anybody nests; PostgreSQL runs out of stack somewhat later.
 const DEPTH_MAX: usize = 500;
 
