@@ -199,6 +199,18 @@ impl Published<'_> {
         wrote.map_or(self.commit, |(op, _)| *op)
     }
 
+    /// The statement by which those who read see a difference: the one that added the row, or [`writer`](Self::writer).
+    fn source(&self, columns: ColumnSet) -> OpId {
+        let adds = |write: &Write| write.before.is_none() && write.after.is_some();
+        let added = self.by.iter().rev().find(|(_, write)| adds(write)).filter(|_| self.change() == Change::Added);
+        added.map_or_else(|| self.writer(columns), |(op, _)| *op)
+    }
+
+    /// Whether the transaction wrote the row again after this statement.
+    fn rewritten(&self, writer: OpId) -> bool {
+        self.by.iter().any(|(op, _)| *op > writer)
+    }
+
     fn change(&self) -> Change {
         match (&self.write.before, &self.write.after) {
             (None, _) => Change::Added,
@@ -346,9 +358,20 @@ impl<'r> Observer<'r> {
         let changed = write.before.is_some() && write.after.is_some();
         let item =
             self.item(write, |column| changed && write.changed().contains(column) && read.columns.contains(column));
-        let writer = published.writer(read.columns);
+        let writer = published.source(read.columns);
         let how = if found { How::Row } else { How::Condition };
-        Some(met(Meeting { reader: seen.op, through: seen.through, writer, how, saw }, published, item))
+        let (mut conflict, claim) =
+            met(Meeting { reader: seen.op, through: seen.through, writer, how, saw }, published, item);
+        // Another version of the row may have come between, the reader's own included.
+        conflict.direct = !saw
+            || !published.rewritten(writer)
+                && !self.writes.iter().any(|other| {
+                    let later =
+                        other.time > published.time && (other.write.table, other.write.row) == (write.table, write.row);
+                    let own = other.thread == seen.thread && other.by.iter().any(|(op, _)| *op < seen.op);
+                    later && (own || other.time < seen.snapshot || (read.current && other.time < seen.through))
+                });
+        Some((conflict, claim))
     }
 
     /// A key that was checked has seen what decided about it, whether or not a snapshot would.
@@ -361,7 +384,7 @@ impl<'r> Observer<'r> {
             return None;
         }
         let item = self.item(write, |_| false);
-        let writer = published.writer(probe.columns.iter().copied().collect());
+        let writer = published.source(probe.columns.iter().copied().collect());
         let saw = published.time < probed.time;
         let meeting = Meeting { reader: probed.op, through: probed.time, writer, how: How::Key, saw };
         Some(met(meeting, published, item))
