@@ -18,6 +18,7 @@ use crate::oracle::Oracle;
 use crate::property::{At, PROPERTIES, Property, Violation};
 use crate::scenario::Scenario;
 use crate::search::{self, RUN_STEPS_MAX};
+use crate::serially;
 use crate::system::{Choice, Event, ScenarioSystem, State};
 use crate::threads::ThreadSet;
 use crate::trace::Run;
@@ -485,11 +486,20 @@ fn counterexample(system: ScenarioSystem<'_>, finding: Finding, options: &Option
     };
     assert_eq!(again.as_ref(), Some(&finding.violation), "a counterexample shows the same when it is replayed");
     let explained = finding.property.explain(&run);
+    let serially = serially::breaks(system, finding.property, &finding.violation).unwrap_or_default();
+    let summary = match &serially[..] {
+        [] if finding.property.compares_ends() => serially::summary(&run),
+        [] => None,
+        [alone] => Some(format!("No overlap is needed: it happens when {alone} runs alone.")),
+        order => Some(format!("No overlap is needed: it also happens serially, {}.", order.join(" then "))),
+    };
     let schedule = finding.schedule.line(&system);
     let Violation { name, headline, remarks } = finding.violation;
     Counterexample {
         property: name,
+        summary,
         headline,
+        serially: serially.into_iter().map(String::from).collect(),
         anomaly: explained.anomaly,
         replay: replay_command(system, &schedule, options),
         schedule,

@@ -28,9 +28,10 @@ use isolde_sql::Row;
 use isolde_sql::catalog::{Table, TableId};
 
 use crate::names;
+use crate::serially;
 use crate::system::Event;
 use crate::trace::Run;
-use crate::verify::{self, Claim, How, Verifier};
+use crate::verify::{Claim, How, Verifier};
 
 /// What was seen of one step of a run, on whatever database it ran.
 #[derive(Clone, Debug)]
@@ -115,7 +116,7 @@ pub(crate) fn of_run(run: &Run<'_>) -> History {
         let known = overwritten.entry(row).or_default();
         *known = known.union(columns);
     }
-    for ((id, row), columns) in verify::ends_serially(run, &overwritten) {
+    for ((id, row), columns) in serially::ends_serially(run, &overwritten) {
         let Some(table) = table(id) else { continue };
         let names = table.columns.iter().enumerate().filter(|(column, _)| columns.contains(*column));
         let known = names.map(|(_, column)| (table.name.to_string(), row.0, column.name.to_string()));

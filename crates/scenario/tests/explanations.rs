@@ -10,15 +10,16 @@
 
 mod common;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 use common::versions::program;
+use isolde_explore::System;
 use isolde_history::ANOMALIES;
 use isolde_report::{ChangeKind, Counterexample, StepKind, StepResult, Style, TraceStep};
 use isolde_scenario::file::{self, FileOptions, no_includes};
 use isolde_scenario::spec::{self, Spec};
-use isolde_scenario::{Options, Scenario, check, replay_schedule};
+use isolde_scenario::{Choice, Options, Scenario, ScenarioSystem, State, check, replay_schedule};
 
 fn counterexample(scenario: &Scenario) -> Option<Counterexample> {
     let settings = FileOptions { states_max: Some(3000), ..FileOptions::default() };
@@ -66,6 +67,81 @@ fn every_counterexample_is_written_as_a_spec() {
         written += 1;
     }
     assert!(written > 20, "only {written} counterexamples");
+}
+
+/// `t id = 1 ends with v = 7; one after another, t0 and t1 leave 5 or 6.`: the first is in the table, the others are what all
+/// orders of the threads, run here one by one, come to.
+#[test]
+fn the_summary_compares_with_all_serial_orders() {
+    let mut compared = 0;
+    for seed in 0..400 {
+        let text = program(seed);
+        let scenario = common::scenario(&text);
+        let Some(shown) = counterexample(&scenario) else { continue };
+        let Some(h) = shown.summary.as_ref().and_then(|s| holes("t id = {} ends with v = {}; {} leave {}.", s)) else {
+            continue;
+        };
+        let system = common::system(&scenario);
+        let present = (0..scenario.threads().len()).filter(|t| shown.trace.steps.iter().any(|s| s.thread == *t));
+        let mut values = BTreeSet::new();
+        serial_values(&system, &system.initial(), &present.collect::<Vec<_>>(), h[0], &mut values);
+        let aborted = shown.trace.steps.iter().any(|step| matches!(&step.result, StepResult::Error { .. }));
+        let rows = &shown.trace.tables.iter().find(|table| table.name == "t").unwrap().rows;
+        assert!(rows.contains(&vec![Some(h[0].into()), Some(h[1].into())]), "seed {seed}: {:?}\n{text}", shown.summary);
+        if !aborted {
+            let said: BTreeSet<String> = h[3].split(" or ").map(String::from).collect();
+            assert_eq!(said, values, "seed {seed}: {:?}\n{text}", shown.summary);
+            assert!(!values.contains(h[1]), "seed {seed}: {:?}\n{text}", shown.summary);
+            compared += 1;
+        }
+    }
+    assert!(compared > 3, "only {compared} summaries");
+}
+
+fn serial_values(system: &ScenarioSystem<'_>, state: &State, left: &[usize], id: &str, values: &mut BTreeSet<String>) {
+    if left.is_empty() {
+        let catalog = state.database.catalog();
+        let table = state.database.committed().table(catalog.table_by_name("t").unwrap().id);
+        let row = table.iter().find(|(_, tuple)| tuple.values[0].to_string() == id);
+        values.insert(row.map_or("no such row".into(), |(_, tuple)| tuple.values[1].to_string()));
+    }
+    for thread in left {
+        let mut next = state.clone();
+        let can_step = |state: &State| {
+            let mut choices = Vec::new();
+            system.enabled(state, &mut choices);
+            choices.contains(&Choice::Step(*thread))
+        };
+        while can_step(&next) {
+            system.execute(&mut next, &Choice::Step(*thread));
+        }
+        let rest: Vec<usize> = left.iter().copied().filter(|other| other != thread).collect();
+        serial_values(system, &next, &rest, id, values);
+    }
+}
+
+/// What goes wrong without an overlap is no matter of isolation.
+#[test]
+fn what_happens_serially_is_said_first_and_gets_no_isolation_fix() {
+    let scenario = common::scenario(
+        "CREATE TABLE users (id bigserial PRIMARY KEY, email text NOT NULL);
+         --@ thread signup x2
+         BEGIN;
+         SELECT 1 AS one FROM users WHERE email = 'a@example.com' LIMIT 1;
+         INSERT INTO users (email) VALUES ('a@example.com') RETURNING id;
+         COMMIT;
+         --@ final unique_email
+         SELECT count(*) <= 1 FROM users WHERE email = 'a@example.com';",
+    );
+    let options = Options::default();
+    let report = check(&scenario, &options, &mut |_| ControlFlow::Continue(()));
+    let shown = report.counterexample.clone().unwrap();
+    assert_eq!(shown.serially, ["signup1", "signup2"]);
+    let said = report.to_text(Style::plain(120));
+    assert!(said.lines().nth(1).unwrap().contains("No overlap is needed"), "{said}");
+    let fixes = isolde_scenario::fix::try_fixes(&scenario, &report, &options, &mut |_| ControlFlow::Continue(()));
+    let titles: Vec<&str> = fixes.iter().map(|tried| &*tried.fix.title).collect();
+    assert!(!titles.is_empty() && titles.iter().all(|title| title.contains("UNIQUE")), "{titles:?}");
 }
 
 /// Runs that shortened, idled or failed in ways that a history must survive.

@@ -233,7 +233,9 @@ fn counterexample(
     let Violation { name, headline, remarks } = finding.violation;
     Ok(Counterexample {
         property: name,
+        summary: None,
         headline,
+        serially: Vec::new(),
         anomaly,
         replay: (question.replay)(&schedule),
         schedule,

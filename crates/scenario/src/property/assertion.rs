@@ -15,6 +15,11 @@ impl Property for FailedAssertion {
         vec![NAME.into()]
     }
 
+    /// One thread that fails says nothing about another one.
+    fn is_same(&self, one: &Violation, other: &Violation) -> bool {
+        one == other
+    }
+
     fn at_state(&self, at: &At<'_>) -> Option<Violation> {
         let (thread, error) = unexpected(at).find(|(_, error)| error.state == SqlState::ASSERT_FAILURE)?;
         Some(Violation::new(NAME, format!("an ASSERT of {thread} fails: {}", error.message)))

@@ -3,12 +3,9 @@
 use isolde_engine::is_endless;
 use isolde_sql::{SqlError, SqlState};
 
-use super::{At, Explained, Property, Violation};
-use crate::client::{Client, Status};
-use crate::oracle::{Oracle, SERIAL_THREADS_MAX};
-use crate::outcome::Outcome;
+use super::{At, Property, Violation};
+use crate::client::Status;
 use crate::scenario::Scenario;
-use crate::trace::Run;
 
 pub(super) struct UncaughtError;
 
@@ -19,6 +16,11 @@ impl Property for UncaughtError {
         vec![NAME.into()]
     }
 
+    /// One thread that fails says nothing about another one.
+    fn is_same(&self, one: &Violation, other: &Violation) -> bool {
+        one == other
+    }
+
     fn at_state(&self, at: &At<'_>) -> Option<Violation> {
         let (thread, error) = unexpected(at).find(|(_, error)| error.state != SqlState::ASSERT_FAILURE)?;
         let mut violation = Violation::new(NAME, format!("{thread} fails: {error}"));
@@ -26,39 +28,6 @@ impl Property for UncaughtError {
         violation.remarks.push(format!("If that may happen, say so in the file: --@ expect error {}", error.state));
         Some(violation)
     }
-
-    fn explain(&self, run: &Run<'_>) -> Explained {
-        let explained = Explained::by_history(run);
-        if explained.anomaly.is_some() {
-            return explained;
-        }
-        let serial = serial_order(run).map(|order| match &order[..] {
-            [alone] => format!("No overlap is needed: {alone} fails alone."),
-            order => format!("No overlap is needed: it also happens serially, {}.", order.join(" then ")),
-        });
-        Explained { paragraphs: serial.into_iter().collect(), ..explained }
-    }
-}
-
-/// A serial order in which some thread fails with the error that one has failed with in this run.
-fn serial_order<'a>(run: &Run<'a>) -> Option<Vec<&'a str>> {
-    let scenario = run.system.scenario;
-    if run.system.present().count() > SERIAL_THREADS_MAX {
-        return None;
-    }
-    let fails = |client: &Client| match &client.status {
-        Status::Failed(error) => Some(error.state),
-        _ => None,
-    };
-    let failures: Vec<_> = run.end.clients.iter().map(|c| fails(c)).collect();
-    let mut limits = vec![0; scenario.threads.len()];
-    run.system.present().for_each(|t| limits[t] = scenario.threads[t].statements.len());
-    let serial = Oracle::new(run.system).serial_outcomes(&limits);
-    let same = |outcome: &Outcome| {
-        outcome.threads.iter().zip(&failures).any(|(seen, failed)| failed.is_some() && seen.failed == *failed)
-    };
-    let (_, order) = serial.outcomes.iter().find(|(outcome, _)| same(outcome))?;
-    Some(order.iter().map(|&t| &*scenario.threads[t].name).collect())
 }
 
 /// The threads that have failed, with their errors, where the file does not expect them.

@@ -28,6 +28,10 @@ impl Property for SerialOutcome {
         if asked { vec![NAME.into()] } else { Vec::new() }
     }
 
+    fn compares_ends(&self) -> bool {
+        true
+    }
+
     fn at_end(&self, at: &At<'_>, oracle: &mut Oracle<'_>) -> Result<Option<Violation>, Doubt> {
         let scenario = at.system.scenario;
         if scenario.options.serial == Some(SerialCheck::Off) {
