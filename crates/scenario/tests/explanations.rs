@@ -13,7 +13,7 @@ mod common;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-use common::versions::program;
+use common::versions::{counters, program};
 use isolde_explore::System;
 use isolde_history::ANOMALIES;
 use isolde_report::{ChangeKind, Counterexample, StepKind, StepResult, Style, TraceStep};
@@ -52,7 +52,7 @@ fn every_sentence_is_true_of_the_run() {
 fn every_counterexample_is_written_as_a_spec() {
     let mut written = 0;
     for seed in 0..200 {
-        let text = program(seed);
+        let text = if seed % 2 == 0 { program(seed) } else { counters(seed) };
         let file = file::read("generated.sql", &text, &mut no_includes).unwrap();
         let Some(shown) = counterexample(&Scenario::new(file.clone()).unwrap()) else { continue };
         let emitted = spec::emit(&file, &shown.schedule).unwrap_or_else(|why| panic!("seed {seed}: {why}\n{text}"));
@@ -74,8 +74,8 @@ fn every_counterexample_is_written_as_a_spec() {
 #[test]
 fn the_summary_compares_with_all_serial_orders() {
     let mut compared = 0;
-    for seed in 0..400 {
-        let text = program(seed);
+    for seed in 0..150 {
+        let text = counters(seed);
         let scenario = common::scenario(&text);
         let Some(shown) = counterexample(&scenario) else { continue };
         let Some(h) = shown.summary.as_ref().and_then(|s| holes("t id = {} ends with v = {}; {} leave {}.", s)) else {
@@ -95,7 +95,7 @@ fn the_summary_compares_with_all_serial_orders() {
             compared += 1;
         }
     }
-    assert!(compared > 3, "only {compared} summaries");
+    assert!(compared > 10, "only {compared} summaries");
 }
 
 fn serial_values(system: &ScenarioSystem<'_>, state: &State, left: &[usize], id: &str, values: &mut BTreeSet<String>) {

@@ -38,6 +38,35 @@ pub fn program(seed: u64) -> String {
     text
 }
 
+/// Two or three threads that add to counters, each by an UPDATE or by reading, computing and writing.
+pub fn counters(seed: u64) -> String {
+    let mut dice = Dice(seed);
+    let mut text = String::from("CREATE TABLE t (id int PRIMARY KEY, v int);\nINSERT INTO t VALUES (1, 1), (2, 2);\n");
+    for thread in 0..2 + dice.below(4) / 3 {
+        let level = ["", "", "", " isolation repeatable read"][dice.below(4) as usize];
+        let _ = writeln!(text, "--@ thread t{thread}{level}");
+        let block = dice.below(2) > 0;
+        let body: String = (0..1 + dice.below(2)).map(|_| addition(&mut dice)).collect();
+        let _ = match block {
+            true => writeln!(text, "BEGIN;\n{body}COMMIT;"),
+            false => writeln!(text, "{body}"),
+        };
+    }
+    text
+}
+
+fn addition(dice: &mut Dice) -> String {
+    let (k, n) = (1 + dice.below(2), 1 + dice.below(50));
+    match dice.below(4) {
+        0 => format!("UPDATE t SET v = v + {n} WHERE id = {k};\n"),
+        1 => format!("SELECT v FROM t WHERE id = {k};\n"),
+        _ => format!(
+            "SELECT v - {} AS x FROM t WHERE id = {k} \\gset\nUPDATE t SET v = :x + {n} WHERE id = {k};\n",
+            dice.below(9)
+        ),
+    }
+}
+
 fn statement(dice: &mut Dice, value: &mut u64) -> String {
     *value += 1;
     let (k, v) = (1 + dice.below(3), *value);
