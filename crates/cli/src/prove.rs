@@ -129,6 +129,7 @@ pub(crate) fn run(args: &Prove, color: Color) -> Result<u8, Mistake> {
         interference: args.interference || args.emit == Some(Emit::Scenario),
         command: args::command_line(),
         path: args.path.display().to_string(),
+        jobs: 1,
     };
     let solver = Solver::from_environment();
     if args.emit == Some(Emit::BooleanProgram) {

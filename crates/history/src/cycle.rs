@@ -105,7 +105,8 @@ impl<'a> Cycle<'a> {
         let (place, _) = Anomaly::of(self);
         let ends: Vec<_> = self.conflicts.iter().map(|conflict| (conflict.to, conflict.from)).collect();
         let predicates = self.conflicts.iter().filter(|conflict| conflict.predicate).count();
-        (place, self.count(ConflictKind::ReadWrite), predicates, ends)
+        let remote = self.conflicts.iter().filter(|conflict| !conflict.direct).count();
+        (place, self.count(ConflictKind::ReadWrite), predicates, remote, ends)
     }
 
     /// The same cycle, told from its first read that missed something; from its first conflict if there is none.

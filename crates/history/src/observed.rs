@@ -182,7 +182,7 @@ pub struct Conflict {
     pub change: Change,
     /// The read is a check of a unique or foreign key, which looks at the newest committed rows and not at a snapshot.
     pub key: bool,
-    /// Two writes: no other one of these columns came between them.
+    /// No other version of the row came between the two writes, or between the write and the read that saw it.
     pub direct: bool,
 }
 

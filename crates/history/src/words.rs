@@ -65,7 +65,8 @@ impl Words<'_> {
         };
         let then = if self.known { "then " } else { "" };
         if !self.conflict.direct {
-            return format!("{} {then}wrote {} after {}", self.doer(to), self.conflict.item, self.doer(from));
+            let did = if self.conflict.change == Change::Removed { "removed" } else { "wrote" };
+            return format!("{} {then}{did} {} after {}", self.doer(to), self.conflict.item, self.doer(from));
         }
         let victim = match (self.known, from.kind == to.kind) {
             (true, true) => format!("{}'s {}", self.who(from), place(from)),
@@ -80,7 +81,7 @@ impl Words<'_> {
     /// `bob read account id = 1 (line 9) as alice's UPDATE (line 8) had left it`.
     fn read_new(&self) -> String {
         let (from, to) = (self.from, self.to);
-        if self.same_read && to.kind == OpKind::Select {
+        if self.same_read && to.kind == OpKind::Select && self.conflict.direct && !self.conflict.key {
             let (verb, who) = (from.kind.verb(), self.who(from));
             return format!("the same SELECT did see {who}'s {verb} of it {}", place(from));
         }
@@ -96,7 +97,10 @@ impl Words<'_> {
                 return format!("{search} {then}no longer found {row}, which {change} had removed");
             }
         };
-        format!("{} {then}{} as {} {left} it", self.who(to), self.read(to), self.doer(from))
+        match self.conflict.direct {
+            true => format!("{} {then}{} as {} {left} it", self.who(to), self.read(to), self.doer(from)),
+            false => format!("{} {then}{} after {} {left} it", self.who(to), self.read(to), self.doer(from)),
+        }
     }
 
     /// A statement checks keys that it must not repeat, or must refer to: `bob's INSERT (line 9) met person id = 1, which

@@ -202,8 +202,14 @@ pub struct Details {
 pub struct Counterexample {
     /// The name of the property that is broken, as in [`Report::properties`].
     pub property: String,
+    /// What went wrong, in terms of the data; or that no overlap is needed for it. Shown before everything else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
     /// What happens, in one sentence.
     pub headline: String,
+    /// A serial order in which the same property is broken; none if it takes an overlap, or if that is not known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub serially: Vec<String>,
     /// What the literature calls it: `lost update`.
     pub anomaly: Option<String>,
     /// The choices that lead there, as `isolde replay` reads them.

@@ -221,7 +221,8 @@ impl ProveReport {
 
     /// Sets aside what a baseline knows. The verdict is that of the rest.
     pub fn compare(&mut self, baseline: &Baseline) {
-        let (safe, open): (Vec<&ProofCell>, Vec<&ProofCell>) = self.cells.iter().partition(|cell| cell.verdict == "safe");
+        let (safe, open): (Vec<&ProofCell>, Vec<&ProofCell>) =
+            self.cells.iter().partition(|cell| cell.verdict == "safe");
         let listed = |cells: Vec<&ProofCell>| -> Vec<String> {
             cells.into_iter().map(ProofCell::id).filter(|id| baseline.ids.contains(id)).collect()
         };
@@ -378,7 +379,11 @@ impl ProofCell {
             writeln!(out, "\n{procedure} and {rule}: {warning}")?;
         }
         if !self.needs.is_empty() {
-            writeln!(out, "\n{procedure} and {rule}: safe, because before the call also holds: {}", self.needs.join(", "))?;
+            writeln!(
+                out,
+                "\n{procedure} and {rule}: safe, because before the call also holds: {}",
+                self.needs.join(", ")
+            )?;
         }
         if !self.assumptions.is_empty() {
             writeln!(out, "\n{procedure} and {rule}: safe, taking for granted: {}", self.assumptions.join("; "))?;

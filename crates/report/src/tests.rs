@@ -71,7 +71,9 @@ pub(crate) fn lost_update() -> Report {
     ];
     report.counterexample = Some(Counterexample {
         property: "serial outcome".into(),
+        summary: None,
         headline: "What the threads saw and left behind is possible in no serial order of alice and bob.".into(),
+        serially: Vec::new(),
         anomaly: Some("lost update".into()),
         schedule: "alice bob alice bob alice bob bob".into(),
         trace,

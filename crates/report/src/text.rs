@@ -60,7 +60,9 @@ fn write_verdict(out: &mut dyn Write, report: &Report, style: Style) -> fmt::Res
     };
     writeln!(out, "  {what}")?;
     if let Some(counterexample) = &report.counterexample {
-        write_wrapped(out, &counterexample.headline, style)?;
+        for sentence in counterexample.summary.iter().chain([&counterexample.headline]) {
+            write_wrapped(out, sentence, style)?;
+        }
     }
     Ok(())
 }

@@ -103,6 +103,12 @@ pub trait Backend: System<Step = Choice> + Copy {
     /// The conflicts between the threads of a run.
     fn history(&self, run: &RunOf<Self>) -> History;
 
+    /// What a run leaves in the tables that no serial order of its threads leaves there, in a sentence, if it can tell.
+    fn summary(&self, run: &RunOf<Self>) -> Option<String> {
+        let _ = run;
+        None
+    }
+
     /// What the threads of a deadlock wait for, once for each thread that is in the way.
     fn waits(&self, run: &RunOf<Self>) -> Vec<Wait>;
 

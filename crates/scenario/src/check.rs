@@ -13,6 +13,7 @@ use crate::minimise::{absent, minimise};
 use crate::oracle::Oracle;
 use crate::property::{At, Property, PropertyId, Unclear, Violation, properties};
 use crate::search::{self, RUN_STEPS_MAX};
+use crate::serially;
 use crate::system::Choice;
 use crate::threads::ThreadSet;
 use crate::trace::RunOf;
@@ -579,11 +580,20 @@ fn counterexample<B: Backend>(system: B, question: &Question<'_>, finding: Findi
         return Err(Trouble::Nondeterministic { thread, before, now });
     }
     let explained = property.explain(&run)?;
+    let serially = serially::breaks(system, property, &finding.violation);
+    let summary = match &serially[..] {
+        [] if property.compares_ends() => system.summary(&run),
+        [] => None,
+        [alone] => Some(format!("No overlap is needed: it happens when {alone} runs alone.")),
+        order => Some(format!("No overlap is needed: it also happens serially, {}.", order.join(" then "))),
+    };
     let schedule = finding.schedule.line(&system);
     let Violation { name, headline, remarks } = finding.violation;
     Ok(Counterexample {
         property: name,
+        summary,
         headline,
+        serially,
         anomaly: explained.anomaly,
         replay: (question.replay)(&schedule),
         schedule,

@@ -29,9 +29,10 @@ use isolde_sql::catalog::{Table, TableId};
 use isolde_sql::facts::Verb;
 
 use crate::names;
+use crate::serially;
 use crate::system::Event;
 use crate::trace::Run;
-use crate::verify::{self, Claim, How, Verifier};
+use crate::verify::{Claim, How, Verifier};
 
 /// What was seen of one step of a run, on whatever database it ran.
 #[derive(Clone, Debug)]
@@ -116,7 +117,7 @@ pub(crate) fn of_run(run: &Run<'_>) -> History {
         let known = overwritten.entry(row).or_default();
         *known = known.union(columns);
     }
-    for ((id, row), columns) in verify::ends_serially(run, &overwritten) {
+    for ((id, row), columns) in serially::ends_serially(run, &overwritten) {
         let Some(table) = table(id) else { continue };
         let names = table.columns.iter().enumerate().filter(|(column, _)| columns.contains(*column));
         let known = names.map(|(_, column)| (table.name.to_string(), row.0, column.name.to_string()));
@@ -198,6 +199,18 @@ impl Published<'_> {
         };
         let wrote = self.by.iter().rev().find(|(_, write)| gave(write)).or(self.by.last());
         wrote.map_or(self.commit, |(op, _)| *op)
+    }
+
+    /// The statement by which those who read see a difference: the one that added the row, or [`writer`](Self::writer).
+    fn source(&self, columns: ColumnSet) -> OpId {
+        let adds = |write: &Write| write.before.is_none() && write.after.is_some();
+        let added = self.by.iter().rev().find(|(_, write)| adds(write)).filter(|_| self.change() == Change::Added);
+        added.map_or_else(|| self.writer(columns), |(op, _)| *op)
+    }
+
+    /// Whether the transaction wrote the row again after this statement.
+    fn rewritten(&self, writer: OpId) -> bool {
+        self.by.iter().any(|(op, _)| *op > writer)
     }
 
     fn change(&self) -> Change {
@@ -347,9 +360,20 @@ impl<'r> Observer<'r> {
         let changed = write.before.is_some() && write.after.is_some();
         let item =
             self.item(write, |column| changed && write.changed().contains(column) && read.columns.contains(column));
-        let writer = published.writer(read.columns);
+        let writer = published.source(read.columns);
         let how = if found { How::Row } else { How::Condition };
-        Some(met(Meeting { reader: seen.op, through: seen.through, writer, how, saw }, published, item))
+        let (mut conflict, claim) =
+            met(Meeting { reader: seen.op, through: seen.through, writer, how, saw }, published, item);
+        // Another version of the row may have come between, the reader's own included.
+        conflict.direct = !saw
+            || !published.rewritten(writer)
+                && !self.writes.iter().any(|other| {
+                    let later =
+                        other.time > published.time && (other.write.table, other.write.row) == (write.table, write.row);
+                    let own = other.thread == seen.thread && other.by.iter().any(|(op, _)| *op < seen.op);
+                    later && (own || other.time < seen.snapshot || (read.current && other.time < seen.through))
+                });
+        Some((conflict, claim))
     }
 
     /// A key that was checked has seen what decided about it, whether or not a snapshot would.
@@ -362,7 +386,7 @@ impl<'r> Observer<'r> {
             return None;
         }
         let item = self.item(write, |_| false);
-        let writer = published.writer(probe.columns.iter().copied().collect());
+        let writer = published.source(probe.columns.iter().copied().collect());
         let saw = published.time < probed.time;
         let meeting = Meeting { reader: probed.op, through: probed.time, writer, how: How::Key, saw };
         Some(met(meeting, published, item))

@@ -21,6 +21,7 @@ use crate::file::{FileOptions, Hashing, SearchKind, SerialCheck};
 use crate::names;
 use crate::outcome::{Outcome, RawAnswer, RawOutcome, RawSeen};
 use crate::scenario::{Check, Scenario, Thread};
+use crate::serially;
 use crate::system::{Event, ScenarioSystem, State};
 use crate::threads::ThreadSet;
 use crate::trace::{self, ROWS_MAX, Run};
@@ -192,6 +193,10 @@ impl Backend for ScenarioSystem<'_> {
 
     fn history(&self, run: &Run<'_>) -> History {
         conflicts::of_run(run)
+    }
+
+    fn summary(&self, run: &Run<'_>) -> Option<String> {
+        serially::summary(run)
     }
 
     fn waits(&self, run: &Run<'_>) -> Vec<Wait> {

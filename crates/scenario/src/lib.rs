@@ -57,6 +57,7 @@ mod outcome;
 mod property;
 mod scenario;
 mod search;
+mod serially;
 pub mod spec;
 mod states;
 mod system;

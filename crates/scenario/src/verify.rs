@@ -18,8 +18,7 @@ use isolde_engine::{RowId, Step};
 use isolde_explore::System;
 use isolde_sql::catalog::TableId;
 
-use crate::backend::{Alone, Backend};
-use crate::system::{Choice, ScenarioSystem, State};
+use crate::system::{Choice, State};
 use crate::trace::Run;
 
 /// A row of a table.
@@ -190,65 +189,4 @@ fn position(state: &State, (table, row): RowRef) -> Option<u64> {
     let tables = state.database.committed();
     let known = (table.0 as usize) < tables.len();
     known.then(|| tables.table(table).get(row)).flatten().map(|tuple| tuple.position)
-}
-
-/// Threads up to which all serial orders are run to see how a row ends.
-const THREADS_MAX: usize = 5;
-
-/// A thread that takes more steps than this on its own is not waited for.
-const STEPS_MAX: usize = 10_000;
-
-/// The columns that end, in a run, with a value that they also have at the end of some serial order of its threads. With too many
-/// threads nothing is known.
-pub(crate) fn ends_serially(run: &Run<'_>, rows: &BTreeMap<RowRef, ColumnSet>) -> BTreeMap<RowRef, ColumnSet> {
-    let mut same: BTreeMap<RowRef, ColumnSet> = BTreeMap::new();
-    if rows.is_empty() {
-        return same;
-    }
-    for end in serial_ends(run) {
-        for (&row, &columns) in rows {
-            let equal = equal_columns(&run.end, &end, row).common(columns);
-            let known = same.entry(row).or_default();
-            *known = known.union(equal);
-        }
-    }
-    same
-}
-
-/// The states at the ends of all serial orders, each thread taking as many statements as in the run.
-pub(crate) fn serial_ends(run: &Run<'_>) -> Vec<State> {
-    let system = ScenarioSystem { atomic: false, ..run.system };
-    let threads: Vec<usize> = system.present().collect();
-    let mut ends = Vec::new();
-    if threads.len() <= THREADS_MAX {
-        let limits = run.end.clients.iter().zip(&system.scenario.threads);
-        let limits: Vec<usize> = limits.map(|(client, thread)| client.completed(thread)).collect();
-        extend(system, &system.initial(), &threads, &limits, &mut ends);
-    }
-    ends
-}
-
-fn extend(system: ScenarioSystem<'_>, state: &State, left: &[usize], limits: &[usize], ends: &mut Vec<State>) {
-    if left.is_empty() {
-        ends.push(state.clone());
-    }
-    for &thread in left {
-        let mut next = state.clone();
-        if ScenarioSystem::run_alone(&system, &mut next, thread, limits[thread], STEPS_MAX) == Alone::Through {
-            let rest: Vec<usize> = left.iter().copied().filter(|other| *other != thread).collect();
-            extend(system, &next, &rest, limits, ends);
-        }
-    }
-}
-
-fn equal_columns(one: &State, other: &State, (table, row): RowRef) -> ColumnSet {
-    let values = |state: &State| {
-        let tables = state.database.committed();
-        let known = (table.0 as usize) < tables.len();
-        known.then(|| tables.table(table).get(row).map(|tuple| tuple.values.clone())).flatten()
-    };
-    match (values(one), values(other)) {
-        (Some(one), Some(other)) => (0..one.len()).filter(|&column| one.get(column) == other.get(column)).collect(),
-        _ => ColumnSet::NONE,
-    }
 }

@@ -89,7 +89,7 @@ impl Case<'_> {
         }
         self.sessions(&mut draft);
         let steps = vec![("look".to_string(), end.queries.clone())];
-        draft.sessions.push(DraftSession { name: "looker".into(), setup: String::new(), steps });
+        draft.sessions.push(DraftSession { name: "looker".into(), steps, ..DraftSession::default() });
         draft.order.push("look".into());
         let text = match draft.write() {
             Ok(text) => text,
@@ -139,7 +139,7 @@ impl Case<'_> {
                     let setup = self
                         .level
                         .map(|level| format!("SET default_transaction_isolation = '{}';", level.replace('\\', "")));
-                    DraftSession { name, setup: setup.unwrap_or_default(), steps: Vec::new() }
+                    DraftSession { name, setup: setup.unwrap_or_default(), ..DraftSession::default() }
                 });
                 let step = format!("{}_s{}", session.name, session.steps.len() + 1);
                 session.steps.push((step.clone(), texts.join(" ")));

@@ -84,7 +84,8 @@ pub(crate) fn clauses_at(
     let clauses = Clauses::default();
     let others = others.iter().filter_map(|other| Universal::of(program.catalog(), &other.query));
     let others = others.filter(|other| other.observed.is_empty()).collect();
-    let mut cutting = Cutting { program, graph, rule, universal, others, cuts, arbitrary, looked_up, live, ctx, clauses };
+    let mut cutting =
+        Cutting { program, graph, rule, universal, others, cuts, arbitrary, looked_up, live, ctx, clauses };
     for cut in cuts {
         cutting.predicate(*cut)?;
     }

@@ -62,7 +62,8 @@ fn result(report: &Report) -> Option<Value> {
 
 /// What happens, why, and what helps.
 fn message(counterexample: &Counterexample) -> String {
-    let mut out = counterexample.headline.clone();
+    let mut out = counterexample.summary.iter().map(|summary| format!("{summary} ")).collect::<String>();
+    out += &counterexample.headline;
     if let Some(anomaly) = &counterexample.anomaly {
         out += &format!(" ({anomaly})");
     }
@@ -137,7 +138,9 @@ mod tests {
             Trace { threads: vec!["a".into(), "b".into()], steps: vec![step(0, 8), step(1, 9)], tables: vec![] };
         report.counterexample = Some(Counterexample {
             property: "serial outcome".into(),
+            summary: None,
             headline: "No serial order ends like this.".into(),
+            serially: Vec::new(),
             anomaly: Some("lost update".into()),
             schedule: "ab".into(),
             trace,

@@ -29,7 +29,9 @@ fn body(report: &Report) -> Markup {
 /// How it goes wrong, why, and what helps.
 fn how(counterexample: &Counterexample) -> Markup {
     html! {
-        p class="headline" { (counterexample.headline) }
+        @for sentence in counterexample.summary.iter().chain([&counterexample.headline]) {
+            p class="headline" { (sentence) }
+        }
         (run::section("How it happens", &counterexample.trace))
         @if !counterexample.explanation.is_empty() || counterexample.graph.is_some() {
             section class="why" {

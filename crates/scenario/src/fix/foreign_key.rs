@@ -18,6 +18,10 @@ impl Kind for ForeignKey {
         "foreign key"
     }
 
+    fn is_about_overlap(&self) -> bool {
+        false
+    }
+
     fn propose(&self, case: &Case<'_>) -> Vec<Candidate> {
         let Some((child, column, parent)) = orphans(case) else { return Vec::new() };
         let Some(end) = case.definition(&child.name).and_then(|(create, _)| {

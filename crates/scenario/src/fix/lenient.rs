@@ -17,6 +17,10 @@ impl Kind for TellInsteadOfFailing {
         "notice"
     }
 
+    fn is_about_overlap(&self) -> bool {
+        false
+    }
+
     fn propose(&self, case: &Case<'_>) -> Vec<Candidate> {
         let failed = case.steps().filter_map(|(_, step)| match &step.reply {
             Some(Err(error)) if error.state == SqlState::RAISE_EXCEPTION => case.site_at(step.pending.span),

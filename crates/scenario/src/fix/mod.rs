@@ -83,6 +83,11 @@ trait Kind: Sync {
     /// Its name in a report.
     fn name(&self) -> &'static str;
 
+    /// Whether it only changes how threads overlap. What goes wrong without an overlap, it cannot help.
+    fn is_about_overlap(&self) -> bool {
+        true
+    }
+
     /// What might help; judging is left to others.
     fn propose(&self, case: &Case<'_>) -> Vec<Candidate>;
 }
@@ -146,6 +151,7 @@ pub fn try_fixes(scenario: &Scenario, report: &Report, options: &Options, progre
     };
     let broken = Broken {
         seen: vec![counterexample.headline.clone()],
+        serially: !counterexample.serially.is_empty(),
         program: original,
         loaded,
         schedule,
@@ -189,6 +195,8 @@ struct Broken {
     schedule: Schedule<Choice>,
     /// What was seen to happen on the way here; the same again is no progress.
     seen: Vec<String>,
+    /// The first violation happens without an overlap too.
+    serially: bool,
     kinds: Vec<&'static str>,
     titles: Vec<String>,
     size: usize,
@@ -202,7 +210,8 @@ impl Broken {
         let system = ScenarioSystem::new(&scenario, &settings);
         let run = without_trouble(check::follow(system, &self.schedule));
         let case = Case::new(&scenario, &self.loaded.file, &run, original);
-        KINDS.iter().flat_map(|kind| kind.propose(&case).into_iter().map(|c| (kind.name(), c))).collect()
+        let kinds = KINDS.iter().filter(|kind| !self.serially || !kind.is_about_overlap());
+        kinds.flat_map(|kind| kind.propose(&case).into_iter().map(|c| (kind.name(), c))).collect()
     }
 
     fn text(&self) -> &str {
@@ -306,7 +315,8 @@ impl Workshop<'_, '_> {
         }
         let Attempt { program, loaded, kinds, titles, size, .. } = attempt;
         let seen = parent.seen.iter().cloned().chain([headline]).collect();
-        Some(Broken { program, loaded, schedule: found.schedule, seen, kinds, titles, size })
+        let serially = parent.serially;
+        Some(Broken { program, loaded, schedule: found.schedule, seen, serially, kinds, titles, size })
     }
 
     /// A change that makes threads give up, again with `retry` for them; that is told instead if it holds. Who may try

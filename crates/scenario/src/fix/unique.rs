@@ -30,6 +30,10 @@ impl Kind for UniqueKey {
         "unique key"
     }
 
+    fn is_about_overlap(&self) -> bool {
+        false
+    }
+
     fn propose(&self, case: &Case<'_>) -> Vec<Candidate> {
         let Some(collision) = duplicates(case).or_else(|| refused(case)) else { return Vec::new() };
         let constraint = collision.constraint(case);

@@ -16,6 +16,11 @@ impl<B: Backend> Property<B> for FailedAssertion {
         vec![NAME.into()]
     }
 
+    /// One thread that fails says nothing about another one.
+    fn is_same(&self, one: &Violation, other: &Violation) -> bool {
+        one == other
+    }
+
     fn at_state(&self, at: &At<'_, B>) -> Result<Option<Violation>, Trouble> {
         let failed = unexpected(at).find_map(|(thread, failure)| match failure {
             Failure::Sql(error) if error.state == SqlState::ASSERT_FAILURE => Some((thread, error)),

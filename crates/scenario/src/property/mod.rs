@@ -54,6 +54,16 @@ pub(crate) trait Property<B: Backend> {
         false
     }
 
+    /// Whether two violations of it are the same thing gone wrong, by whatever thread.
+    fn is_same(&self, one: &Violation, other: &Violation) -> bool {
+        one.name == other.name
+    }
+
+    /// Whether it compares the end of a run with the ends of serial orders.
+    fn compares_ends(&self) -> bool {
+        false
+    }
+
     /// Whether it has happened in this state.
     fn at_state(&self, at: &At<'_, B>) -> Result<Option<Violation>, Trouble> {
         let _ = at;

@@ -27,6 +27,10 @@ impl<B: Backend> Property<B> for SerialOutcome {
         if asked { vec![NAME.into()] } else { Vec::new() }
     }
 
+    fn compares_ends(&self) -> bool {
+        true
+    }
+
     fn at_end(&self, at: &At<'_, B>, oracle: &mut Oracle<B>, watch: Watch<'_>) -> Result<Option<Violation>, Unclear> {
         let system = at.system;
         if system.options().serial == Some(SerialCheck::Off) {

@@ -26,6 +26,8 @@ pub struct DraftSession {
     pub setup: String,
     /// Names and texts of its steps.
     pub steps: Vec<(String, String)>,
+    /// What it does after the last step; nothing if it is empty.
+    pub teardown: String,
 }
 
 impl Draft {
@@ -43,6 +45,9 @@ impl Draft {
             }
             for (step, text) in &session.steps {
                 block(&mut out, &format!("step {}", name(step)), text)?;
+            }
+            if !session.teardown.is_empty() {
+                block(&mut out, "teardown", &session.teardown)?;
             }
         }
         let order: Vec<String> = self.order.iter().map(|step| name(step)).collect();

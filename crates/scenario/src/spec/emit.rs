@@ -11,27 +11,33 @@
 //!
 //! Variables are written out as the values they had. A routine is one statement to a client, so between its statements it is
 //! held by [gates](crate::gate): advisory locks that a session of their own, `schedule`, holds and gives up one by one. Some
-//! choices are the server's: that a statement goes on when its lock is free, who is the victim of a deadlock. They have
+//! choices are the server's: that a statement resumes when its lock is free, which session is the victim of a deadlock. They have
 //! no step.
 //!
-//! What is written has been run on the embedded engine, and ends as the counterexample does.
+//! No session keeps a lock that the teardown needs. Statements that no other thread can notice (the COMMIT of a transaction that
+//! only read) are no choices, and are sent with the last one before them. Where the counterexample stops in the middle of
+//! threads, their rest follows behind the look at the tables.
+//!
+//! What is written has been run on the embedded engine, and the tables are as in the counterexample.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::ops::ControlFlow;
 
-use isolde_engine::{Outcome, PendingKind};
-use isolde_explore::Schedule;
+use isolde_engine::footprint::LockEventKind;
+use isolde_engine::{LockKey, Outcome, PendingKind};
+use isolde_explore::{Schedule, System};
 use isolde_sql::Value;
+use isolde_sql::ast::StatementKind;
 
-use super::{Draft, DraftSession, Spec, run};
+use super::{Draft, DraftSession, Spec, print, run};
 use crate::check::follow;
-use crate::client::Reaction;
+use crate::client::{Reaction, Status};
 use crate::embedded_check::without_trouble;
 use crate::file::{ClientStatement, FileOptions, ScenarioFile};
 use crate::gate::with_gates;
 use crate::scenario::Scenario;
-use crate::system::{Event, ScenarioSystem};
+use crate::system::{Choice, Event, ScenarioSystem, State};
 use crate::trace::Run;
 
 /// What passes a gate: waits for the advisory lock with the number of the thread and of the pass.
@@ -46,6 +52,9 @@ BEGIN
     PERFORM pg_advisory_unlock(thread::int, pass);
   END IF;
 END $gate$;";
+
+/// The step that looks at the tables.
+const LOOK: &str = "look";
 
 /// Everything happens in a schema of its own.
 const IN_CASE: &str = "SET search_path = isolde_case;";
@@ -68,8 +77,51 @@ pub fn emit(file: &ScenarioFile, schedule: &str) -> Result<String, String> {
     let printed = run::run(&spec, &mut |_| ControlFlow::Continue(())).map_err(|error| error.to_string())?;
     match printed.gave_up {
         Some(why) => Err(format!("the order of its steps cannot be had from outside: {why}")),
+        None if !shows(&printed.output, &run) => {
+            Err("its tables are not those of the counterexample when its steps are sent from outside".into())
+        }
         None => Ok(text),
     }
+}
+
+/// Steps that the threads may take behind a counterexample.
+const REST_MAX: usize = 10_000;
+
+/// The run, followed by the rest of the threads that took part in it, as far as no deadlock stops them.
+fn completed<'a>(run: &Run<'a>) -> Run<'a> {
+    let mut run = run.clone();
+    let acted: BTreeSet<usize> = run.events.iter().map(|event| event.thread).collect();
+    for _ in 0..REST_MAX {
+        let mut choices = Vec::new();
+        run.system.enabled(&run.end, &mut choices);
+        let next = choices.into_iter().find(|c| matches!(c, Choice::Step(thread) if acted.contains(thread)));
+        match next.filter(|_| run.system.deadlocked(&run.end).is_empty()) {
+            None => break,
+            Some(choice) => run.events.push(run.system.execute(&mut run.end, &choice)),
+        }
+    }
+    run
+}
+
+/// Whether the look at the tables shows what they hold at the end of the run.
+fn shows(output: &str, run: &Run<'_>) -> bool {
+    let look = output.lines().skip_while(|line| !line.starts_with("step look: ")).skip(1);
+    let mut shown: Vec<&str> = look.take_while(|line| !line.starts_with("step ")).collect();
+    let mut expected = String::new();
+    for table in without_trouble(run.trace()).tables {
+        if table.rows_total > table.rows.len() as u64 {
+            return true;
+        }
+        let rows: Vec<Vec<String>> =
+            table.rows.into_iter().map(|row| row.into_iter().map(Option::unwrap_or_default).collect()).collect();
+        print::table(&table.columns, &rows, &mut expected);
+    }
+    let mut expected: Vec<&str> = expected.lines().collect();
+    // Rows that the first column does not order may come in any order; teardowns may say something more.
+    shown.sort_unstable();
+    expected.sort_unstable();
+    let mut left = shown.into_iter();
+    expected.into_iter().all(|line| left.any(|other| other == line))
 }
 
 struct Writer<'a> {
@@ -82,6 +134,8 @@ struct Writer<'a> {
     gates: Vec<(usize, usize, String)>,
     /// What passes a gate.
     call: &'static str,
+    /// Sessions that are in a transaction when all steps are sent.
+    open: BTreeSet<usize>,
 }
 
 /// What was written of a thread.
@@ -102,22 +156,78 @@ impl<'a> Writer<'a> {
     fn new(file: &'a ScenarioFile, scenario: &'a Scenario) -> Writer<'a> {
         let sessions = file.threads.iter().map(|_| Session::default()).collect();
         let call = if file.threads.iter().all(|thread| thread.autocommit) { CALL_AUTOCOMMIT } else { CALL };
-        Writer { file, scenario, sessions, order: Vec::new(), gates: Vec::new(), call }
+        Writer { file, scenario, sessions, order: Vec::new(), gates: Vec::new(), call, open: BTreeSet::new() }
     }
 
     fn walk(&mut self, run: &Run<'_>) -> Result<(), String> {
-        let mut state = isolde_explore::System::initial(&run.system);
-        for (at, event) in run.events.iter().enumerate() {
+        let whole = completed(run);
+        let mut state = run.system.initial();
+        for (at, event) in whole.events.iter().enumerate() {
+            if at == run.events.len() {
+                self.order.push(LOOK.into());
+            }
             let client = state.clients[event.thread].clone();
             let (next, variables) = (client.progress.next, client.progress.variables.clone());
             let choice = match event.victim {
-                true => crate::system::Choice::Victim(event.thread),
-                false => crate::system::Choice::Step(event.thread),
+                true => Choice::Victim(event.thread),
+                false => Choice::Step(event.thread),
             };
-            isolde_explore::System::execute(&run.system, &mut state, &choice);
-            self.event(run, at, event, next, &variables)?;
+            run.system.execute(&mut state, &choice);
+            self.event(&whole, at, event, next, &variables)?;
+            self.end(event, &state);
         }
+        if whole.events.len() == run.events.len() {
+            self.order.push(LOOK.into());
+        }
+        let sessions = self.scenario.threads.iter().map(|thread| state.database.in_transaction(thread.session));
+        self.open = sessions.enumerate().filter(|(_, open)| *open).map(|(thread, _)| thread).collect();
         Ok(())
+    }
+
+    /// What a thread sends after its last step: statements that no other thread notices, and what its end gives up.
+    fn end(&mut self, event: &Event, state: &State) {
+        let (thread, client) = (event.thread, &state.clients[event.thread]);
+        let done = match client.status {
+            Status::Done => self.file.threads[thread].body.len(),
+            // One of those statements failed.
+            Status::Failed(_) => client.progress.next + 1,
+            Status::Running | Status::Aborted(_) => return,
+        };
+        let mut text = String::new();
+        for index in self.sessions[thread].next..done.min(self.file.threads[thread].body.len()) {
+            let _ = write!(text, "{}; ", self.text(thread, index, &client.progress.variables));
+        }
+        if event.reactions.contains(&Reaction::LeftOpen) {
+            text.push_str("ROLLBACK; ");
+        }
+        let keys = event.steps.iter().flat_map(|step| &step.footprint.heavy);
+        let mut released = keys.filter(|lock| lock.kind == LockEventKind::Released);
+        let advisory = |key: LockKey| matches!(key, LockKey::Advisory(_) | LockKey::AdvisoryPair(..));
+        if client.status == Status::Done && released.any(|lock| advisory(lock.key)) {
+            text.push_str("SELECT pg_advisory_unlock_all(); ");
+        }
+        if !text.is_empty() {
+            self.sessions[thread].next = done;
+            self.step(thread, &text);
+        }
+    }
+
+    /// Adds a step to a session, as the next in order.
+    fn step(&mut self, thread: usize, text: &str) {
+        let session = &mut self.sessions[thread];
+        let name = format!("{}_{}", self.file.threads[thread].name, session.steps.len() + 1);
+        session.steps.push((name.clone(), text.trim_end().to_string()));
+        self.order.push(name);
+    }
+
+    /// A statement of a thread, with these values of its variables.
+    fn text(&self, thread: usize, index: usize, variables: &[Value]) -> String {
+        let client = &self.file.threads[thread].body[index];
+        let submission = &self.scenario.threads[thread].statements[index];
+        let values: Vec<&Value> = submission.params.iter().map(|&slot| &variables[slot]).collect();
+        let source = self.file.sources.text();
+        let gated = with_gates(&client.ast, source, self.call).filter(|_| values.is_empty());
+        gated.map_or_else(|| written_out(client, source, &values), |(text, _)| text)
     }
 
     fn event(
@@ -163,46 +273,46 @@ impl<'a> Writer<'a> {
         inner: bool,
     ) -> Result<(), String> {
         let later = commits_later(run, at, thread);
-        let session = &mut self.sessions[thread];
         let mut text = String::new();
-        if std::mem::take(&mut session.aborted) {
+        if std::mem::take(&mut self.sessions[thread].aborted) {
             text.push_str("ROLLBACK; ");
-            session.next = session.next.min(statement);
+            self.sessions[thread].next = self.sessions[thread].next.min(statement);
         }
-        let from = session.next.min(statement);
-        for index in from..=statement {
-            let begin = if later && index == statement { "BEGIN; " } else { "" };
-            let client = &self.file.threads[thread].body[index];
-            let submission = &self.scenario.threads[thread].statements[index];
-            let values: Vec<&Value> = submission.params.iter().map(|&slot| &variables[slot]).collect();
-            let written = written_out(client, self.file.sources.text(), &values);
-            let gated = with_gates(&client.ast, self.file.sources.text(), self.call).filter(|_| values.is_empty());
-            let _ = write!(text, "{begin}{}; ", gated.map_or(written, |(text, _)| text));
+        let from = self.sessions[thread].next.min(statement);
+        for index in from..statement {
+            let _ = write!(text, "{}; ", self.text(thread, index, variables));
         }
+        // A routine that commits must not be sent together with anything else.
+        let alone = matches!(
+            self.file.threads[thread].body[statement].ast.kind,
+            StatementKind::Call { .. } | StatementKind::Do(_)
+        );
+        if alone && !text.is_empty() {
+            self.step(thread, &text);
+            text.clear();
+        }
+        let begin = if later { "BEGIN; " } else { "" };
+        let _ = write!(text, "{begin}{}; ", self.text(thread, statement, variables));
+        let session = &mut self.sessions[thread];
         session.next = statement + 1;
         session.passed += usize::from(inner);
         session.commits_later = later;
-        let name = format!("{}_{}", self.file.threads[thread].name, session.steps.len() + 1);
-        session.steps.push((name.clone(), text.trim_end().to_string()));
-        self.order.push(name);
+        self.step(thread, &text);
         Ok(())
     }
 
     /// The commit that a client's statement brings with it: nothing to be done, unless others act before it.
     fn commit(&mut self, thread: usize) {
-        let session = &mut self.sessions[thread];
-        if std::mem::take(&mut session.commits_later) {
-            let name = format!("{}_{}", self.file.threads[thread].name, session.steps.len() + 1);
-            session.steps.push((name.clone(), "COMMIT;".into()));
-            self.order.push(name);
+        if std::mem::take(&mut self.sessions[thread].commits_later) {
+            self.step(thread, "COMMIT;");
         }
     }
 
-    /// Lets a routine go on to its next statement.
+    /// Lets a routine resume with its next statement.
     fn open_gate(&mut self, thread: usize) {
         let session = &mut self.sessions[thread];
         session.passed += 1;
-        let name = format!("{}_goes_on_{}", self.file.threads[thread].name, session.passed - 1);
+        let name = format!("{}_resumes_{}", self.file.threads[thread].name, session.passed - 1);
         self.gates.push((thread, session.passed, name.clone()));
         self.order.push(name);
     }
@@ -229,7 +339,8 @@ impl<'a> Writer<'a> {
             if gated {
                 let _ = write!(setup, " SET isolde.thread = '{number}';");
             }
-            sessions.push(DraftSession { name: thread.name.to_string(), setup, steps: session.steps });
+            let teardown = if self.open.contains(&number) { "ROLLBACK;" } else { "" }.into();
+            sessions.push(DraftSession { name: thread.name.to_string(), setup, steps: session.steps, teardown });
         }
         if gated {
             let locks = self.gates.iter().map(|(thread, pass, _)| format!("pg_advisory_lock({thread}, {pass})"));
@@ -241,12 +352,13 @@ impl<'a> Writer<'a> {
                 name: "schedule".into(),
                 setup,
                 steps: self.gates.iter().map(step).collect(),
+                ..DraftSession::default()
             });
         }
-        let steps = vec![("look".to_string(), looks(run))];
-        sessions.push(DraftSession { name: "looker".into(), setup: IN_CASE.into(), steps });
-        let mut order = self.order;
-        order.push("look".into());
+        let steps = vec![(LOOK.to_string(), looks(run))];
+        let looker = DraftSession { name: "looker".into(), setup: IN_CASE.into(), steps, ..DraftSession::default() };
+        sessions.push(looker);
+        let order = self.order;
         let about =
             format!("{}: found by isolde; for isolationtester, or: isolde spec THIS_FILE", self.file.sources.name());
         Draft { about, setup, teardown: "DROP SCHEMA isolde_case CASCADE;".into(), sessions, order }.write()
@@ -287,37 +399,30 @@ fn plain(statement: &ClientStatement, source: &str) -> String {
     statement.ast.span.of(source).trim_end_matches(';').to_string()
 }
 
-/// The text of a statement, its variables replaced by these values.
+/// The text of a statement, these values in the places of its variables.
 fn written_out(statement: &ClientStatement, source: &str, values: &[&Value]) -> String {
-    let mut text = plain(statement, source);
-    for ((variable, _), value) in statement.variables.iter().zip(values) {
-        let literal = literal(value);
-        for spelling in [format!(":'{variable}'"), format!(":{variable}")] {
-            text = replaced(&text, &spelling, &literal);
+    let span = statement.ast.span;
+    let mut places: Vec<(usize, usize, usize)> = statement
+        .places
+        .iter()
+        .filter(|(place, _)| span.start <= place.start && place.end <= span.end)
+        .map(|(place, variable)| ((place.start - span.start) as usize, (place.end - span.start) as usize, *variable))
+        .collect();
+    places.sort_unstable();
+    let mut text = span.of(source).to_string();
+    for (from, to, variable) in places.into_iter().rev() {
+        if let (Some(value), true) = (values.get(variable), text.is_char_boundary(from) && text.is_char_boundary(to)) {
+            text.replace_range(from..to, &literal(value));
         }
     }
-    text
-}
-
-/// Every occurrence that is a word of its own.
-fn replaced(text: &str, spelling: &str, literal: &str) -> String {
-    let mut out = String::new();
-    let mut rest = text;
-    while let Some(at) = rest.find(spelling) {
-        let (before, after) = (&rest[..at], &rest[at + spelling.len()..]);
-        let longer = after.starts_with(|c: char| c.is_alphanumeric() || c == '_') && !spelling.ends_with('\'');
-        let cast = before.ends_with(':');
-        out.push_str(before);
-        out.push_str(if longer || cast { spelling } else { literal });
-        rest = after;
-    }
-    out.push_str(rest);
-    out
+    text.trim_end_matches(';').to_string()
 }
 
 fn literal(value: &Value) -> String {
     match value {
         Value::Null => "NULL".into(),
+        // Two minus signs would begin a comment.
+        Value::Int(number) if *number < 0 => format!("({number})"),
         Value::Int(number) => number.to_string(),
         other => format!("'{}'", other.to_string().replace('\'', "''")),
     }

@@ -3,6 +3,7 @@
 
 pub mod generate;
 pub mod program;
+pub mod versions;
 
 use std::ops::Range;
 use std::sync::Mutex;

@@ -1,0 +1,239 @@
+//! A run beside the serial orders of its threads: which values it does not share with any of them, and whether what it breaks is
+//! broken without any overlap too.
+//!
+//! An update is *lost* if its effect is missing at the end: the column has a value that it has in no serial order. If the value is
+//! one of theirs, nothing is lost, however stale the reads were. And a property that a serial order breaks is no matter of
+//! isolation; that is said first.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
+
+use isolde_engine::RowId;
+use isolde_engine::footprint::ColumnSet;
+use isolde_explore::System;
+use isolde_sql::catalog::{Table, TableId};
+use isolde_sql::{Row, Value};
+
+use crate::backend::{Alone, Backend, Fate};
+use crate::names;
+use crate::oracle::Oracle;
+use crate::outcome::{Generated, generated};
+use crate::property::{At, Property, Violation};
+use crate::system::{Choice, ScenarioSystem, State};
+use crate::trace::Run;
+use crate::trouble::Trouble;
+
+/// Threads up to which all serial orders are run.
+const THREADS_MAX: usize = 5;
+
+/// The same where a step takes milliseconds.
+const SLOW_THREADS_MAX: usize = 3;
+
+/// A thread that takes more steps than this on its own is not waited for.
+const STEPS_MAX: usize = 10_000;
+
+/// Rows of a table up to which it is compared.
+const ROWS_MAX: usize = 1_000;
+
+/// A row of a table.
+type RowRef = (TableId, RowId);
+
+/// The columns that end, in a run, with a value that they also have at the end of some serial order of its threads. If not all
+/// of the orders are known, there are none.
+pub(crate) fn ends_serially(run: &Run<'_>, rows: &BTreeMap<RowRef, ColumnSet>) -> BTreeMap<RowRef, ColumnSet> {
+    let mut same: BTreeMap<RowRef, ColumnSet> = BTreeMap::new();
+    if rows.is_empty() {
+        return same;
+    }
+    for end in ends(run).unwrap_or_default() {
+        for (&row, &columns) in rows {
+            let equal = equal_columns(&run.end, &end, row).common(columns);
+            let known = same.entry(row).or_default();
+            *known = known.union(equal);
+        }
+    }
+    same
+}
+
+/// What the run leaves in the tables that no serial order leaves there, in a sentence; `None` if there is nothing of the kind, or
+/// not all orders are known.
+pub(crate) fn summary(run: &Run<'_>) -> Option<String> {
+    let serial = ends(run).filter(|ends| !ends.is_empty())?;
+    let steps = run.events.iter().flat_map(|event| &event.steps);
+    let changed: BTreeSet<TableId> =
+        steps.flat_map(|step| &step.footprint.published).map(|write| write.table).collect();
+    let generated = generated(run.system.scenario.database.catalog());
+    let differs = |id: TableId| {
+        let table = names::table(run.system.scenario, run.end.database.catalog(), id)?;
+        difference(table, &generated, &run.end, &serial)
+    };
+    let threads: Vec<&str> = run.system.present().map(|t| &*run.system.scenario.threads[t].name).collect();
+    let (here, there) = changed.into_iter().find_map(differs)?;
+    Some(format!("{here}; one after another, {} leave {there}.", names::listed(&threads)))
+}
+
+/// What is at the end of the run and in no serial order, and what these have instead.
+fn difference(table: &Table, generated: &Generated, end: &State, serial: &[State]) -> Option<(String, String)> {
+    let here = by_key(table, end)?;
+    let there: Vec<BTreeMap<String, Row>> = serial.iter().map(|end| by_key(table, end)).collect::<Option<_>>()?;
+    let name = &table.name;
+    for (key, row) in &here {
+        if there.iter().all(|rows| !rows.contains_key(key)) {
+            return Some((format!("{name} ends with a row {key}"), "no such row".into()));
+        }
+        for (column, definition) in table.columns.iter().enumerate() {
+            let values: BTreeSet<Option<&Value>> = there.iter().map(|rows| rows.get(key)?.get(column)).collect();
+            let value = row.get(column)?;
+            if values.contains(&Some(value)) || generated.contains_key(&(table.id, column)) {
+                continue;
+            }
+            let others = values.iter().map(|value| value.map_or("no such row".into(), names::value));
+            let others: Vec<String> = others.collect();
+            let ends = format!("{name} {key} ends with {} = {}", definition.name, names::value(value));
+            return Some((ends, others.join(" or ")));
+        }
+    }
+    let lost =
+        there.first()?.keys().find(|key| !here.contains_key(*key) && there.iter().all(|r| r.contains_key(*key)))?;
+    Some((format!("{name} ends without a row {lost}"), "one".into()))
+}
+
+/// The rows of a table by their primary keys; `None` if it has none, a generated one tells nothing, or there are too many rows.
+fn by_key(table: &Table, state: &State) -> Option<BTreeMap<String, Row>> {
+    let tables = state.database.committed();
+    let data = ((table.id.0 as usize) < tables.len()).then(|| tables.table(table.id))?;
+    let index = table.primary_key()?;
+    if index.columns.iter().any(|&column| table.columns.get(column).is_some_and(|c| c.sequence.is_some())) {
+        return None;
+    }
+    (data.len() <= ROWS_MAX)
+        .then(|| data.iter().map(|(_, tuple)| (names::key(table, &tuple.values), tuple.values.clone())).collect())
+}
+
+/// A serial order that breaks the same property, as far as it is needed for that; empty if none is known. A run that cannot be
+/// repeated on a server tells nothing.
+pub(crate) fn breaks<B: Backend>(system: B, property: &dyn Property<B>, found: &Violation) -> Vec<String> {
+    let order = Serial { system, property, found }.order().unwrap_or_else(|_| {
+        system.forget_trouble();
+        None
+    });
+    order.into_iter().flatten().map(|thread| system.member(thread).name.to_string()).collect()
+}
+
+/// What is looked for in serial orders.
+struct Serial<'s, B: Backend> {
+    system: B,
+    property: &'s dyn Property<B>,
+    found: &'s Violation,
+}
+
+/// What becomes of a thread that runs alone.
+enum Ran<S> {
+    Breaks,
+    Ends(S),
+    /// It takes too many steps.
+    Endless,
+}
+
+impl<B: Backend> Serial<'_, B> {
+    fn order(&self) -> Result<Option<Vec<usize>>, Trouble> {
+        let system = self.system;
+        let threads: Vec<usize> = system.present().collect();
+        let threads_max = if system.capabilities().slow { SLOW_THREADS_MAX } else { THREADS_MAX };
+        if threads.len() > threads_max {
+            return Ok(None);
+        }
+        let start = system.initial();
+        // Statements that no other thread notices are through before the first step, and may have failed.
+        if self.is_broken(&start, None)? {
+            let failed = |&thread: &usize| matches!(system.fate(&start, thread), Fate::Failed(_));
+            return Ok(threads.iter().copied().find(failed).map(|thread| vec![thread]));
+        }
+        let mut oracle = Oracle::new(system);
+        let mut places: Vec<(B::State, Vec<usize>)> = vec![(start, Vec::new())];
+        for _ in 0..=threads.len() {
+            let mut next = Vec::new();
+            for (state, order) in places {
+                if order.len() == threads.len() {
+                    let at = At { system, state: &state, event: None };
+                    let broken = self.property.at_end(&at, &mut oracle, &mut || ControlFlow::Continue(()));
+                    if broken.ok().flatten().is_some_and(|broken| self.property.is_same(&broken, self.found)) {
+                        return Ok(Some(order));
+                    }
+                }
+                for &thread in threads.iter().filter(|thread| !order.contains(thread)) {
+                    let order = [order.as_slice(), &[thread]].concat();
+                    match self.alone(state.clone(), thread)? {
+                        Ran::Breaks => return Ok(Some(order)),
+                        Ran::Ends(state) => next.push((state, order)),
+                        Ran::Endless => return Ok(None),
+                    }
+                }
+            }
+            places = next;
+        }
+        Ok(None)
+    }
+
+    /// Runs a thread to its end.
+    fn alone(&self, mut state: B::State, thread: usize) -> Result<Ran<B::State>, Trouble> {
+        for _ in 0..STEPS_MAX {
+            let mut choices = Vec::new();
+            self.system.enabled(&state, &mut choices);
+            if !choices.contains(&Choice::Step(thread)) {
+                return Ok(Ran::Ends(state));
+            }
+            let event = self.system.execute(&mut state, &Choice::Step(thread));
+            if let Some(trouble) = self.system.trouble() {
+                return Err(trouble);
+            }
+            if self.is_broken(&state, Some(&event))? {
+                return Ok(Ran::Breaks);
+            }
+        }
+        Ok(Ran::Endless)
+    }
+
+    fn is_broken(&self, state: &B::State, event: Option<&B::Event>) -> Result<bool, Trouble> {
+        let broken = self.property.at_state(&At { system: self.system, state, event })?;
+        Ok(broken.is_some_and(|broken| self.property.is_same(&broken, self.found)))
+    }
+}
+
+/// The states at the ends of all serial orders, each thread taking as many statements as in the run; `None` if not all of them
+/// are known.
+fn ends(run: &Run<'_>) -> Option<Vec<State>> {
+    let system = ScenarioSystem { atomic: false, ..run.system };
+    let threads: Vec<usize> = system.present().collect();
+    if threads.len() > THREADS_MAX {
+        return None;
+    }
+    let limits = run.end.clients.iter().zip(&system.scenario.threads);
+    let limits: Vec<usize> = limits.map(|(client, thread)| client.completed(thread)).collect();
+    let mut ends = Vec::new();
+    extend(system, &system.initial(), &threads, &limits, &mut ends).then_some(ends)
+}
+
+fn extend(system: ScenarioSystem<'_>, state: &State, left: &[usize], limits: &[usize], ends: &mut Vec<State>) -> bool {
+    if left.is_empty() {
+        ends.push(state.clone());
+    }
+    left.iter().all(|&thread| {
+        let mut next = state.clone();
+        let rest: Vec<usize> = left.iter().copied().filter(|other| *other != thread).collect();
+        ScenarioSystem::run_alone(&system, &mut next, thread, limits[thread], STEPS_MAX) == Alone::Through
+            && extend(system, &next, &rest, limits, ends)
+    })
+}
+
+fn equal_columns(one: &State, other: &State, (table, row): RowRef) -> ColumnSet {
+    let values = |state: &State| {
+        let tables = state.database.committed();
+        let known = (table.0 as usize) < tables.len();
+        known.then(|| tables.table(table).get(row).map(|tuple| tuple.values.clone())).flatten()
+    };
+    match (values(one), values(other)) {
+        (Some(one), Some(other)) => (0..one.len()).filter(|&column| one.get(column) == other.get(column)).collect(),
+        _ => ColumnSet::NONE,
+    }
+}
