@@ -26,6 +26,7 @@ mod home;
 pub mod live;
 pub mod proxy;
 pub mod reads;
+mod registry;
 mod restore;
 mod sessions;
 pub mod spec;

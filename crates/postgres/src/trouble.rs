@@ -3,13 +3,18 @@
 use std::fmt;
 use std::io;
 
+use isolde_wire::Complaint;
+
 /// Why a check could not be carried through. Each prints as a sentence with what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trouble {
     /// What was asked for cannot be done so.
     Usage(String),
-    /// The server cannot be reached, refuses, or is gone.
+    /// The server does not do what is needed.
     Server(String),
+    /// Something around the check has failed, and nothing can be concluded from that: the server is gone or silent, out of disk,
+    /// memory or connections, or a backend was ended.
+    Fault(String),
     /// A run did not go as it went before, so nothing can be concluded from it.
     Nondeterministic {
         /// The thread that did something else.
@@ -33,7 +38,7 @@ pub enum Trouble {
 impl fmt::Display for Trouble {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Trouble::Usage(sentence) | Trouble::Server(sentence) => f.write_str(sentence),
+            Trouble::Usage(sentence) | Trouble::Server(sentence) | Trouble::Fault(sentence) => f.write_str(sentence),
             Trouble::Nondeterministic { thread, before, now } => write!(
                 f,
                 "the same schedule does not give the same run: {thread} did `{before}` and now does `{now}`. What differs \
@@ -49,10 +54,25 @@ impl fmt::Display for Trouble {
     }
 }
 
+impl Trouble {
+    /// Whether the check is undecided for it: the answer is *inconclusive*, and no mistake is in the input.
+    pub fn is_inconclusive(&self) -> bool {
+        match self {
+            Trouble::Fault(_) | Trouble::Nondeterministic { .. } | Trouble::Stuck { .. } | Trouble::Interrupted => true,
+            Trouble::Usage(_) | Trouble::Server(_) => false,
+        }
+    }
+}
+
 impl std::error::Error for Trouble {}
 
 impl From<io::Error> for Trouble {
     fn from(error: io::Error) -> Trouble {
-        Trouble::Server(format!("the server: {error}"))
+        let sentence = format!("the server: {error}");
+        match Complaint::of(&error) {
+            Some(complaint) if !complaint.is_fault() => Trouble::Server(sentence),
+            // Whatever is not said by the server is said by the connection to it.
+            _ => Trouble::Fault(sentence),
+        }
     }
 }

@@ -64,6 +64,52 @@ impl fmt::Display for Complaint {
     }
 }
 
+/// Classes of SQLSTATEs, and single ones, that say nothing about a statement: the connection, resources, an operator, the system
+/// underneath.
+const FAULTS: &[&str] = &["08", "53", "57P", "58", "XX001", "XX002"];
+
+impl Complaint {
+    /// Whether something around the database is the reason, and no statement: out of disk, memory or connections, shut down,
+    /// a backend that was killed, an error of the system.
+    pub fn is_fault(&self) -> bool {
+        FAULTS.iter().any(|class| self.sqlstate.starts_with(class))
+    }
+
+    /// What a server has said, if that is why something failed.
+    pub fn of(error: &io::Error) -> Option<&Complaint> {
+        error.get_ref()?.downcast_ref::<Failure>().map(|failure| &failure.complaint)
+    }
+}
+
+/// A server's error as the reason why something cannot be done.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    complaint: Complaint,
+    shown: String,
+}
+
+impl Failure {
+    /// A connection was refused.
+    pub(crate) fn refused(complaint: Complaint) -> io::Error {
+        let shown = complaint.message.clone();
+        io::Error::other(Failure { complaint, shown })
+    }
+
+    /// A statement that must not fail has failed.
+    pub(crate) fn failed(complaint: &Complaint, sql: Option<&str>) -> io::Error {
+        let place = sql.map(|sql| format!("\nin: {sql}")).unwrap_or_default();
+        io::Error::other(Failure { complaint: complaint.clone(), shown: format!("{complaint}{place}") })
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.shown)
+    }
+}
+
+impl std::error::Error for Failure {}
+
 /// What one statement has come to.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Response {

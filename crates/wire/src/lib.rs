@@ -13,11 +13,15 @@
 //! string at a time and never waits unless asked to. [`wait_for_any`] listens to several at once. Bytes are taken apart and
 //! put together by `postgres-protocol`.
 //!
+//! What is put into SQL is [quoted](quote); [secrets](secret) are made and checked here.
+//!
 //! What is *absent*: no pool, no runtime, no types: values are text, as the server prints them.
 
 mod answer;
 mod connection;
 mod prepared;
+pub mod quote;
+pub mod secret;
 mod settings;
 mod stream;
 mod tls;

@@ -7,6 +7,7 @@ use std::sync::mpsc::Sender;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use isolde_wire::secret::{self, Verifier};
 use isolde_wire::{Complaint, Settings};
 use regex_automata::meta::Regex;
 
@@ -25,13 +26,15 @@ pub(super) struct Cast {
     servers: Vec<Server>,
     /// By which servers and the set-up come in.
     house_door: Door,
+    /// What everybody who comes in has to know: given to processes in their environment, and to nobody else.
+    password: String,
     events: Sender<Event>,
     directory: PathBuf,
     masks: Vec<Regex>,
     /// Processes and requests are told apart by number.
     jobs: u64,
-    /// Connections that the server refused.
-    refusals: Vec<String>,
+    /// Why a connection was last refused.
+    refusal: Option<String>,
     /// The set-up or reset command that runs, and what came of it.
     errand: Option<(u64, Process, Option<std::process::ExitStatus>)>,
 }
@@ -84,9 +87,11 @@ impl Cast {
         settings: &Settings,
         events: Sender<Event>,
     ) -> Result<Cast, Trouble> {
+        let password = secret::token()?;
+        let verifier = Verifier::new(&password)?;
         let actor = |plan: &ThreadPlan| {
             let door = match plan.action {
-                Action::Command(_) => Some(Door::open(settings, &events)?),
+                Action::Command(_) => Some(Door::open(settings, &verifier, &events)?),
                 Action::Request(_) => None,
             };
             Ok(Actor {
@@ -110,12 +115,13 @@ impl Cast {
         Ok(Cast {
             actors,
             servers: file.servers.iter().enumerate().map(server).collect::<std::io::Result<_>>()?,
-            house_door: Door::open(settings, &events)?,
+            house_door: Door::open(settings, &verifier, &events)?,
+            password,
             events,
             directory,
             masks: file.masks.clone(),
             jobs: 0,
-            refusals: Vec::new(),
+            refusal: None,
             errand: None,
         })
     }
@@ -174,7 +180,7 @@ impl Cast {
     }
 
     pub(super) fn note_refusal(&mut self, reason: String) {
-        self.refusals.push(reason);
+        self.refusal = Some(reason);
     }
 
     pub(super) fn note_error(&mut self, thread: usize, error: Complaint) {
@@ -197,7 +203,7 @@ impl Cast {
     /// Why a thread that says nothing may say nothing.
     pub(super) fn idle(&self, thread: usize, seconds: f64) -> String {
         let mut sentence = format!("it has neither sent a statement nor ended for {seconds} s");
-        if let Some(refusal) = self.refusals.last() {
+        if let Some(refusal) = &self.refusal {
             sentence += &format!("; the server has refused a connection: {refusal}");
         } else if self.actors.get(thread).is_some_and(|actor| actor.door.is_none()) {
             sentence += "; perhaps all connections or workers of the server are taken by other threads: it needs as many as there are threads";
@@ -213,7 +219,7 @@ impl Cast {
             (actor.retries_left, actor.last_error, actor.again) = (actor.plan.retries, None, None);
             actor.shown.clear();
         }
-        self.refusals.clear();
+        self.refusal = None;
     }
 
     /// Ends the processes of threads, and nothing else.
@@ -242,7 +248,7 @@ impl Cast {
         match &actor.plan.action {
             Action::Command(command) => {
                 let port = actor.door.as_ref().map_or(0, Door::port);
-                let mut environment = environment(port);
+                let mut environment = environment(port, &self.password);
                 environment.push(("ISOLDE_THREAD".into(), actor.plan.name.clone()));
                 environment.extend(urls.first().map(|(_, port)| ("PORT".to_string(), port.to_string())));
                 add(&mut environment, &actor.plan.env);
@@ -342,7 +348,7 @@ impl Cast {
         for server in &mut self.servers {
             self.jobs += 1;
             server.job = self.jobs;
-            let mut environment = environment(self.house_door.port());
+            let mut environment = environment(self.house_door.port(), &self.password);
             environment.push(("PORT".into(), server.port.to_string()));
             add(&mut environment, &server.plan.env);
             let command = &server.plan.command;
@@ -373,7 +379,7 @@ impl Cast {
     /// Starts a command that is none of the threads.
     pub(super) fn run_errand(&mut self, command: &str) -> Result<(), Trouble> {
         self.jobs += 1;
-        let environment = environment(self.house_door.port());
+        let environment = environment(self.house_door.port(), &self.password);
         let process = Process::start(command, &self.directory, &environment, self.jobs, &self.events)?;
         self.errand = Some((self.jobs, process, None));
         Ok(())
@@ -431,14 +437,14 @@ impl Server {
 }
 
 /// What commands find in their environment: the database behind a door.
-fn environment(port: u16) -> Environment {
-    let mut all = vec![("DATABASE_URL".to_string(), format!("postgres://isolde:isolde@127.0.0.1:{port}/isolde"))];
+fn environment(port: u16, password: &str) -> Environment {
+    let mut all = vec![("DATABASE_URL".to_string(), format!("postgres://isolde:{password}@127.0.0.1:{port}/isolde"))];
     let port = port.to_string();
     let fixed = [
         ("PGHOST", "127.0.0.1"),
         ("PGPORT", &port),
         ("PGUSER", "isolde"),
-        ("PGPASSWORD", "isolde"),
+        ("PGPASSWORD", password),
         ("PGDATABASE", "isolde"),
         ("PGSSLMODE", "disable"),
     ];
@@ -493,7 +499,7 @@ mod tests {
 
     #[test]
     fn variables_may_name_others() {
-        let mut all = environment(7000);
+        let mut all = environment(7000, "secret");
         let more = [("DSN".to_string(), "host=$PGHOST port=${PGPORT} $HOME".to_string())];
         add(&mut all, &more.into());
         assert_eq!(all.last().map(|(_, value)| value.as_str()), Some("host=127.0.0.1 port=7000 $HOME"));

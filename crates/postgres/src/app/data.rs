@@ -10,6 +10,7 @@ use std::sync::Arc;
 use isolde_engine::footprint::Write;
 use isolde_scenario::Generated;
 use isolde_sql::Value;
+use isolde_sql::print::identifier;
 use isolde_wire::{Complaint, Connection, Response, Row, Settings};
 
 use crate::analysis::Again;
@@ -40,7 +41,7 @@ pub(super) struct Data {
 /// Names for numbers that were drawn from sequences.
 type Names = BTreeMap<(Arc<str>, i64), String>;
 
-/// How a table differs from the start: what it is called, the rows it has more, and those it has fewer.
+/// How a table differs from the start: what it is called in SQL, the rows it has more, and those it has fewer.
 pub(super) type Difference = (String, Vec<String>, Vec<String>);
 
 impl Data {
@@ -59,6 +60,11 @@ impl Data {
         })
     }
 
+    /// The home itself.
+    pub(super) fn home(&mut self) -> &mut Home {
+        &mut self.home
+    }
+
     /// How to reach it.
     pub(super) fn settings(&self) -> &Settings {
         self.home.settings()
@@ -67,7 +73,7 @@ impl Data {
     /// The server, and how its data is put back.
     pub(super) fn describe(&self) -> String {
         let restore = self.restore.as_ref().map(Restore::describe).unwrap_or_default();
-        format!("PostgreSQL {} through the proxy; {restore}", self.home.version().text)
+        format!("PostgreSQL {} through the proxy; {restore}{}", self.home.version().text, self.home.describe())
     }
 
     /// What is known of its tables.
@@ -213,7 +219,11 @@ impl Data {
             let those = compared.iter().filter(|(_, count)| **count * sign > 0);
             those.flat_map(|(row, count)| std::iter::repeat_n(row.clone(), count.unsigned_abs() as usize)).collect()
         };
-        (name, side(1), side(-1))
+        let written = table.map_or(name, |table| match &table.schema {
+            None => identifier(&table.name),
+            Some(schema) => format!("{}.{}", identifier(schema), identifier(&table.name)),
+        });
+        (written, side(1), side(-1))
     }
 
     /// Names for the numbers that were drawn and can be seen: the thread, and the how-many-eth of its draws. Which of two threads drew

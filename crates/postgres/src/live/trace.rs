@@ -7,6 +7,7 @@ use isolde_report::{FinalTable, StepKind, StepResult, Trace, TraceStep};
 use isolde_scenario::conflicts::{self, Observed};
 use isolde_scenario::row_change;
 use isolde_sql::catalog::{Catalog, TableId};
+use isolde_wire::quote;
 
 use super::system::Event;
 use super::{Part, Stage};
@@ -24,15 +25,17 @@ pub(super) fn trace(stage: &mut dyn Stage, events: &[Event]) -> Result<Trace, Tr
     let changed: BTreeSet<TableId> = settled
         .flat_map(|touched| touched.settled.iter().map(|w| w.table).chain(touched.settled_all.iter().copied()))
         .collect();
-    let named: Vec<(String, Vec<String>)> = changed
+    let named: Vec<_> = changed
         .into_iter()
         .filter(|id| catalog.has_table(*id))
         .map(|id| catalog.table(id))
-        .map(|table| (qualified(table), table.columns.iter().map(|column| column.name.to_string()).collect()))
+        .map(|table| (table.schema.clone(), table.name.clone(), columns(table)))
         .collect();
     let mut tables = Vec::new();
-    for (name, columns) in named {
-        let all = stage.ask(&format!("SELECT * FROM {name} ORDER BY 1"))?;
+    for (schema, table, columns) in named {
+        let quoted = quote::qualified(schema.as_deref(), &table);
+        let all = stage.ask(&format!("SELECT * FROM {quoted} ORDER BY 1"))?;
+        let name = schema.map_or_else(|| table.to_string(), |schema| format!("{schema}.{table}"));
         let rows_total = all.rows().len() as u64;
         let rows = all.rows().iter().take(ROWS_MAX).cloned().collect();
         tables.push(FinalTable { name, columns, rows, rows_total });
@@ -40,11 +43,8 @@ pub(super) fn trace(stage: &mut dyn Stage, events: &[Event]) -> Result<Trace, Tr
     Ok(Trace { threads, steps, tables })
 }
 
-fn qualified(table: &isolde_sql::catalog::Table) -> String {
-    match &table.schema {
-        None => table.name.to_string(),
-        Some(schema) => format!("{schema}.{}", table.name),
-    }
+fn columns(table: &isolde_sql::catalog::Table) -> Vec<String> {
+    table.columns.iter().map(|column| column.name.to_string()).collect()
 }
 
 fn step(catalog: &Catalog, part: &Part) -> TraceStep {

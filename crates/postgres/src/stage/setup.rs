@@ -101,6 +101,7 @@ impl ScenarioStage {
     pub fn reading(file: &ScenarioFile, server: &Settings, module: Module) -> Result<ScenarioStage, StageError> {
         stay_inside(file)?;
         let mut home = Home::create(server)?;
+        module.admit(&mut home)?;
         let mut control = home.connect(SESSION_OPTIONS)?;
         let mut types = BTreeMap::new();
         let variables = run_setup(&mut control, file, &mut types)?;

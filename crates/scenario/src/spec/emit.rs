@@ -23,6 +23,7 @@ use std::ops::ControlFlow;
 use isolde_engine::{Outcome, PendingKind};
 use isolde_explore::Schedule;
 use isolde_sql::Value;
+use isolde_sql::print::identifier;
 
 use super::{Draft, DraftSession, Spec, run};
 use crate::check::follow;
@@ -278,7 +279,11 @@ fn looks(run: &Run<'_>) -> String {
     let names: BTreeSet<&str> = trace.tables.iter().map(|table| table.name.as_str()).collect();
     match names.is_empty() {
         true => "SELECT 'nothing has changed' AS tables;".into(),
-        false => names.iter().map(|name| format!("SELECT * FROM {name} ORDER BY 1;")).collect::<Vec<_>>().join(" "),
+        false => names
+            .iter()
+            .map(|name| format!("SELECT * FROM {} ORDER BY 1;", identifier(name)))
+            .collect::<Vec<_>>()
+            .join(" "),
     }
 }
 
