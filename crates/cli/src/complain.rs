@@ -44,6 +44,14 @@ impl Mistake {
         Mistake::Elsewhere { message: message.into(), hint: None }
     }
 
+    /// What is wrong, in a sentence.
+    pub(crate) fn sentence(&self) -> String {
+        match self {
+            Mistake::InFile(error) => error.diagnostic.message.to_string(),
+            Mistake::InText { message, .. } | Mistake::Elsewhere { message, .. } => message.clone(),
+        }
+    }
+
     /// The mistake as text, lines with a newline at the end.
     pub(crate) fn draw(&self, look: Look) -> String {
         match self {

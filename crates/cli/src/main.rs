@@ -15,6 +15,7 @@ mod memory;
 mod model;
 mod model_files;
 mod on;
+mod output;
 mod page;
 mod picture;
 mod prove;

@@ -1,6 +1,5 @@
 //! Where answers go: the terminal, a pipe or a file; and how they look there.
 
-use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
@@ -9,7 +8,7 @@ use isolde_report::{HtmlPage, ModelReport, ProveReport, Report, SpaceReport, Sty
 
 use crate::args::{self, CheckFormat, Color, Html, Output};
 use crate::complain::{Look, Mistake};
-use crate::picture;
+use crate::output::{self, Draft};
 
 /// Width of a page that is not on a terminal. Fixed, so that the same input gives the same output.
 const WIDTH: usize = 100;
@@ -21,7 +20,7 @@ const VERDICT_WIDTH: usize = "inconclusive".len();
 
 /// Takes the answers of one command.
 pub(crate) struct Page {
-    to: Box<dyn Write>,
+    to: To,
     /// How a failure to write is told.
     name: String,
     format: CheckFormat,
@@ -43,7 +42,11 @@ impl Page {
     /// A page in this format: a file, or standard output.
     pub(crate) fn open(format: CheckFormat, file: Option<&Path>, color: Color) -> Result<Page, Mistake> {
         let page = match file {
-            Some(path) => Page { to: create(path)?, name: path.display().to_string(), ..Page::stdout(color) },
+            Some(path) => {
+                output::declare(path)?;
+                let to = To::File(Draft::open(path)?, false);
+                Page { to, name: path.display().to_string(), ..Page::stdout(color) }
+            }
             None => Page::stdout(color),
         };
         let color = page.style.color && (file.is_none() || color == Color::Always);
@@ -54,12 +57,13 @@ impl Page {
     fn stdout(color: Color) -> Page {
         let style = Style { width: width(), color: colored(color, &io::stdout()) };
         let (name, format) = ("standard output".into(), CheckFormat::Text);
-        Page { to: Box::new(io::stdout()), name, format, style, held: Vec::new(), mistakes: Vec::new(), html: None }
+        Page { to: To::Stdout(io::stdout()), name, format, style, held: Vec::new(), mistakes: Vec::new(), html: None }
     }
 
     /// The same, with a page for browsers beside it if the flags ask for one.
-    pub(crate) fn with(self, html: &Html) -> Page {
-        Page { html: html.path.clone().map(|path| (HtmlPage::default(), path)), ..self }
+    pub(crate) fn with(self, html: &Html) -> Result<Page, Mistake> {
+        html.path.as_deref().map_or(Ok(()), output::declare)?;
+        Ok(Page { html: html.path.clone().map(|path| (HtmlPage::default(), path)), ..self })
     }
 
     /// Writes a whole answer; or holds it, if answers are written [together](Page::finish).
@@ -96,8 +100,17 @@ impl Page {
     /// Writes the answers that were held, and the page for browsers.
     pub(crate) fn finish(mut self) -> Result<(), Mistake> {
         if let Some((html, path)) = self.html.take() {
-            picture::write(&path, &html.to_html(&args::command_line()))?;
+            output::write(&path, &html.to_html(&args::command_line()))?;
         }
+        self.write_held()?;
+        match self.to {
+            // A run without any answer leaves the older one.
+            To::File(file, true) => file.finish().map_err(|error| unwritten(&self.name, &error)),
+            To::File(_, false) | To::Stdout(_) => Ok(()),
+        }
+    }
+
+    fn write_held(&mut self) -> Result<(), Mistake> {
         let (held, mistakes) = (std::mem::take(&mut self.held), std::mem::take(&mut self.mistakes));
         match self.format {
             _ if held.is_empty() && mistakes.is_empty() => Ok(()),
@@ -173,12 +186,30 @@ impl Page {
     }
 
     fn write(&mut self, text: &str) -> Result<(), Mistake> {
-        match self.to.write_all(text.as_bytes()).and_then(|()| self.to.flush()) {
+        let written = match &mut self.to {
+            To::Stdout(out) => out.write_all(text.as_bytes()).and_then(|()| out.flush()),
+            To::File(file, written) => {
+                *written = true;
+                file.write_all(text.as_bytes()).and_then(|()| file.flush())
+            }
+        };
+        match written {
             // Whoever reads has seen enough, as `head` does.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-            other => other.map_err(|error| Mistake::new(format!("{} cannot be written: {error}", self.name))),
+            other => other.map_err(|error| unwritten(&self.name, &error)),
         }
     }
+}
+
+fn unwritten(name: &str, error: &io::Error) -> Mistake {
+    Mistake::new(format!("{name} cannot be written: {error}"))
+}
+
+/// Where an answer goes.
+enum To {
+    Stdout(io::Stdout),
+    /// And whether there is something in it.
+    File(Draft, bool),
 }
 
 /// Writes a mistake to standard error, where it belongs.
@@ -187,13 +218,6 @@ pub(crate) fn complain(mistake: &Mistake, color: Color) {
     let look = Look { color: colored(color, &stderr), lines: stderr.is_terminal() };
     // If even this fails, the exit code still tells.
     let _ = stderr.lock().write_all(mistake.draw(look).as_bytes());
-}
-
-fn create(path: &Path) -> Result<Box<dyn Write>, Mistake> {
-    match File::create(path) {
-        Ok(file) => Ok(Box::new(file)),
-        Err(error) => Err(Mistake::new(format!("{} cannot be written: {error}", path.display()))),
-    }
 }
 
 fn colored<S: anstream::stream::RawStream>(color: Color, stream: &S) -> bool {

@@ -48,7 +48,8 @@ const SQL: &[&str] = &[
 ];
 
 /// What quotes.
-const QUOTING: &[&str] = &["identifier(", "qualified(", ".name(", "quote_ident", "regclass", "literal("];
+const QUOTING: &[&str] =
+    &["identifier(", "qualified(", "dialect().name(", "dialect.name(", "quote_ident", "regclass", "literal("];
 
 /// Places where the name is known to be quoted or to be a constant: file, text, reason.
 const KNOWN: &[(&str, &str, &str)] = &[
@@ -64,6 +65,7 @@ const KNOWN: &[(&str, &str, &str)] = &[
     ("statespace/src/sql/", "", "relations have names that are made here, from constants and numbers"),
     ("statespace/src/store/", "", "the same, or quoted by Dialect::name when they are stored"),
     ("statespace/src/explore/", "", "no SQL"),
+    ("testkit/src/server.rs", "DROP SCHEMA", "names are read with quote_ident"),
     ("testkit/src/generate/", "", "names of generated programs, made here"),
     ("testkit/src/campaign.rs", "", "names of generated programs, made here"),
 ];
