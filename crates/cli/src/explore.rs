@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use isolde_report::{Report, Verdict};
+use isolde_report::{Report, Stats, Verdict};
 use isolde_scenario::file::FileOptions;
 use isolde_scenario::{Options, Progress, Scenario};
 
@@ -39,7 +39,12 @@ pub(crate) fn run(explore: &Explore, color: Color) -> Result<u8, Mistake> {
     explore.fix.as_deref().filter(|_| !explore.overwrite).map_or(Ok(()), output::declare)?;
     let mut tally = Tally::default();
     for file in &explore.files {
-        match check(explore, file) {
+        let checked = match check(explore, file) {
+            // Nothing was found out, and the reason is in no input.
+            Err(Mistake::Fault(why)) => Ok(undecided(file, why)),
+            checked => checked,
+        };
+        match checked {
             Ok(report) => {
                 tally.count(report.verdict.exit_code());
                 match explore.quiet || explore.files.len() > 1 {
@@ -71,6 +76,11 @@ pub(crate) fn run(explore: &Explore, color: Color) -> Result<u8, Mistake> {
     }
     page.finish()?;
     Ok(tally.exit_code())
+}
+
+/// The answer where something around the check has failed.
+fn undecided(file: &Path, why: String) -> Report {
+    Report::new(&args::command_line(), &file.display().to_string(), Verdict::Inconclusive(why), Stats::default())
 }
 
 /// Reads and explores one file.

@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 
 use anstream::{AutoStream, ColorChoice};
 use isolde_report::{HtmlPage, ModelReport, ProveReport, Report, SpaceReport, Style, TraceStyle};
+use serde::de::DeserializeOwned;
 
 use crate::args::{self, CheckFormat, Color, Html, Output};
 use crate::complain::{Look, Mistake};
 use crate::output::{self, Draft};
+use crate::plain;
 
 /// Width of a page that is not on a terminal. Fixed, so that the same input gives the same output.
 const WIDTH: usize = 100;
@@ -81,7 +83,7 @@ impl Page {
 
     fn whole(&mut self, report: &Report) -> Result<(), Mistake> {
         match self.format {
-            CheckFormat::Text => self.write(&report.to_text(self.style)),
+            CheckFormat::Text => self.write(&harmless(report, Report::to_json, |report| report.to_text(self.style))),
             CheckFormat::Json => self.write(&report.to_json()),
             CheckFormat::Sarif | CheckFormat::Junit => {
                 self.held.push(report.clone());
@@ -125,7 +127,7 @@ impl Page {
         self.show(|html| html.answer(report));
         match self.format {
             CheckFormat::Text => {
-                let text = report.to_text(self.style);
+                let text = harmless(report, Report::to_json, |report| report.to_text(self.style));
                 let (verdict, file) = text.lines().next().and_then(|line| line.split_once("  ")).unwrap_or_default();
                 let space = " ".repeat(VERDICT_WIDTH.saturating_sub(report.verdict.word().len()));
                 self.line(&format!("{verdict}{space}  {file}"))
@@ -138,7 +140,9 @@ impl Page {
     pub(crate) fn model(&mut self, report: &ModelReport) -> Result<(), Mistake> {
         self.show(|html| html.model(report));
         match self.format {
-            CheckFormat::Text => self.write(&report.to_text(self.style)),
+            CheckFormat::Text => {
+                self.write(&harmless(report, ModelReport::to_json, |report| report.to_text(self.style)))
+            }
             CheckFormat::Json => self.write(&report.to_json()),
             CheckFormat::Sarif => self.write(&report.to_sarif()),
             CheckFormat::Junit => self.write(&report.to_junit()),
@@ -149,7 +153,9 @@ impl Page {
     pub(crate) fn space(&mut self, report: &SpaceReport, traces: TraceStyle) -> Result<(), Mistake> {
         self.show(|html| html.space(report));
         match self.format {
-            CheckFormat::Text => self.write(&report.to_text(self.style, traces)),
+            CheckFormat::Text => {
+                self.write(&harmless(report, SpaceReport::to_json, |report| report.to_text(self.style, traces)))
+            }
             _ => self.write(&report.to_json()),
         }
     }
@@ -158,7 +164,9 @@ impl Page {
     pub(crate) fn proof(&mut self, report: &ProveReport) -> Result<(), Mistake> {
         self.show(|html| html.proof(report));
         match self.format {
-            CheckFormat::Text => self.write(&report.to_text(self.style)),
+            CheckFormat::Text => {
+                self.write(&harmless(report, ProveReport::to_json, |report| report.to_text(self.style)))
+            }
             _ => self.write(&report.to_json()),
         }
     }
@@ -170,13 +178,16 @@ impl Page {
 
     /// Writes text as it is.
     pub(crate) fn verbatim(&mut self, text: &str) -> Result<(), Mistake> {
-        self.write(text)
+        match matches!(self.to, To::Stdout(_)) && io::stdout().is_terminal() {
+            true => self.write(&plain::escaped(text)),
+            false => self.write(text),
+        }
     }
 
     /// Writes a line between answers, for people only.
     pub(crate) fn remark(&mut self, text: &str) -> Result<(), Mistake> {
         match self.format {
-            CheckFormat::Text => self.line(text),
+            CheckFormat::Text => self.line(&plain::escaped(text)),
             _ => Ok(()),
         }
     }
@@ -198,6 +209,16 @@ impl Page {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
             other => other.map_err(|error| unwritten(&self.name, &error)),
         }
+    }
+}
+
+/// The text of a report in which nothing can be taken for a command by a terminal: what comes from data is escaped before it is
+/// coloured.
+fn harmless<R: DeserializeOwned>(report: &R, json: fn(&R) -> String, text: impl Fn(&R) -> String) -> String {
+    let escaped = plain::escaped_document(&json(report)).and_then(|json| serde_json::from_str(&json).ok());
+    match escaped {
+        Some(escaped) => text(&escaped),
+        None => text(report),
     }
 }
 

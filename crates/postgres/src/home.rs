@@ -22,6 +22,9 @@
 //!
 //! A second database, a copy of the first as it was after set-up, is made where rows alone cannot be put back.
 
+use std::io::ErrorKind;
+use std::net::ToSocketAddrs;
+
 use isolde_wire::quote::{identifier, literal};
 use isolde_wire::secret::{self, Verifier};
 use isolde_wire::{Complaint, Connection, Place, Response, Row, Settings};
@@ -80,7 +83,7 @@ impl Home {
     /// Creates a database on the server that these settings lead to, and clears away what runs that were killed have left.
     pub fn create(server: &Settings) -> Result<Home, Trouble> {
         let server = server.clone().with_application_name("isolde");
-        let mut keeper = connect(&server)?;
+        let mut keeper = connect(&server, true)?;
         let version = version(&mut keeper)?;
         sweep(&mut keeper)?;
         let may = "SELECT rolsuper, rolsuper OR rolcreaterole FROM pg_catalog.pg_roles WHERE rolname = current_user";
@@ -120,7 +123,7 @@ impl Home {
 
     /// A session in the database, with these settings of the session.
     pub fn connect(&self, options: &str) -> Result<Connection, Trouble> {
-        connect(&self.settings.with_options(options))
+        connect(&self.settings.with_options(options), false)
     }
 
     /// Gives sessions that are opened from now on a value of a setting that only a superuser may set; whether that can be done.
@@ -290,14 +293,25 @@ fn is_true(row: &Row, at: usize) -> bool {
     row.get(at).and_then(Option::as_deref) == Some("t")
 }
 
-/// A session, or why there is none.
-fn connect(settings: &Settings) -> Result<Connection, Trouble> {
+/// Whether the host is a name or address that this machine can resolve.
+fn is_address(settings: &Settings) -> bool {
+    match &settings.place {
+        Place::Tcp(host, port) => (host.as_str(), *port).to_socket_addrs().is_ok(),
+        Place::Unix(..) => true,
+    }
+}
+
+/// A session, or why there is none; `first` says that there was none before.
+fn connect(settings: &Settings, first: bool) -> Result<Connection, Trouble> {
     /// There is no database of this name.
     const NO_SUCH_DATABASE: &str = "3D000";
     let refused = |error: std::io::Error| {
         let sentence = format!("cannot connect to {settings}: {error}");
+        let missing = [ErrorKind::ConnectionRefused, ErrorKind::NotFound].contains(&error.kind());
         match Complaint::of(&error) {
             Some(complaint) if !complaint.is_fault() => Trouble::Usage(sentence),
+            // Nobody was ever there: the URL is wrong, or the server is not started.
+            None if first && (missing || !is_address(settings)) => Trouble::Usage(sentence),
             _ => Trouble::Fault(sentence),
         }
     };

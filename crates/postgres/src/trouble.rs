@@ -55,12 +55,10 @@ impl fmt::Display for Trouble {
 }
 
 impl Trouble {
-    /// Whether the check is undecided for it: the answer is *inconclusive*, and no mistake is in the input.
-    pub fn is_inconclusive(&self) -> bool {
-        match self {
-            Trouble::Fault(_) | Trouble::Nondeterministic { .. } | Trouble::Stuck { .. } | Trouble::Interrupted => true,
-            Trouble::Usage(_) | Trouble::Server(_) => false,
-        }
+    /// What a server's error means for a check, if it says nothing about the statement: nothing can be concluded.
+    pub fn of_fault(doing: &str, error: &Complaint) -> Option<Trouble> {
+        let sentence = || format!("{doing}: {} ({}); run it again when that is mended", error.message, error.sqlstate);
+        error.is_fault().then(|| Trouble::Fault(sentence()))
     }
 }
 

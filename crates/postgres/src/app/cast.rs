@@ -35,6 +35,8 @@ pub(super) struct Cast {
     jobs: u64,
     /// Why a connection was last refused.
     refusal: Option<String>,
+    /// Something around the check has failed: no ending of a thread says anything.
+    fault: Option<Trouble>,
     /// The set-up or reset command that runs, and what came of it.
     errand: Option<(u64, Process, Option<std::process::ExitStatus>)>,
 }
@@ -79,6 +81,9 @@ struct Server {
 /// Serialization failures and deadlocks.
 const ABORTS: &[&str] = &["40001", "40P01"];
 
+/// What the shell exits with when there is no such program, or it may not be run.
+const NOT_STARTED: &[u16] = &[126, 127];
+
 impl Cast {
     /// Everybody, not started yet; doors lead to what `settings` describe.
     pub(super) fn new(
@@ -122,6 +127,7 @@ impl Cast {
             masks: file.masks.clone(),
             jobs: 0,
             refusal: None,
+            fault: None,
             errand: None,
         })
     }
@@ -179,11 +185,20 @@ impl Cast {
         self.actors.get_mut(thread)?.again.take()
     }
 
-    pub(super) fn note_refusal(&mut self, reason: String) {
+    pub(super) fn note_refusal(&mut self, reason: String, fault: bool) {
+        if fault {
+            self.fault = Some(Trouble::Fault(format!("the server refuses a connection: {reason}")));
+        }
         self.refusal = Some(reason);
     }
 
+    /// Why nothing can be concluded any more, if that is so.
+    pub(super) fn fault(&mut self) -> Result<(), Trouble> {
+        self.fault.take().map_or(Ok(()), Err)
+    }
+
     pub(super) fn note_error(&mut self, thread: usize, error: Complaint) {
+        self.fault = self.fault.take().or_else(|| Trouble::of_fault(&self.name(thread), &error));
         if let Some(actor) = self.actors.get_mut(thread) {
             actor.last_error = Some(error);
         }
@@ -292,6 +307,10 @@ impl Cast {
         let code = exited.status.code().and_then(|code| u16::try_from(code).ok());
         let fine = code.is_some_and(|code| actor.plan.expect.as_ref().map_or(code == 0, |codes| codes.contains(&code)));
         let how = process::describe(exited.status);
+        if !fine && code.is_some_and(|code| NOT_STARTED.contains(&code)) {
+            let sentence = format!("the command of {} cannot be started: {how}", actor.plan.name);
+            return Err(Trouble::Usage(with_tail(sentence, &errors)));
+        }
         let ending = match fine {
             true if code == Some(0) => Ending::Done,
             true => Ending::Expected(how),

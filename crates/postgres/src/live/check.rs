@@ -48,7 +48,56 @@ pub fn check(stage: &mut dyn Stage, question: &Question<'_>, progress: OnProgres
     let system = LiveSystem::new(stage, !question.invariants.is_empty())?;
     let mut checker = Checker::new(question, &system, progress);
     let summary = search(&question.settings)?.run(&system, &mut checker);
-    let Checker { found, warnings, skipped, reasons, .. } = checker.concluded()?;
+    let Checker { found, warnings, skipped, reasons, .. } = match checker.concluded() {
+        Err(Trouble::Fault(why)) => return Ok(undecided(question, &summary, &system, &why, None)),
+        concluded => concluded?,
+    };
+    let shown = found.as_ref().map(|found| (found.violation.clone(), found.schedule.line(&system)));
+    let told = tell(&system, question, start, Told { summary: &summary, found, warnings, skipped, reasons });
+    match told {
+        Err(Trouble::Fault(why)) => Ok(undecided(question, &summary, &system, &why, shown)),
+        told => told,
+    }
+}
+
+/// What a search has come to.
+struct Told<'t> {
+    summary: &'t Summary,
+    found: Option<Finding>,
+    warnings: BTreeSet<String>,
+    skipped: BTreeSet<String>,
+    reasons: BTreeSet<String>,
+}
+
+/// The answer if something around the check has failed: no verdict, and what was seen before.
+fn undecided(
+    question: &Question<'_>,
+    summary: &Summary,
+    system: &LiveSystem<'_>,
+    why: &str,
+    found: Option<(Violation, String)>,
+) -> Report {
+    let seen = match found {
+        None => "nothing was violated until then".to_string(),
+        Some((Violation { name, headline, .. }, schedule)) => {
+            format!("{name} seemed to be violated and could not be seen again ({headline}; schedule: {schedule})")
+        }
+    };
+    let summary = Summary { replayed: system.replayed(), ..summary.clone() };
+    let stats = Stats { complete: false, ..stats(&summary, question, &BTreeSet::new()) };
+    let verdict = Verdict::Inconclusive(format!("{why}; {seen}"));
+    let mut report = Report::new(&question.command, &question.file, verdict, stats);
+    report.properties = results(question, &report.verdict, None, &BTreeSet::new());
+    report
+}
+
+/// The report, after what was found has been seen again.
+fn tell(
+    system: &LiveSystem<'_>,
+    question: &Question<'_>,
+    start: Option<u64>,
+    Told { summary, found, warnings, skipped, reasons }: Told<'_>,
+) -> Result<Report, Trouble> {
     if found.is_some() {
         // Without its server every thread fails, and that is not what should be said.
         system.borrow(|stage| stage.ask("SELECT 1"))?;
@@ -56,15 +105,15 @@ pub fn check(stage: &mut dyn Stage, question: &Question<'_>, progress: OnProgres
     let took = question.clock.zip(start).map(|(clock, start)| clock().saturating_sub(start) / 1_000_000);
     let verdict = match &found {
         Some(_) => Verdict::Violated,
-        None => verdict(&summary, &question.settings),
+        None => verdict(summary, &question.settings),
     };
-    let summary = Summary { replayed: system.replayed(), ..summary };
+    let summary = Summary { replayed: system.replayed(), ..summary.clone() };
     let stats = Stats { elapsed_ms: took, ..stats(&summary, question, &reasons) };
     let mut report = Report::new(&question.command, &question.file, verdict, stats);
-    let found = found.map(|finding| simplified(&system, question, finding)).transpose()?;
+    let found = found.map(|finding| simplified(system, question, finding)).transpose()?;
     report.properties = results(question, &report.verdict, found.as_ref().map(|f| &f.violation), &skipped);
     report.warnings = warnings.into_iter().collect();
-    report.counterexample = found.map(|finding| counterexample(&system, question, finding)).transpose()?;
+    report.counterexample = found.map(|finding| counterexample(system, question, finding)).transpose()?;
     Ok(report)
 }
 
@@ -312,6 +361,8 @@ impl<'c, 's, 'p> Checker<'c, 's, 'p> {
     fn refuted(&self, spot: &Spot, checks: &'c [Check]) -> Result<Option<(&'c Check, String)>, Trouble> {
         for check in checks {
             let answer = self.system.ask(spot, |stage| stage.ask(&check.query))?;
+            let fault = answer.error().and_then(|error| Trouble::of_fault(&check.name, error));
+            fault.map_or(Ok(()), Err)?;
             if let Some(how) = property::refuted(&answer) {
                 return Ok(Some((check, how)));
             }

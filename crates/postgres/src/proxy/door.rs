@@ -24,7 +24,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use isolde_wire::secret::{MECHANISM, Verifier};
-use isolde_wire::{Connection, Settings, Stream};
+use isolde_wire::{Complaint, Connection, Settings, Stream};
 
 use super::frame::{FROM_CLIENT_MAX, FROM_SERVER_MAX, Fields, Frame, Frames};
 use super::session::SessionId;
@@ -62,6 +62,8 @@ pub enum Event {
         port: u16,
         /// What the server said.
         reason: String,
+        /// Something around the database is the reason: it is gone, or has no connection left.
+        fault: bool,
     },
     /// A client says something.
     FromClient(SessionId, Vec<Frame>),
@@ -208,7 +210,7 @@ fn welcome<E: From<Event> + Send>(
     let refusal = refusal.or(inside.is_none().then_some(("53300", "too many clients of this run")));
     if let Some((code, reason)) = refusal {
         let _ = client.client.write_all(Frame::error("FATAL", code, reason).bytes());
-        let _ = events.send(Event::Refused { port, reason: reason.into() }.into());
+        let _ = events.send(Event::Refused { port, reason: reason.into(), fault: false }.into());
         return;
     }
     drop(login);
@@ -222,7 +224,8 @@ fn welcome<E: From<Event> + Send>(
             let reason = error.to_string();
             // Who was refused may be gone already.
             let _ = client.write_all(Frame::error("FATAL", "08006", &reason).bytes());
-            let _ = events.send(Event::Refused { port, reason }.into());
+            let fault = Complaint::of(&error).is_none_or(Complaint::is_fault);
+            let _ = events.send(Event::Refused { port, reason, fault }.into());
             return;
         }
     };

@@ -188,6 +188,8 @@ impl ScenarioStage {
         failed: Option<Complaint>,
         done: &mut Vec<Part>,
     ) -> Result<(), Trouble> {
+        let fault = failed.as_ref().and_then(|error| Trouble::of_fault(&self.names[thread], error));
+        fault.map_or(Ok(()), Err)?;
         let Reply { response, notices, fields, status, .. } = reply;
         let doing = self.clients[thread].doing.clone();
         let waited = self.clients[thread].part.as_ref().is_some_and(|part| part.kind == StepKind::Resume);

@@ -336,6 +336,9 @@ pub(super) fn type_names(
 
 /// A mistake that the server has found in a statement.
 fn mistake(sources: &Sources, statement: &ClientStatement, error: &Complaint, when: &str) -> StageError {
+    if let Some(fault) = Trouble::of_fault(when.trim_end_matches([':', ' ']), error) {
+        return StageError::Trouble(fault);
+    }
     let span = statement.ast.span;
     // The place is only known where nothing was put into the text.
     let at = error.position.filter(|_| statement.places.is_empty()).and_then(|position| {
