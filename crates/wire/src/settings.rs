@@ -129,6 +129,8 @@ struct Given {
     connect_timeout: Option<Duration>,
     ssl_mode: String,
     ssl_root: String,
+    ssl_certificate: String,
+    ssl_key: String,
 }
 
 impl Given {
@@ -147,6 +149,8 @@ impl Given {
             }
             "sslmode" => self.ssl_mode = value,
             "sslrootcert" => self.ssl_root = value,
+            "sslcert" => self.ssl_certificate = value,
+            "sslkey" => self.ssl_key = value,
             // For client libraries that pool or cache.
             _ => {}
         }
@@ -171,6 +175,8 @@ impl Given {
             known.ok_or_else(|| format!("sslmode is one of {names}"))
         })?;
         let root = or(self.ssl_root, "PGSSLROOTCERT").map(PathBuf::from);
+        let certificate = or(self.ssl_certificate, "PGSSLCERT").map(PathBuf::from);
+        let key = or(self.ssl_key, "PGSSLKEY").map(PathBuf::from);
         let user = or(self.user, "PGUSER").or_else(|| variable("USER")).unwrap_or_else(|| "postgres".into());
         Ok(Settings {
             place,
@@ -180,7 +186,7 @@ impl Given {
             options: self.options,
             application_name: self.application_name.unwrap_or_else(|| "isolde".into()),
             connect_timeout: self.connect_timeout.unwrap_or(CONNECT_TIMEOUT),
-            encryption: Encryption { mode, root },
+            encryption: Encryption { mode, root, certificate, key },
         })
     }
 }
@@ -222,8 +228,10 @@ mod tests {
     fn encryption_is_asked_for_as_with_libpq() {
         let encryption = |url: &str| parse(url).map(|settings| settings.encryption);
         assert_eq!(encryption("postgres://h/x"), Ok(Encryption::default()));
-        let full = Encryption { mode: Mode::VerifyFull, root: Some("/ca.pem".into()) };
+        let full = Encryption { mode: Mode::VerifyFull, root: Some("/ca.pem".into()), ..Encryption::default() };
         assert_eq!(encryption("postgres://h/x?sslmode=verify-full&sslrootcert=/ca.pem"), Ok(full));
+        let own = encryption("postgres://h/x?sslcert=/me.crt&sslkey=/me.key");
+        assert_eq!(own.map(|own| (own.certificate, own.key)), Ok((Some("/me.crt".into()), Some("/me.key".into()))));
     }
 
     #[test]
