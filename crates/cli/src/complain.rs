@@ -3,7 +3,11 @@
 use std::fmt::Write as _;
 
 use ariadne::{CharSet, Config, IndexType, Label, Report, ReportKind, Source};
+use isolde_report::Verdict;
 use isolde_scenario::ScenarioError;
+
+use crate::EXIT_MISTAKE;
+use crate::plain::{blotted, escaped, without_passwords};
 
 /// A mistake of the user: in a file, or elsewhere (the command line, a missing file).
 #[derive(Debug)]
@@ -23,6 +27,8 @@ pub(crate) enum Mistake {
         /// What to try.
         hint: Option<String>,
     },
+    /// None of the user's: something around the check has failed, and nothing can be concluded.
+    Fault(String),
     /// It stands in no file.
     Elsewhere {
         /// What is wrong.
@@ -44,6 +50,23 @@ impl Mistake {
         Mistake::Elsewhere { message: message.into(), hint: None }
     }
 
+    /// What is wrong, in a sentence.
+    pub(crate) fn sentence(&self) -> String {
+        match self {
+            Mistake::InFile(error) => error.diagnostic.message.to_string(),
+            Mistake::InText { message, .. } | Mistake::Elsewhere { message, .. } => message.clone(),
+            Mistake::Fault(why) => why.clone(),
+        }
+    }
+
+    /// What the process exits with.
+    pub(crate) fn exit_code(&self) -> u8 {
+        match self {
+            Mistake::Fault(_) => Verdict::Inconclusive(String::new()).exit_code(),
+            Mistake::InFile(_) | Mistake::InText { .. } | Mistake::Elsewhere { .. } => EXIT_MISTAKE,
+        }
+    }
+
     /// The mistake as text, lines with a newline at the end.
     pub(crate) fn draw(&self, look: Look) -> String {
         match self {
@@ -52,6 +75,7 @@ impl Mistake {
                 over(file, text, fitting(text, span.start, span.end), (message, hint.as_deref()), look)
             }
             Mistake::Elsewhere { message, hint } => plain(message, hint.as_deref()),
+            Mistake::Fault(why) => format!("inconclusive: {}\n", escaped(why)),
         }
     }
 }
@@ -83,6 +107,11 @@ fn over(
     (message, hint): (&str, Option<&str>),
     look: Look,
 ) -> String {
+    // Of the same length, so that places stay.
+    let text = &without_passwords(&blotted(text));
+    let (file, message) = (&*escaped(file), &*escaped(message));
+    let hint = hint.map(escaped);
+    let hint = hint.as_deref();
     let char_set = if look.lines { CharSet::Unicode } else { CharSet::Ascii };
     let config = Config::default().with_color(look.color).with_char_set(char_set).with_index_type(IndexType::Byte);
     // What to try stands right below the place.
@@ -107,9 +136,9 @@ fn tidy(drawn: &str, look: Look) -> String {
 
 /// A mistake that stands in no file.
 fn plain(message: &str, hint: Option<&str>) -> String {
-    let mut out = format!("error: {message}\n");
+    let mut out = format!("error: {}\n", escaped(message));
     if let Some(hint) = hint {
-        let _ = writeln!(out, "  hint: {hint}");
+        let _ = writeln!(out, "  hint: {}", escaped(hint));
     }
     out
 }

@@ -8,7 +8,7 @@ use isolde_scenario::{file, spec};
 
 use crate::args::Explore;
 use crate::complain::Mistake;
-use crate::{app, input};
+use crate::{app, input, output};
 
 /// Writes the counterexample of a report about a scenario or an application. What to say about it.
 pub(crate) fn spec(explore: &Explore, path: &Path, asked: &Path, report: &Report) -> Result<String, Mistake> {
@@ -26,10 +26,7 @@ pub(crate) fn spec(explore: &Explore, path: &Path, asked: &Path, report: &Report
     };
     match written {
         Err(why) => Ok(format!("\n{name} is not written: {why}")),
-        Ok(text) => match std::fs::write(path, text) {
-            Ok(()) => Ok(format!("\nspec  {remark}")),
-            Err(error) => Err(Mistake::new(format!("{name} cannot be written: {error}"))),
-        },
+        Ok(text) => output::write(path, &text).map(|()| format!("\nspec  {remark}")),
     }
 }
 
@@ -51,5 +48,5 @@ fn from_app(
 
 /// Writes a scenario that was made from an application.
 pub(crate) fn scenario(path: &Path, text: &str) -> Result<(), Mistake> {
-    std::fs::write(path, text).map_err(|error| Mistake::new(format!("{} cannot be written: {error}", path.display())))
+    output::write(path, text)
 }

@@ -1,5 +1,6 @@
 //! `isolde explore`: one answer for one file; a line for each of several, and how many of each kind.
 
+use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
@@ -12,8 +13,9 @@ use crate::complain::Mistake;
 use crate::emit;
 use crate::fixes;
 use crate::page::{self, Page};
+use crate::picture::Picture;
 use crate::watch::{self, Watch};
-use crate::{EXIT_MISTAKE, app, input, kept, memory, on, store};
+use crate::{EXIT_MISTAKE, app, input, kept, memory, on, output, store};
 
 /// Explores every file, and says what to exit with.
 pub(crate) fn run(explore: &Explore, color: Color) -> Result<u8, Mistake> {
@@ -30,10 +32,20 @@ pub(crate) fn run(explore: &Explore, color: Color) -> Result<u8, Mistake> {
         return Err(Mistake::new("--store keeps the states of one scenario; give it a single file"));
     }
     let page = Page::open(explore.output.format, explore.output.output.as_deref(), color)?;
-    let mut page = page.with(&explore.html);
+    let mut page = page.with(&explore.html)?;
+    let outputs = [&explore.emit_spec, &explore.emit_scenario, &explore.checkpoint, &explore.store];
+    let outputs = outputs.into_iter().filter_map(|path| path.as_deref());
+    outputs.chain(explore.graph.as_ref().map(Picture::path)).try_for_each(output::declare)?;
+    // To write a fix over the file that it is for can be asked for.
+    explore.fix.as_deref().filter(|_| !explore.overwrite).map_or(Ok(()), output::declare)?;
     let mut tally = Tally::default();
     for file in &explore.files {
-        match told(file, || check(explore, file)) {
+        let checked = match told(file, || check(explore, file)) {
+            // Nothing was found out, and the reason is in no input.
+            Err(Mistake::Fault(why)) => Ok(inconclusive(&file.display().to_string(), why)),
+            checked => checked,
+        };
+        match checked {
             Ok(report) => {
                 tally.count(report.verdict.exit_code());
                 match explore.quiet || explore.files.len() > 1 {
@@ -109,10 +121,20 @@ fn check(explore: &Explore, path: &Path) -> Result<Report, Mistake> {
     }
     let clock = explore.stats.then_some(watch::nanoseconds as fn() -> u64);
     let options = Options { settings, command: args::command_line(), clock };
-    let from = kept::read(explore)?;
-    let mut look = |progress: &Progress| watch.look(progress);
-    let checked = isolde_scenario::check_from(&scenario, &options, &mut look, from.as_ref()).map_err(Mistake::new)?;
-    let mut report = kept::write(explore, checked)?;
+    let mut from = kept::read(explore)?;
+    let mut report = loop {
+        let mut pause = kept::Pause::new(explore);
+        let mut look = |progress: &Progress| match watch.look(progress) {
+            ControlFlow::Continue(()) => pause.look(),
+            stop => stop,
+        };
+        let checked =
+            isolde_scenario::check_from(&scenario, &options, &mut look, from.as_ref()).map_err(Mistake::new)?;
+        match kept::write(explore, checked, pause.is_over())? {
+            Ok(report) => break report,
+            Err(checkpoint) => from = Some(checkpoint),
+        }
+    };
     if fixes::wanted(explore) {
         fixes::add(explore, &scenario, &mut report, &options, &mut |progress| watch.look(progress))?;
     }

@@ -1,7 +1,5 @@
 //! Fixes for what `isolde explore` found: tried, put into the answer, and written to a file on request.
 
-use std::fs::OpenOptions;
-use std::io::Write;
 use std::path::Path;
 
 use isolde_report::{FixVerdict, Report};
@@ -11,7 +9,7 @@ use isolde_scenario::{OnProgress, Options, Scenario};
 
 use crate::args::{CheckFormat, Explore};
 use crate::complain::Mistake;
-use crate::input;
+use crate::{input, output};
 
 /// Whether somebody will read of fixes: an answer of one line has no place for them.
 pub(crate) fn wanted(explore: &Explore) -> bool {
@@ -100,14 +98,11 @@ fn write(
         return Ok(());
     }
     let Some(file) = best.files.first() else { return Ok(()) };
-    let mut open = OpenOptions::new();
-    open.write(true).create(true).truncate(true).create_new(!overwrite);
-    let written = open.open(path).and_then(|mut to| to.write_all(file.text.as_bytes()));
-    written.map_err(|error| match error.kind() {
-        std::io::ErrorKind::AlreadyExists => Mistake::Elsewhere {
+    if !overwrite && path.exists() {
+        return Err(Mistake::Elsewhere {
             message: format!("{name} exists already"),
             hint: Some("name another file, or add --overwrite".into()),
-        },
-        _ => Mistake::new(format!("{name} cannot be written: {error}")),
-    })
+        });
+    }
+    output::write(path, &file.text)
 }

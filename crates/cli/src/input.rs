@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use isolde_scenario::file::{Include, Included};
 
 use crate::complain::Mistake;
+use crate::output;
 
 /// A larger file is not a scenario somebody wrote.
 const BYTES_MAX: u64 = 64 << 20;
@@ -35,6 +36,7 @@ pub(crate) fn include(include: Include<'_>) -> Result<Included, String> {
 
 /// The text of a file.
 pub(crate) fn read_text(path: &Path) -> Result<String, String> {
+    output::read(path).map_err(|mistake| mistake.sentence())?;
     let name = path.display();
     let metadata = fs::metadata(path).map_err(|error| cannot_read(path, &error))?;
     if metadata.is_dir() {

@@ -15,8 +15,10 @@ mod memory;
 mod model;
 mod model_files;
 mod on;
+mod output;
 mod page;
 mod picture;
+mod plain;
 mod prove;
 mod prove_confirm;
 mod replay;
@@ -44,7 +46,10 @@ fn main() -> ExitCode {
     std::panic::set_hook(Box::new(|panic| {
         eprintln!("isolde: {panic}\nThis is a bug in Isolde. Please report it, with the command and the file.");
     }));
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(refused) => return refuse(&refused),
+    };
     watch::catch_interrupts();
     let worker = thread::Builder::new().stack_size(STACK_BYTES).spawn(move || run(cli));
     match worker.map(thread::JoinHandle::join) {
@@ -55,6 +60,18 @@ fn main() -> ExitCode {
             ExitCode::from(EXIT_MISTAKE)
         }
     }
+}
+
+/// Shows what the command line's parser has to say: help, or a mistake, which quotes what was typed.
+fn refuse(refused: &clap::Error) -> ExitCode {
+    let arguments = || std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned());
+    let text = server::masked_message(&refused.render().ansi().to_string(), arguments());
+    // Whoever closed the stream does not want to read it.
+    let _ = match refused.use_stderr() {
+        true => std::io::Write::write_all(&mut anstream::stderr(), text.as_bytes()),
+        false => std::io::Write::write_all(&mut anstream::stdout(), text.as_bytes()),
+    };
+    ExitCode::from(refused.exit_code() as u8)
 }
 
 /// Deeply nested input is worked on recursively; the pages of a stack cost nothing until they are touched.
@@ -83,7 +100,7 @@ fn run(cli: Cli) -> u8 {
     };
     done.unwrap_or_else(|mistake| {
         page::complain(&mistake, color);
-        EXIT_MISTAKE
+        mistake.exit_code()
     })
 }
 

@@ -15,8 +15,8 @@ use crate::args::{self, CheckOutput, Color, Html};
 use crate::complain::Mistake;
 use crate::input;
 use crate::model_files::{Application, application, properties};
+use crate::output::{self, write};
 use crate::page::{self, Page};
-use crate::picture::write;
 
 /// Nothing is known, because nobody can answer.
 const EXIT_INCONCLUSIVE: u8 = 3;
@@ -145,7 +145,11 @@ pub(crate) fn run(args: &Model, color: Color) -> Result<u8, Mistake> {
     if let (Some(path), Some(properties)) = (&args.emit_smt2, &properties) {
         write(path, &check::questions(&application.model, properties, &options))?;
     }
-    let mut page = Page::open(args.output.format, args.output.output.as_deref(), color)?.with(&args.html);
+    let mut page = Page::open(args.output.format, args.output.output.as_deref(), color)?.with(&args.html)?;
+    let outputs = [&args.write_baseline, &args.svg, &args.dot, &args.emit_sql, &args.emit_smt2];
+    // A baseline may be brought up to date.
+    let outputs = outputs.into_iter().flatten().filter(|path| Some(*path) != args.baseline.as_ref());
+    outputs.map(PathBuf::as_path).try_for_each(output::declare)?;
     let Application { files, model, root } = &application;
     let answer = solver(args).and_then(|solver| check::check(model, files, properties.as_ref(), &solver, &options));
     let mut report = match answer {

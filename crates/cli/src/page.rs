@@ -1,15 +1,16 @@
 //! Where answers go: the terminal, a pipe or a file; and how they look there.
 
-use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use anstream::{AutoStream, ColorChoice};
 use isolde_report::{HtmlPage, ModelReport, ProveReport, Report, SpaceReport, Style, TraceStyle};
+use serde::de::DeserializeOwned;
 
 use crate::args::{self, CheckFormat, Color, Html, Output};
 use crate::complain::{Look, Mistake};
-use crate::picture;
+use crate::output::{self, Draft};
+use crate::plain;
 
 /// Width of a page that is not on a terminal. Fixed, so that the same input gives the same output.
 const WIDTH: usize = 100;
@@ -21,7 +22,7 @@ const VERDICT_WIDTH: usize = "inconclusive".len();
 
 /// Takes the answers of one command.
 pub(crate) struct Page {
-    to: Box<dyn Write>,
+    to: To,
     /// How a failure to write is told.
     name: String,
     format: CheckFormat,
@@ -43,7 +44,11 @@ impl Page {
     /// A page in this format: a file, or standard output.
     pub(crate) fn open(format: CheckFormat, file: Option<&Path>, color: Color) -> Result<Page, Mistake> {
         let page = match file {
-            Some(path) => Page { to: create(path)?, name: path.display().to_string(), ..Page::stdout(color) },
+            Some(path) => {
+                output::declare(path)?;
+                let to = To::File(Draft::open(path)?, false);
+                Page { to, name: path.display().to_string(), ..Page::stdout(color) }
+            }
             None => Page::stdout(color),
         };
         let color = page.style.color && (file.is_none() || color == Color::Always);
@@ -54,12 +59,13 @@ impl Page {
     fn stdout(color: Color) -> Page {
         let style = Style { width: width(), color: colored(color, &io::stdout()) };
         let (name, format) = ("standard output".into(), CheckFormat::Text);
-        Page { to: Box::new(io::stdout()), name, format, style, held: Vec::new(), mistakes: Vec::new(), html: None }
+        Page { to: To::Stdout(io::stdout()), name, format, style, held: Vec::new(), mistakes: Vec::new(), html: None }
     }
 
     /// The same, with a page for browsers beside it if the flags ask for one.
-    pub(crate) fn with(self, html: &Html) -> Page {
-        Page { html: html.path.clone().map(|path| (HtmlPage::default(), path)), ..self }
+    pub(crate) fn with(self, html: &Html) -> Result<Page, Mistake> {
+        html.path.as_deref().map_or(Ok(()), output::declare)?;
+        Ok(Page { html: html.path.clone().map(|path| (HtmlPage::default(), path)), ..self })
     }
 
     /// Writes a whole answer; or holds it, if answers are written [together](Page::finish).
@@ -77,7 +83,7 @@ impl Page {
 
     fn whole(&mut self, report: &Report) -> Result<(), Mistake> {
         match self.format {
-            CheckFormat::Text => self.write(&report.to_text(self.style)),
+            CheckFormat::Text => self.write(&harmless(report, Report::to_json, |report| report.to_text(self.style))),
             CheckFormat::Json => self.write(&report.to_json()),
             CheckFormat::Sarif | CheckFormat::Junit => {
                 self.held.push(report.clone());
@@ -96,8 +102,17 @@ impl Page {
     /// Writes the answers that were held, and the page for browsers.
     pub(crate) fn finish(mut self) -> Result<(), Mistake> {
         if let Some((html, path)) = self.html.take() {
-            picture::write(&path, &html.to_html(&args::command_line()))?;
+            output::write(&path, &html.to_html(&args::command_line()))?;
         }
+        self.write_held()?;
+        match self.to {
+            // A run without any answer leaves the older one.
+            To::File(file, true) => file.finish().map_err(|error| unwritten(&self.name, &error)),
+            To::File(_, false) | To::Stdout(_) => Ok(()),
+        }
+    }
+
+    fn write_held(&mut self) -> Result<(), Mistake> {
         let (held, mistakes) = (std::mem::take(&mut self.held), std::mem::take(&mut self.mistakes));
         match self.format {
             _ if held.is_empty() && mistakes.is_empty() => Ok(()),
@@ -112,7 +127,7 @@ impl Page {
         self.show(|html| html.answer(report));
         match self.format {
             CheckFormat::Text => {
-                let text = report.to_text(self.style);
+                let text = harmless(report, Report::to_json, |report| report.to_text(self.style));
                 let (verdict, file) = text.lines().next().and_then(|line| line.split_once("  ")).unwrap_or_default();
                 let space = " ".repeat(VERDICT_WIDTH.saturating_sub(report.verdict.word().len()));
                 self.line(&format!("{verdict}{space}  {file}"))
@@ -125,7 +140,9 @@ impl Page {
     pub(crate) fn model(&mut self, report: &ModelReport) -> Result<(), Mistake> {
         self.show(|html| html.model(report));
         match self.format {
-            CheckFormat::Text => self.write(&report.to_text(self.style)),
+            CheckFormat::Text => {
+                self.write(&harmless(report, ModelReport::to_json, |report| report.to_text(self.style)))
+            }
             CheckFormat::Json => self.write(&report.to_json()),
             CheckFormat::Sarif => self.write(&report.to_sarif()),
             CheckFormat::Junit => self.write(&report.to_junit()),
@@ -136,7 +153,9 @@ impl Page {
     pub(crate) fn space(&mut self, report: &SpaceReport, traces: TraceStyle) -> Result<(), Mistake> {
         self.show(|html| html.space(report));
         match self.format {
-            CheckFormat::Text => self.write(&report.to_text(self.style, traces)),
+            CheckFormat::Text => {
+                self.write(&harmless(report, SpaceReport::to_json, |report| report.to_text(self.style, traces)))
+            }
             _ => self.write(&report.to_json()),
         }
     }
@@ -145,7 +164,9 @@ impl Page {
     pub(crate) fn proof(&mut self, report: &ProveReport) -> Result<(), Mistake> {
         self.show(|html| html.proof(report));
         match self.format {
-            CheckFormat::Text => self.write(&report.to_text(self.style)),
+            CheckFormat::Text => {
+                self.write(&harmless(report, ProveReport::to_json, |report| report.to_text(self.style)))
+            }
             _ => self.write(&report.to_json()),
         }
     }
@@ -157,13 +178,16 @@ impl Page {
 
     /// Writes text as it is.
     pub(crate) fn verbatim(&mut self, text: &str) -> Result<(), Mistake> {
-        self.write(text)
+        match matches!(self.to, To::Stdout(_)) && io::stdout().is_terminal() {
+            true => self.write(&plain::escaped(text)),
+            false => self.write(text),
+        }
     }
 
     /// Writes a line between answers, for people only.
     pub(crate) fn remark(&mut self, text: &str) -> Result<(), Mistake> {
         match self.format {
-            CheckFormat::Text => self.line(text),
+            CheckFormat::Text => self.line(&plain::escaped(text)),
             _ => Ok(()),
         }
     }
@@ -173,12 +197,40 @@ impl Page {
     }
 
     fn write(&mut self, text: &str) -> Result<(), Mistake> {
-        match self.to.write_all(text.as_bytes()).and_then(|()| self.to.flush()) {
+        let written = match &mut self.to {
+            To::Stdout(out) => out.write_all(text.as_bytes()).and_then(|()| out.flush()),
+            To::File(file, written) => {
+                *written = true;
+                file.write_all(text.as_bytes()).and_then(|()| file.flush())
+            }
+        };
+        match written {
             // Whoever reads has seen enough, as `head` does.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-            other => other.map_err(|error| Mistake::new(format!("{} cannot be written: {error}", self.name))),
+            other => other.map_err(|error| unwritten(&self.name, &error)),
         }
     }
+}
+
+/// The text of a report in which nothing can be taken for a command by a terminal: what comes from data is escaped before it is
+/// coloured.
+fn harmless<R: DeserializeOwned>(report: &R, json: fn(&R) -> String, text: impl Fn(&R) -> String) -> String {
+    let escaped = plain::escaped_document(&json(report)).and_then(|json| serde_json::from_str(&json).ok());
+    match escaped {
+        Some(escaped) => text(&escaped),
+        None => text(report),
+    }
+}
+
+fn unwritten(name: &str, error: &io::Error) -> Mistake {
+    Mistake::new(format!("{name} cannot be written: {error}"))
+}
+
+/// Where an answer goes.
+enum To {
+    Stdout(io::Stdout),
+    /// And whether there is something in it.
+    File(Draft, bool),
 }
 
 /// Writes a mistake to standard error, where it belongs.
@@ -187,13 +239,6 @@ pub(crate) fn complain(mistake: &Mistake, color: Color) {
     let look = Look { color: colored(color, &stderr), lines: stderr.is_terminal() };
     // If even this fails, the exit code still tells.
     let _ = stderr.lock().write_all(mistake.draw(look).as_bytes());
-}
-
-fn create(path: &Path) -> Result<Box<dyn Write>, Mistake> {
-    match File::create(path) {
-        Ok(file) => Ok(Box::new(file)),
-        Err(error) => Err(Mistake::new(format!("{} cannot be written: {error}", path.display()))),
-    }
 }
 
 fn colored<S: anstream::stream::RawStream>(color: Color, stream: &S) -> bool {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use isolde_report::{Graph, Report};
 
 use crate::complain::Mistake;
+use crate::output;
 
 /// A file for a picture, and how it is drawn.
 #[derive(Clone, Debug)]
@@ -29,18 +30,18 @@ impl Picture {
         }
     }
 
+    /// Where it goes.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Writes the picture. What to say if there is nothing to draw; then there is no file.
     pub(crate) fn write(&self, report: &Report) -> Result<Option<&'static str>, Mistake> {
         let graph = report.counterexample.as_ref().map(|counterexample| &counterexample.graph);
         match graph {
             None => Ok(Some("\nno graph: there is no counterexample")),
             Some(None) => Ok(Some("\nno graph: nothing in this counterexample goes round in a circle")),
-            Some(Some(graph)) => write(&self.path, &(self.draw)(graph)).map(|()| None),
+            Some(Some(graph)) => output::write(&self.path, &(self.draw)(graph)).map(|()| None),
         }
     }
-}
-
-/// Writes a file beside the answer.
-pub(crate) fn write(path: &Path, text: &str) -> Result<(), Mistake> {
-    std::fs::write(path, text).map_err(|error| Mistake::new(format!("{} cannot be written: {error}", path.display())))
 }

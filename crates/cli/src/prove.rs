@@ -117,10 +117,10 @@ fn rounds(text: &str) -> Result<usize, String> {
 /// Reads, decides and prints; says what to exit with.
 pub(crate) fn run(args: &Prove, color: Color) -> Result<u8, Mistake> {
     let (file, program) = program(args)?;
-    let mut page = Page::of(&args.output, color)?.with(&args.html);
+    let mut page = Page::of(&args.output, color)?.with(&args.html)?;
     if args.emit == Some(Emit::Cfg) {
         page.verbatim(&graphs(&program, args)?)?;
-        return Ok(0);
+        return page.finish().map(|()| 0);
     }
     let options = Options {
         limits: Limits { timeout: args.timeout, rounds_max: args.rounds_max, guards: true },
@@ -134,7 +134,7 @@ pub(crate) fn run(args: &Prove, color: Color) -> Result<u8, Mistake> {
     let solver = Solver::from_environment();
     if args.emit == Some(Emit::BooleanProgram) {
         return match solver.and_then(|solver| abstraction::boolean_programs(&program, &solver, &options)) {
-            Ok(text) => page.verbatim(&text).map(|()| 0),
+            Ok(text) => page.verbatim(&text).and_then(|()| page.finish()).map(|()| 0),
             Err(silence) => {
                 page::complain(&Mistake::new(silence.to_string()), color);
                 Ok(EXIT_INCONCLUSIVE)

@@ -11,7 +11,7 @@ use crate::{app, input, on};
 
 /// Runs the schedule, and says what to exit with.
 pub(crate) fn run(replay: &Replay, color: Color) -> Result<u8, Mistake> {
-    let mut page = Page::of(&replay.output, color)?.with(&replay.html);
+    let mut page = Page::of(&replay.output, color)?.with(&replay.html)?;
     let report = follow(replay)?;
     page.answer(&report)?;
     page.finish()?;

@@ -41,7 +41,7 @@ pub(crate) struct Kept {
 
 /// Reads the answers and writes them again.
 pub(crate) fn run(args: &Kept, color: Color) -> Result<u8, Mistake> {
-    let mut page = Page::open(args.output.format, args.output.output.as_deref(), color)?.with(&args.html);
+    let mut page = Page::open(args.output.format, args.output.output.as_deref(), color)?.with(&args.html)?;
     for path in &args.files {
         let file = input::read(path)?;
         let answers = Answer::read(&file.text).map_err(|why| Mistake::new(format!("{}: {why}", file.name)))?;

@@ -5,6 +5,7 @@ use isolde_postgres::{Home, Trouble};
 use isolde_wire::Settings;
 
 use crate::complain::Mistake;
+use crate::plain;
 
 /// A server that was named on the command line.
 #[derive(Clone, Debug)]
@@ -41,31 +42,47 @@ impl Server {
 
 impl From<Trouble> for Mistake {
     fn from(trouble: Trouble) -> Mistake {
-        Mistake::new(trouble.to_string())
+        match trouble {
+            Trouble::Fault(why) => Mistake::Fault(why),
+            other => Mistake::new(other.to_string()),
+        }
     }
 }
 
-/// An argument as it may be shown: a URL without its password.
+/// An argument as it may be shown: a URL without its password. What is malformed is hidden rather too far.
 pub(crate) fn masked(argument: &str) -> String {
-    let Some(start) = argument.find("postgres://").or_else(|| argument.find("postgresql://")) else {
-        return argument.to_string();
+    let shown = match plain::secret(argument) {
+        Some(range) => format!("{}***{}", &argument[..range.start], &argument[range.end..]),
+        None => argument.to_string(),
     };
-    let (before, url) = argument.split_at(start);
-    let login = url.find("//").map_or(0, |at| at + 2);
-    let end = url[login..].find('@').map(|at| login + at);
-    let colon = end.and_then(|end| url[login..end].find(':').map(|at| login + at));
-    let shown = match (colon, end) {
-        (Some(colon), Some(end)) => format!("{}:***{}", &url[..colon], &url[end..]),
-        _ => url.to_string(),
-    };
-    format!("{before}{}", without_password_parameter(&shown))
+    without_password_parameter(&shown)
 }
 
 /// `?password=...` is another place for it.
 fn without_password_parameter(url: &str) -> String {
-    let Some(at) = url.find("password=").map(|at| at + "password=".len()) else { return url.to_string() };
-    let end = url[at..].find('&').map_or(url.len(), |end| at + end);
-    format!("{}***{}", &url[..at], &url[end..])
+    const KEY: &str = "password=";
+    let mut parts = url.split(KEY);
+    let first = parts.next().unwrap_or_default().to_string();
+    parts.fold(first, |before, part| {
+        let end = part.find(['&', ' ']).unwrap_or(part.len());
+        format!("{before}{KEY}***{}", &part[end..])
+    })
+}
+
+/// A message of the command line's parser, which quotes what was typed, without passwords.
+pub(crate) fn masked_message(message: &str, arguments: impl Iterator<Item = String>) -> String {
+    let mut message = message.to_string();
+    for argument in arguments {
+        // What is quoted may be the value of a flag alone.
+        let parts = [argument.as_str(), argument.split_once('=').map_or("", |(_, value)| value)];
+        for part in parts.into_iter().filter(|part| !part.is_empty()) {
+            let shown = masked(part);
+            if shown != part {
+                message = message.replace(part, &shown);
+            }
+        }
+    }
+    message
 }
 
 #[cfg(test)]
@@ -78,5 +95,8 @@ mod tests {
         assert_eq!(masked("postgres://ann@h/db?password=s3&x=1"), "postgres://ann@h/db?password=***&x=1");
         assert_eq!(masked("postgresql://h/db"), "postgresql://h/db");
         assert_eq!(masked("bank.sql"), "bank.sql");
+        assert_eq!(masked("postgre://ann:p@ss/w?rd@h/db"), "postgre://ann:***@h/db");
+        assert_eq!(masked("host=h password=s3 user=ann"), "host=h password=*** user=ann");
+        assert_eq!(masked("postgres://h?password=s3&sslpassword=s4"), "postgres://h?password=***&sslpassword=***");
     }
 }

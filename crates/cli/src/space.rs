@@ -114,8 +114,9 @@ enum Traces {
 
 /// Reads, explores and prints; says what to exit with.
 pub(crate) fn run(args: &Space, color: Color) -> Result<u8, Mistake> {
+    let mut page = Page::of(&args.output, color)?.with(&args.html)?;
     if tables::is_store(&args.file) {
-        return ask(args, color);
+        return ask(args, page);
     }
     let text = input::read_text(&args.file).map_err(Mistake::new)?;
     let config = config(args)?;
@@ -126,7 +127,8 @@ pub(crate) fn run(args: &Space, color: Color) -> Result<u8, Mistake> {
     let mut find = |module: &str| beside(&folder, module);
     let mut spec = Spec::load(&files, &mut find).map_err(mistake)?;
     if let Some(script) = args.tables.script(&spec)? {
-        return Page::of(&args.output, color)?.verbatim(&script).map(|()| 0);
+        page.verbatim(&script)?;
+        return page.finish().map(|()| 0);
     }
     let mut looking = Looking(Watch::start(&name, args.time_max, true));
     let mut kept = args.tables.open(&spec.name)?;
@@ -150,21 +152,20 @@ pub(crate) fn run(args: &Space, color: Color) -> Result<u8, Mistake> {
     }
     drop(looking);
     kept.map_or(Ok(()), Kept::close)?;
-    tell(args, &answer.report, color)?;
+    tell(args, &answer.report, page)?;
     Ok(answer.report.verdict.exit_code())
 }
 
 /// Answers from a space that was kept.
-fn ask(args: &Space, color: Color) -> Result<u8, Mistake> {
+fn ask(args: &Space, page: Page) -> Result<u8, Mistake> {
     let (ctl, invariants, command) = (&args.ctl, &args.invariant, args::command_line());
     let questions = Questions { file: &args.file, ctl, invariants, tables: &args.tables, command };
     let report = questions.answer()?;
-    tell(args, &report, color)?;
+    tell(args, &report, page)?;
     Ok(report.verdict.exit_code())
 }
 
-fn tell(args: &Space, report: &SpaceReport, color: Color) -> Result<(), Mistake> {
-    let mut page = Page::of(&args.output, color)?.with(&args.html);
+fn tell(args: &Space, report: &SpaceReport, mut page: Page) -> Result<(), Mistake> {
     page.space(report, style(args))?;
     page.finish()
 }

@@ -39,6 +39,7 @@ pub(crate) fn run(args: &args::Spec, color: Color) -> Result<u8, Mistake> {
     if args.files.len() > 1 && (args.expected.is_some() || args.quiet) {
         page.remark(&tally.line())?;
     }
+    page.finish()?;
     Ok(tally.exit_code())
 }
 

@@ -12,6 +12,7 @@ use isolde_sql::ast::{Expr, ExprKind, Statement};
 use isolde_sql::catalog::{Catalog, TableId};
 use isolde_sql::parse::{self, Fragment};
 use isolde_sql::{Diagnostic, bind};
+use isolde_wire::quote::identifier;
 use isolde_wire::{Connection, Response, Row};
 
 use crate::Trouble;
@@ -186,7 +187,7 @@ impl Maker {
             strange.extend(is_strange.then_some(position));
         }
         let make = |definitions: &[String]| {
-            format!("CREATE TABLE {}.{} ({})", quoted(schema), quoted(name), definitions.join(", "))
+            format!("CREATE TABLE {}.{} ({})", identifier(schema), identifier(name), definitions.join(", "))
         };
         if self.run(&make(&definitions)).is_err() {
             // With nothing but names and types, which are known to be fine.
@@ -209,7 +210,7 @@ impl Maker {
     /// The definition of a column, and whether its values are not understood.
     fn column(&self, column: &Row) -> (String, bool) {
         let flag = |at: usize| text(column, at) == Some("t");
-        let (name, ty) = (quoted(text(column, 3).unwrap_or_default()), text(column, 4).unwrap_or("text"));
+        let (name, ty) = (identifier(text(column, 3).unwrap_or_default()), text(column, 4).unwrap_or("text"));
         let known = self.knows_type(ty);
         let shown = if known { ty } else { "text" };
         let serial = match shown {
@@ -256,10 +257,6 @@ fn text(row: &Row, at: usize) -> Option<&str> {
     row.get(at).and_then(Option::as_deref)
 }
 
-/// A name in quotes.
-pub(crate) fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
-}
 /// Whether a default is drawn from a sequence.
 fn draws(default: &str) -> bool {
     let parsed = parse::expr(Fragment { text: default, offset: 0 });

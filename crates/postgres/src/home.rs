@@ -1,39 +1,73 @@
-//! The database that a run lives in.
+//! The database that a run lives in, and the role that lives there.
 //!
-//! Nothing of the user's is touched: a run creates a database of its own on the server, called `isolde_...`, and drops it
-//! when it ends, well or badly. A run that is killed cannot; so its database says whose it is. Its comment names the run and
-//! the number of an advisory lock that the run holds for as long as it lives, in the database that the user's URL names, and
-//! whoever comes next drops what belongs to nobody any more:
+//! Nothing of the user's is touched. A run creates a database of its own, under a random name, and drops it when it ends, well
+//! or badly. What is checked is somebody's SQL, so it gets no more than that database: if the URL's role may create roles, the
+//! database belongs to a role that was created for it and that has no privilege anywhere else, and everything but creating and
+//! dropping is done by that role, over connections of its own:
 //!
 //! ```text
-//!   comment says "Isolde", came through this database, its lock is free, nobody is connected   ⇒   dropped
+//!   URL's role ── keeper ──▶ CREATE ROLE, CREATE DATABASE ... OWNER, GRANT SET ON PARAMETER          DROP DATABASE, DROP ROLE
+//!   own role   ── control, sessions, set-up, invariants, applications ──▶ COPY TO PROGRAM, CREATE ROLE, ...: refused by the server
 //! ```
+//!
+//! Not even the connection that looks on is a superuser's: functions, defaults and index expressions that a checked program has
+//! defined would run with its privileges. What looking on needs beyond those of an owner (when to look for deadlocks, triggers
+//! that sleep while rows are put back) are four settings, which the role is granted ([`GRANTED`]).
+//!
+//! A role that may not create roles works as itself. A superuser that cannot log in as anybody else is refused.
+//!
+//! A run that is killed drops nothing. The next one at the same place does it: only what the [registry](crate::registry) of this
+//! machine has written down, whose name has the generated shape, whose owner is the role of that name or the URL's role, whose
+//! comment says so, and to which nobody is connected.
 //!
 //! A second database, a copy of the first as it was after set-up, is made where rows alone cannot be put back.
 
-use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io::ErrorKind;
+use std::net::ToSocketAddrs;
 
-use isolde_wire::{Connection, NotAdmitted, Response, Settings};
+use isolde_wire::quote::{identifier, literal};
+use isolde_wire::secret::{self, Verifier};
+use isolde_wire::{Complaint, Connection, Place, Response, Row, Settings};
 
 use crate::Trouble;
+use crate::registry::{Entry, is_generated};
 
 /// What the comment of a database of ours begins with.
 const MARK: &str = "Isolde made this for a run and drops it afterwards";
-/// The first half of the keys of our advisory locks.
-const LOCK_SPACE: i32 = 0x1501de;
 /// The versions of PostgreSQL that this was made for.
 const VERSIONS: std::ops::RangeInclusive<u32> = 13..=18;
+
+/// Settings that a role of ours may change in its sessions. None of them reaches beyond the session: they say when to look for
+/// deadlocks, whether the client is told, and that triggers sleep.
+const GRANTED: &str = "deadlock_timeout, log_lock_waits, log_min_messages, session_replication_role";
+/// Since this version settings can be granted.
+const GRANTS_SINCE: u32 = 15;
+/// Grants are rows of one table: two runs must not change the same one at once.
+const ONE_AT_A_TIME: &str = "LOCK TABLE pg_catalog.pg_parameter_acl IN SHARE ROW EXCLUSIVE MODE";
 
 /// A database created for a run, dropped with this value.
 #[derive(Debug)]
 pub struct Home {
-    /// A session in the user's database, which holds the lock.
+    /// A session in the user's database, as the URL's role.
     keeper: Connection,
+    /// The database, as the role that works in it.
     settings: Settings,
     version: Version,
-    lock: i32,
+    entry: Entry,
+    role: Role,
+    /// The URL's role is a superuser.
+    superuser: bool,
     /// A copy of the database, to come back to.
     copied: bool,
+}
+
+/// Who works in the database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    /// A role that was created for it, with the name of the database.
+    Own,
+    /// The URL's role.
+    Given,
 }
 
 /// The version of a server.
@@ -49,22 +83,32 @@ impl Home {
     /// Creates a database on the server that these settings lead to, and clears away what runs that were killed have left.
     pub fn create(server: &Settings) -> Result<Home, Trouble> {
         let server = server.clone().with_application_name("isolde");
-        let mut keeper = connect(&server)?;
+        let mut keeper = connect(&server, true)?;
         let version = version(&mut keeper)?;
         sweep(&mut keeper)?;
-        let random = RandomState::new().build_hasher().finish();
-        let lock = random as i32;
-        let name = format!("isolde_{}_{:06x}", std::process::id(), (random >> 40) & 0xff_ffff);
-        keeper.execute(&format!("SELECT pg_advisory_lock({LOCK_SPACE}, {lock})"))?;
-        let settings = keeper.settings().with_database(&name);
-        let mut home = Home { keeper, settings, version, lock, copied: false };
-        home.make(&name, "template0")?;
+        let may = "SELECT rolsuper, rolsuper OR rolcreaterole FROM pg_catalog.pg_roles WHERE rolname = current_user";
+        let may = keeper.execute(may)?;
+        let may = |at: usize| may.iter().flat_map(Response::rows).any(|row| is_true(row, at));
+        let (superuser, role) = (may(0), if may(1) { Role::Own } else { Role::Given });
+        let entry = Entry::new(&place(&server))?;
+        let settings = keeper.settings().with_database(&entry.name);
+        let mut home = Home { keeper, settings, version, entry, role, superuser, copied: false };
+        if role == Role::Own {
+            home.move_in()?;
+        } else {
+            home.make(&home.entry.name.clone(), "template0")?;
+        }
         Ok(home)
     }
 
     /// How to connect to the database.
     pub fn settings(&self) -> &Settings {
         &self.settings
+    }
+
+    /// The server, as it was given: for another database there.
+    pub fn server(&self) -> &Settings {
+        self.keeper.settings()
     }
 
     /// The name of the database.
@@ -79,7 +123,25 @@ impl Home {
 
     /// A session in the database, with these settings of the session.
     pub fn connect(&self, options: &str) -> Result<Connection, Trouble> {
-        connect(&self.settings.with_options(options))
+        connect(&self.settings.with_options(options), false)
+    }
+
+    /// Gives sessions that are opened from now on a value of a setting that only a superuser may set; whether that can be done.
+    pub fn preset(&mut self, setting: &str, value: &str) -> Result<bool, Trouble> {
+        if !self.superuser || self.role == Role::Given {
+            return Ok(false);
+        }
+        let (role, setting) = (identifier(&self.settings.user), identifier(setting));
+        self.keeper.execute(&format!("ALTER ROLE {role} SET {setting} = {}", literal(value)))?;
+        Ok(true)
+    }
+
+    /// Whose privileges checked statements have, for `--stats`; nothing if they have none beyond their database.
+    pub fn describe(&self) -> String {
+        match self.role {
+            Role::Own => String::new(),
+            Role::Given => format!("; statements have the privileges of {}", self.settings.user),
+        }
     }
 
     /// Keeps a copy of the database as it is now. Nobody may be connected to it.
@@ -92,24 +154,73 @@ impl Home {
     /// Makes the database again from its copy, ending every session in it.
     pub fn return_to_copy(&mut self) -> Result<(), Trouble> {
         let (name, copy) = (self.name().to_string(), self.copy_name());
-        self.keeper.execute(&format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)"))?;
+        self.keeper.execute(&format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", identifier(&name)))?;
         self.make(&name, &copy)
     }
 
     fn copy_name(&self) -> String {
-        format!("{}_copy", self.name())
+        copy_of(self.name())
+    }
+
+    /// Creates a role and its database, and makes sure that it can log in.
+    fn move_in(&mut self) -> Result<(), Trouble> {
+        let name = self.entry.name.clone();
+        let given = self.settings.user.clone();
+        let password = secret::token()?;
+        let hash = literal(&Verifier::new(&password)?.to_sql());
+        let role = identifier(&name);
+        // Who is no superuser must belong to the role to drop what it owns.
+        let member = if self.superuser { String::new() } else { format!("ROLE {}", identifier(&given)) };
+        let create = format!(
+            "CREATE ROLE {role} LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION PASSWORD {hash} {member}"
+        );
+        match self.grants() {
+            true => self.keeper.execute(&format!(
+                "BEGIN; {ONE_AT_A_TIME}; {create}; GRANT SET ON PARAMETER {GRANTED} TO {role}; COMMIT"
+            )),
+            false => self.keeper.execute(&create),
+        }?;
+        self.settings = Settings { user: name.clone(), password: Some(password), ..self.settings.clone() };
+        self.make(&name, "template0")?;
+        let Err(error) = Connection::open(&self.settings) else { return Ok(()) };
+        if !Complaint::of(&error).is_some_and(|complaint| complaint.sqlstate.starts_with("28")) {
+            return Err(error.into());
+        }
+        if self.superuser {
+            return Err(Trouble::Usage(format!(
+                "{given} is a superuser, and the server lets no other role log in from here ({error}). What is checked is not \
+                 run with a superuser's privileges. Give the URL of a role that may create databases: CREATE ROLE {} LOGIN \
+                 CREATEDB",
+                identifier("checker")
+            )));
+        }
+        // It is an ordinary role, and works as itself.
+        self.drop_all();
+        (self.role, self.settings) = (Role::Given, self.keeper.settings().with_database(&name));
+        self.make(&name, "template0")
+    }
+
+    /// Whether the role is granted settings.
+    fn grants(&self) -> bool {
+        self.superuser && self.version.major >= GRANTS_SINCE
     }
 
     fn make(&mut self, name: &str, template: &str) -> Result<(), Trouble> {
-        let created = self.keeper.query(&format!("CREATE DATABASE {name} TEMPLATE {template}"))?;
+        let (database, owner) = (identifier(name), identifier(&self.settings.user));
+        let template = identifier(template);
+        let created = self.keeper.query(&format!("CREATE DATABASE {database} OWNER {owner} TEMPLATE {template}"))?;
         for response in created {
             match response {
                 Response::Error(error) if error.sqlstate == "42501" => {
-                    let user = &self.settings.user;
-                    return Err(Trouble::Server(format!(
+                    let user = &self.keeper.settings().user;
+                    return Err(Trouble::Usage(format!(
                         "{user} may not create databases on this server, and Isolde works in one of its own. \
-                         As a superuser: ALTER ROLE \"{user}\" CREATEDB"
+                         As a superuser: ALTER ROLE {} CREATEDB",
+                        identifier(user)
                     )));
+                }
+                Response::Error(error) if error.is_fault() => {
+                    return Err(Trouble::Fault(format!("no database can be created there: {}", error.message)));
                 }
                 Response::Error(error) => {
                     return Err(Trouble::Server(format!("no database can be created there: {}", error.message)));
@@ -117,46 +228,103 @@ impl Home {
                 _ => {}
             }
         }
-        let by = format!("process {}, lock {}, through database", std::process::id(), self.lock);
-        self.keeper.execute(&format!(
-            "DO $isolde$ BEGIN EXECUTE format('COMMENT ON DATABASE {name} IS %L', '{MARK}: {by} ' || current_database()); END $isolde$"
-        ))?;
+        let comment = literal(&comment(&self.entry.token));
+        self.keeper.execute(&format!("COMMENT ON DATABASE {database} IS {comment}"))?;
         Ok(())
+    }
+
+    /// Drops what there is; whether nothing is left, as far as the server says.
+    fn drop_all(&mut self) -> bool {
+        let mut names = vec![self.entry.name.clone()];
+        names.extend(self.copied.then(|| copy_of(&self.entry.name)));
+        let mut all: Vec<String> =
+            names.iter().map(|name| format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", identifier(name))).collect();
+        all.extend((self.role == Role::Own).then(|| drop_role(&self.entry.name, self.grants())));
+        all.iter().all(|sql| {
+            let mut done = self.keeper.query(sql);
+            // If the server is gone there is nothing to drop; if only the connection is, another one may do.
+            if done.is_err()
+                && let Ok(other) = Connection::open(self.keeper.settings())
+            {
+                self.keeper = other;
+                done = self.keeper.query(sql);
+            }
+            done.is_ok_and(|responses| !responses.iter().any(Response::is_error))
+        })
     }
 }
 
 impl Drop for Home {
     fn drop(&mut self) {
-        let mut names = vec![self.name().to_string()];
-        names.extend(self.copied.then(|| self.copy_name()));
-        for name in names {
-            let drop_it = format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)");
-            // If the server is gone there is nothing to drop; if only the connection is, another one may do.
-            if self.keeper.query(&drop_it).is_err()
-                && let Ok(mut other) = Connection::open(self.keeper.settings())
-            {
-                let _ = other.query(&drop_it);
-                self.keeper = other;
-            }
+        if self.drop_all() {
+            self.entry.strike();
         }
     }
 }
 
-/// A session, or why there is none.
-fn connect(settings: &Settings) -> Result<Connection, Trouble> {
-    let refused = |error: std::io::Error| Trouble::Server(format!("cannot connect to {settings}: {error}"));
+/// What drops a role and what it was granted.
+fn drop_role(name: &str, grants: bool) -> String {
+    let role = identifier(name);
+    match grants {
+        true => format!(
+            "BEGIN; {ONE_AT_A_TIME}; REVOKE SET ON PARAMETER {GRANTED} FROM {role}; DROP ROLE IF EXISTS {role}; COMMIT"
+        ),
+        false => format!("DROP ROLE IF EXISTS {role}"),
+    }
+}
+
+fn copy_of(name: &str) -> String {
+    format!("{name}_copy")
+}
+
+fn comment(token: &str) -> String {
+    format!("{MARK}: run {token}")
+}
+
+/// Where a server is, as the registry has it.
+fn place(server: &Settings) -> String {
+    match &server.place {
+        Place::Tcp(host, port) => format!("{}@{host}:{port}", server.user),
+        Place::Unix(directory, port) => format!("{}@{}:{port}", server.user, directory.display()),
+    }
+}
+
+fn is_true(row: &Row, at: usize) -> bool {
+    row.get(at).and_then(Option::as_deref) == Some("t")
+}
+
+/// Whether the host is a name or address that this machine can resolve.
+fn is_address(settings: &Settings) -> bool {
+    match &settings.place {
+        Place::Tcp(host, port) => (host.as_str(), *port).to_socket_addrs().is_ok(),
+        Place::Unix(..) => true,
+    }
+}
+
+/// A session, or why there is none; `first` says that there was none before.
+fn connect(settings: &Settings, first: bool) -> Result<Connection, Trouble> {
+    /// There is no database of this name.
+    const NO_SUCH_DATABASE: &str = "3D000";
+    let refused = |error: std::io::Error| {
+        let sentence = format!("cannot connect to {settings}: {error}");
+        let missing = [ErrorKind::ConnectionRefused, ErrorKind::NotFound].contains(&error.kind());
+        match Complaint::of(&error) {
+            Some(complaint) if !complaint.is_fault() => Trouble::Usage(sentence),
+            // Nobody was ever there: the URL is wrong, or the server is not started.
+            None if first && (missing || !is_address(settings)) => Trouble::Usage(sentence),
+            _ => Trouble::Fault(sentence),
+        }
+    };
     match Connection::open(settings) {
         // Who names no database means the server; everybody has one called postgres.
-        Err(error) if settings.database == settings.user && is_absent(&error) => {
+        Err(error)
+            if settings.database == settings.user
+                && Complaint::of(&error).is_some_and(|complaint| complaint.sqlstate == NO_SUCH_DATABASE) =>
+        {
             Connection::open(&settings.with_database("postgres")).map_err(|_| refused(error))
         }
         connection => connection.map_err(refused),
     }
-}
-
-/// Whether there is no database of that name (3D000).
-fn is_absent(error: &std::io::Error) -> bool {
-    NotAdmitted::of(error).is_some_and(|said| said.sqlstate == "3D000")
 }
 
 fn version(connection: &mut Connection) -> Result<Version, Trouble> {
@@ -173,25 +341,51 @@ fn version(connection: &mut Connection) -> Result<Version, Trouble> {
     }
 }
 
-/// Drops the databases of runs that are no more.
+/// Drops the databases and roles of runs that are over. What cannot be dropped now is left to the next run.
 fn sweep(keeper: &mut Connection) -> Result<(), Trouble> {
-    let ours = format!(
-        "SELECT datname, substring(comment FROM 'lock (-?[0-9]+),') FROM (
-            SELECT datname, oid, shobj_description(oid, 'pg_database') AS comment FROM pg_database
-        ) AS d
-        WHERE datname LIKE 'isolde\\_%' AND comment LIKE '{MARK}%'
-          AND substring(comment FROM 'through database (.*)$') = current_database()
-          AND NOT EXISTS (SELECT FROM pg_stat_activity a WHERE a.datid = d.oid)"
-    );
-    let found = keeper.execute(&ours)?;
-    for row in found.first().map(Response::rows).unwrap_or_default() {
-        let [Some(name), Some(lock)] = row.as_slice() else { continue };
-        let asked = keeper.execute(&format!("SELECT pg_try_advisory_lock({LOCK_SPACE}, {lock})"))?;
-        if asked.first().map(Response::rows) == Some(&[vec![Some("t".to_string())]]) {
-            // Somebody else may have been quicker.
-            keeper.query(&format!("DROP DATABASE IF EXISTS {name}"))?;
-            keeper.execute(&format!("SELECT pg_advisory_unlock({LOCK_SPACE}, {lock})"))?;
+    for entry in Entry::abandoned(&place(keeper.settings())) {
+        let names = [copy_of(&entry.name), entry.name.clone()];
+        let mut gone = is_generated(&entry.name);
+        for name in &names {
+            gone = gone && dropped(keeper, name, &entry)?;
+        }
+        let role = literal(&entry.name);
+        let there = keeper.execute(&format!("SELECT 't' FROM pg_catalog.pg_roles WHERE rolname = {role}"))?;
+        if gone && there.iter().any(|response| !response.rows().is_empty()) {
+            let grants = keeper.execute(
+                "SELECT to_regclass('pg_catalog.pg_parameter_acl') IS NOT NULL AND rolsuper \
+                FROM pg_catalog.pg_roles WHERE rolname = current_user",
+            )?;
+            let grants = grants.iter().flat_map(Response::rows).any(|row| is_true(row, 0));
+            let done = keeper.query(&drop_role(&entry.name, grants))?;
+            gone = !done.iter().any(Response::is_error);
+            if !gone {
+                keeper.query("ROLLBACK")?;
+            }
+        }
+        if gone {
+            entry.strike();
         }
     }
     Ok(())
+}
+
+/// Drops a database of a run that is over, if it is that; whether there is none any more.
+fn dropped(keeper: &mut Connection, name: &str, entry: &Entry) -> Result<bool, Trouble> {
+    let found = keeper.execute(&format!(
+        "SELECT pg_get_userbyid(datdba) IN (current_user, {}) AND coalesce(shobj_description(oid, 'pg_database') = {}, true) \
+            AND NOT EXISTS (SELECT FROM pg_catalog.pg_stat_activity a WHERE a.datid = d.oid) \
+         FROM pg_catalog.pg_database d WHERE datname = {}",
+        literal(&entry.name),
+        literal(&comment(&entry.token)),
+        literal(name)
+    ))?;
+    match found.iter().flat_map(Response::rows).next() {
+        None => Ok(true),
+        Some(row) if is_true(row, 0) => {
+            let done = keeper.query(&format!("DROP DATABASE IF EXISTS {}", identifier(name)))?;
+            Ok(!done.iter().any(Response::is_error))
+        }
+        Some(_) => Ok(false),
+    }
 }

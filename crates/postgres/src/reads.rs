@@ -22,13 +22,14 @@ use std::sync::Arc;
 use isolde_engine::RowId;
 use isolde_engine::footprint::ColumnSet;
 use isolde_sql::catalog::{Catalog, TableId};
+use isolde_wire::quote::identifier;
 use isolde_wire::{Complaint, Connection, Response};
 
-use crate::Trouble;
 use crate::analysis::{literal, whole};
 use crate::catalog::Known;
 use crate::effects;
 use crate::live::{By, Found, Look, Touched};
+use crate::{Home, Trouble};
 
 /// Where the module is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -43,6 +44,14 @@ pub enum Module {
 }
 
 impl Module {
+    /// Lets sessions that are opened from now on load it, where their role may not.
+    pub(crate) fn admit(&self, home: &mut Home) -> Result<(), Trouble> {
+        match self {
+            Module::At(library) => home.preset("session_preload_libraries", &identifier(library)).map(drop),
+            Module::Installed | Module::Unused => Ok(()),
+        }
+    }
+
     /// Loads it into a session; whether it is there.
     pub fn load(&self, session: &mut Connection) -> Result<bool, Trouble> {
         let load = |library: &str| format!("LOAD {}", literal(library));
@@ -52,21 +61,26 @@ impl Module {
                 let responses = session.query(&load("$libdir/plugins/isolde_reads"))?;
                 Ok(!responses.iter().any(Response::is_error))
             }
+            Module::At(_) if is_preloaded(session, self)? => Ok(true),
             Module::At(library) => session.execute(&load(library)).map(|_| true).map_err(Trouble::from),
         }
     }
 
-    /// How a session is told to load it when it begins; it must be there.
+    /// How a session is told to load it when it begins, if it is not [admitted](Module::admit) anyway; it must be there.
     pub(crate) fn option(&self) -> Option<String> {
         match self {
-            Module::Unused => None,
+            Module::Unused | Module::At(_) => None,
             Module::Installed => Some("-c local_preload_libraries=isolde_reads".into()),
-            Module::At(library) => {
-                let escaped = library.replace('\\', "\\\\").replace(' ', "\\ ");
-                Some(format!("-c session_preload_libraries=\"{escaped}\""))
-            }
         }
     }
+}
+
+/// Whether a session has loaded the module when it began.
+fn is_preloaded(session: &mut Connection, module: &Module) -> Result<bool, Trouble> {
+    let Module::At(library) = module else { return Ok(false) };
+    let asked = format!("SELECT current_setting('session_preload_libraries') = {}", literal(&identifier(library)));
+    let answer = session.execute(&asked)?;
+    Ok(answer.iter().any(|response| response.rows() == [[Some("t".to_string())]]))
 }
 
 /// Says that the module is used, if it is, for `--stats`.

@@ -12,6 +12,7 @@ use isolde_scenario::ScenarioError;
 use isolde_scenario::spec::connections::{Answer, Block, Connections, Message, Notice, Notification};
 use isolde_scenario::spec::{self, Progress, Run, Spec, Style};
 use isolde_sql::{Diagnostic, Span, SqlState};
+use isolde_wire::quote::literal;
 use isolde_wire::{Connection, Settings, wait_for_any};
 
 /// How long to listen before anything else is done.
@@ -140,7 +141,7 @@ impl Session {
 
 impl<'a> Connections<'a> for Server<'a> {
     fn set_application_name(&mut self, who: usize, name: &str) -> Result<(), ScenarioError> {
-        let sql = format!("SELECT pg_catalog.set_config('application_name', '{}', false)", name.replace('\'', "''"));
+        let sql = format!("SELECT pg_catalog.set_config('application_name', {}, false)", literal(name));
         let set = self.sessions[who].connection.execute(&sql);
         set.map(drop).map_err(|error| self.lost(&error))
     }

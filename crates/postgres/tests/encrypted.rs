@@ -19,19 +19,28 @@ use isolde_wire::{Connection, Settings};
 const CERTIFICATE: &str = "[req]\ndistinguished_name = dn\nx509_extensions = v3\nprompt = no\n[dn]\nCN = localhost\n[v3]\n\
     subjectAltName = DNS:localhost\nbasicConstraints = critical, CA:FALSE\n";
 
+/// The same as openssl makes it if nobody says otherwise: it calls itself an authority.
+fn authority() -> String {
+    CERTIFICATE.replace("CA:FALSE", "CA:TRUE")
+}
+
 /// A server that encrypts, and refuses who does not; `None`, with a line that says why, if that cannot be made.
-fn server() -> Option<(Cluster, u16)> {
+fn server(certificate: &str, auth: &str) -> Option<(Cluster, u16)> {
     let port = TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
     let cluster = Cluster::start_with(port, &["listen_addresses=127.0.0.1"]).unwrap();
     let directory = cluster.socket_directory().to_path_buf();
-    if !make_certificate(&directory) {
+    if !make_certificate(&directory, certificate) {
         skipped::note("encrypted connections", "there is no openssl to make a certificate with");
         return None;
     }
     let mut control = cluster.connect("postgres", "").unwrap();
     let file = |name: &str| directory.join(name).display().to_string();
-    fs::write(directory.join("data/pg_hba.conf"), "local all all trust\nhostssl all all 127.0.0.1/32 trust\n").unwrap();
-    for (name, value) in [("ssl_cert_file", file("tls.crt")), ("ssl_key_file", file("tls.key")), ("ssl", "on".into())] {
+    let rules = format!("local all all trust\nhostssl all all 127.0.0.1/32 {auth}\n");
+    fs::write(directory.join("data/pg_hba.conf"), rules).unwrap();
+    let root = ("ssl_ca_file", file("tls.crt"));
+    for (name, value) in
+        [root, ("ssl_cert_file", file("tls.crt")), ("ssl_key_file", file("tls.key")), ("ssl", "on".into())]
+    {
         control.execute(&format!("ALTER SYSTEM SET {name} = '{value}'")).unwrap();
     }
     control.execute("SELECT pg_reload_conf()").unwrap();
@@ -39,16 +48,20 @@ fn server() -> Option<(Cluster, u16)> {
     let url = format!("postgres://postgres@localhost:{port}/postgres?sslmode=require");
     let ready = (0..100).any(|_| {
         std::thread::sleep(std::time::Duration::from_millis(50));
-        Connection::open(&settings(&url)).is_ok()
+        match Connection::open(&settings(&url)) {
+            Ok(_) => auth == "trust",
+            // It asks for a certificate: that is encrypted, too.
+            Err(error) => auth != "trust" && !error.to_string().contains("does not encrypt"),
+        }
     });
     assert!(ready, "{:?}", Connection::open(&settings(&url)).err());
     Some((cluster, port))
 }
 
 /// Key and certificate, owned by whom the server runs as.
-fn make_certificate(directory: &Path) -> bool {
+fn make_certificate(directory: &Path, text: &str) -> bool {
     let [config, key, certificate] = ["tls.conf", "tls.key", "tls.crt"].map(|name| directory.join(name));
-    fs::write(&config, CERTIFICATE).unwrap();
+    fs::write(&config, text).unwrap();
     let mut openssl = Command::new("openssl");
     openssl.args(["req", "-new", "-x509", "-days", "30", "-nodes", "-newkey", "rsa:2048", "-config"]).arg(&config);
     let made = openssl.arg("-keyout").arg(&key).arg("-out").arg(&certificate).output();
@@ -71,7 +84,7 @@ fn settings(url: &str) -> Settings {
 
 #[test]
 fn a_server_that_insists_on_encryption_is_spoken_to_by_tls() {
-    let Some((cluster, port)) = server() else { return };
+    let Some((cluster, port)) = server(CERTIFICATE, "trust") else { return };
     let root: PathBuf = cluster.socket_directory().join("root.crt");
     let open = |host: &str, more: &str| {
         Connection::open(&settings(&format!("postgres://postgres@{host}:{port}/postgres?{more}")))
@@ -89,6 +102,41 @@ fn a_server_that_insists_on_encryption_is_spoken_to_by_tls() {
     assert!(open("localhost", "sslmode=verify-full").unwrap_err().to_string().contains("sslrootcert"));
     long_answers(&mut open("localhost", "sslmode=require").unwrap());
     explores(&settings(&format!("postgres://postgres@localhost:{port}/postgres?sslmode=require")));
+}
+
+/// A certificate that has signed itself and calls itself an authority, as most do, is trusted if it is the root; and its name counts.
+#[test]
+fn a_certificate_that_is_its_own_root_is_trusted() {
+    let Some((cluster, port)) = server(&authority(), "trust") else { return };
+    let root = cluster.socket_directory().join("root.crt");
+    let open = |host: &str, mode: &str| {
+        let more = format!("sslmode={mode}&sslrootcert={}", root.display());
+        Connection::open(&settings(&format!("postgres://postgres@{host}:{port}/postgres?{more}")))
+    };
+    assert!(open("localhost", "verify-full").unwrap().is_encrypted());
+    assert!(open("127.0.0.1", "verify-ca").unwrap().is_encrypted());
+    let stranger = open("127.0.0.1", "verify-full").unwrap_err().to_string();
+    assert!(stranger.contains("not valid for name"), "{stranger}");
+    // Another one that says the same about itself is not this one.
+    let other = tempfile::tempdir().unwrap();
+    assert!(make_certificate(other.path(), &authority()));
+    let more = format!("sslmode=verify-full&sslrootcert={}", other.path().join("root.crt").display());
+    assert!(Connection::open(&settings(&format!("postgres://postgres@localhost:{port}/postgres?{more}"))).is_err());
+}
+
+/// A server that asks for a certificate is shown one.
+#[test]
+fn certificates_of_clients_are_shown() {
+    let Some((cluster, port)) = server(&authority(), "trust clientcert=verify-ca") else { return };
+    // What the server trusts is itself, so its own certificate does.
+    let [certificate, key] = ["tls.crt", "tls.key"].map(|name| cluster.socket_directory().join(name));
+    let open =
+        |more: &str| Connection::open(&settings(&format!("postgres://postgres@localhost:{port}/postgres?{more}")));
+    assert!(open("sslmode=require").is_err(), "without a certificate nobody is let in");
+    let both = format!("sslmode=require&sslcert={}&sslkey={}", certificate.display(), key.display());
+    assert!(open(&both).unwrap().is_encrypted());
+    let one = open(&format!("sslmode=require&sslcert={}", certificate.display())).unwrap_err().to_string();
+    assert!(one.contains("go together"), "{one}");
 }
 
 /// More than a record, and more than a buffer.

@@ -104,8 +104,60 @@ fn a_server_that_goes_away_is_said() {
     let run = std::thread::spawn(move || check_on(&settings, &text));
     std::thread::sleep(std::time::Duration::from_secs(3));
     drop(cluster);
-    let trouble = run.join().unwrap().expect_err("nothing can be said without a server");
-    assert!(matches!(trouble, isolde_postgres::Trouble::Server(_)), "{trouble:?}");
+    match run.join().unwrap() {
+        Ok(report) => assert!(matches!(report.verdict, Verdict::Inconclusive(_)), "{:?}", report.verdict),
+        Err(trouble) => assert!(matches!(trouble, isolde_postgres::Trouble::Fault(_)), "{trouble:?}"),
+    }
+}
+
+/// What is no statement's doing is no violation: nothing is concluded from it.
+#[test]
+fn faults_are_no_violations() {
+    for (code, said) in
+        [("53100", "disk full"), ("57P01", "terminating"), ("58030", "I/O error"), ("08006", "connection")]
+    {
+        let raise = format!("DO $x$ BEGIN RAISE EXCEPTION '{said}' USING ERRCODE = '{code}'; END $x$");
+        let command = format!("psql -Xq -v ON_ERROR_STOP=1 <<\"EOF\"\n{raise};\nEOF\n");
+        let why = match check_alone(&format!("{COUNTER}{}", thread("alice", &command))) {
+            Ok(report) => match report.verdict {
+                Verdict::Inconclusive(why) => why,
+                other => panic!("{code}: {other:?}"),
+            },
+            Err(isolde_postgres::Trouble::Fault(why)) => why,
+            Err(other) => panic!("{code}: {other:?}"),
+        };
+        assert!(why.contains(said) && why.contains(code), "{why}");
+    }
+}
+
+#[test]
+fn a_command_that_cannot_be_started_is_a_mistake() {
+    let said = trouble(&format!("{COUNTER}{}", thread("alice", "no_such_program --help")));
+    assert!(said.contains("the command of alice cannot be started") && said.contains("127"), "{said}");
+}
+
+/// A check is one query: nothing can be smuggled behind its semicolon.
+#[test]
+fn checks_are_one_query_each() {
+    let text = |sql: &str| {
+        let thread = thread("alice", "true");
+        format!("[database]\nurl = \"\"\n{thread}[[invariant]]\nname = \"sly\"\nsql = '''{sql}'''\n")
+    };
+    let parse = |sql: &str| isolde_postgres::app::AppFile::parse("app.toml", &text(sql));
+    for several in ["SELECT true; DROP TABLE t", "SELECT true;;SELECT 1", "SELECT ';' ; -- x\nSELECT 1"] {
+        let error = parse(several).err().unwrap().to_string();
+        assert!(error.contains("more than one statement"), "{several}: {error}");
+    }
+    let single = [
+        "SELECT true",
+        "SELECT true;",
+        "SELECT ';' = ';' ; -- ; the end\n",
+        "SELECT $$;$$ = E'\\';'",
+        "SELECT 1 /* ; */",
+    ];
+    for single in single {
+        assert!(parse(single).is_ok(), "{single}");
+    }
 }
 
 #[test]

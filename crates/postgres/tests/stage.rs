@@ -393,32 +393,6 @@ fn two_runs_at_once_do_not_meet() {
 }
 
 #[test]
-fn what_a_killed_run_left_is_swept_up() {
-    let cluster = Cluster::start().unwrap();
-    let settings = cluster.settings("postgres");
-    let file = read(&format!("{BANK}\n--@ thread a\nSELECT 1;\n"));
-    // A run that is killed does not drop its database, but its connections are gone.
-    let left = stage_at(&file, &settings).unwrap();
-    let mut control = cluster.connect("postgres", "").unwrap();
-    let alive = stage_at(&file, &settings).unwrap();
-    assert_eq!(cluster.left_behind().unwrap().len(), 2);
-    std::mem::forget(left);
-    control
-        .execute(&format!(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'isolde' AND pid <> pg_backend_pid() \
-             AND NOT EXISTS (SELECT FROM pg_locks l WHERE l.pid = pg_stat_activity.pid AND false) AND backend_start < \
-             (SELECT min(backend_start) FROM pg_stat_activity WHERE datname = '{}')",
-            alive.database()
-        ))
-        .unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(200));
-    drop(stage_at(&file, &settings).unwrap());
-    assert_eq!(cluster.left_behind().unwrap().len(), 1);
-    drop(alive);
-    assert_eq!(cluster.left_behind().unwrap().len(), 0);
-}
-
-#[test]
 fn a_server_that_goes_away_is_reported() {
     let cluster = Cluster::start().unwrap();
     let file = read(&format!("{BANK}\n--@ thread a\nSELECT 1 FROM account;\n--@ thread b\nSELECT 2 FROM account;\n"));

@@ -8,6 +8,7 @@ use isolde_smt::{Silence, Solver};
 use isolde_sql::ast::{self, ParamMode};
 use isolde_sql::builtin;
 use isolde_sql::catalog::{Catalog, ParamDef, RoutineId};
+use isolde_sql::print::identifier;
 use isolde_sql::typed::{Expr, ExprKind, Query, QueryBody, RelSource, Select};
 use isolde_sql::{Type, Value};
 
@@ -15,7 +16,7 @@ use crate::Limits;
 use crate::logic::{conjuncts, key_equality};
 use crate::portfolio::{Verdict, decide_only};
 use crate::program::{Assumption, Program, Rule};
-use crate::witness::{emptied, execute, identifier};
+use crate::witness::{emptied, execute};
 
 /// Something that helps.
 #[derive(Clone, Debug, PartialEq, Eq)]

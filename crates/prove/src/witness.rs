@@ -11,6 +11,7 @@ use std::sync::Arc;
 use isolde_engine::{Activity, Database, Reply, SessionId};
 use isolde_smt::{Session, Sexp, Silence, Sort, Term};
 use isolde_sql::catalog::{Catalog, RoutineDef, Table, TableId};
+use isolde_sql::print::identifier;
 use isolde_sql::{Row, SqlError, SqlState, Type, Value, ast, parse};
 
 use crate::Limits;
@@ -442,15 +443,6 @@ pub(crate) fn name(table: &Table) -> String {
         Some(schema) => format!("{}.{}", identifier(schema), identifier(&table.name)),
         None => identifier(&table.name),
     }
-}
-
-pub(crate) fn identifier(name: &str) -> String {
-    let plain = name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
-        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
-    // A key word in quotes is a name like any other.
-    let reserved =
-        ["user", "order", "table", "group", "select", "end", "check", "limit", "desc", "default"].contains(&name);
-    if plain && !reserved { name.to_string() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
 }
 
 fn insert(table: &Table, values: &[Option<String>]) -> String {

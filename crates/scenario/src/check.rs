@@ -51,8 +51,30 @@ pub struct Examined {
 /// Checks all properties over all schedules, as far as the limits allow.
 pub fn examine<B: Backend>(system: B, question: &Question<'_>, progress: OnProgress<'_>) -> Result<Examined, Trouble> {
     let start = question.clock.map(|clock| clock());
-    let searched = searched(system, &question.settings, progress, question.clock, None)?;
-    answer(system, question, searched, start)
+    let searched = match searched(system, &question.settings, progress, question.clock, None) {
+        Err(Trouble::Fault(why)) => return Ok(undecided(system, question, &why, None)),
+        searched => searched?,
+    };
+    let seen = searched.found.clone();
+    match answer(system, question, searched, start) {
+        Err(Trouble::Fault(why)) => Ok(undecided(system, question, &why, seen)),
+        answer => answer,
+    }
+}
+
+/// The answer if something around the check has failed: no verdict, and what was seen before.
+fn undecided<B: Backend>(system: B, question: &Question<'_>, why: &str, found: Option<Finding>) -> Examined {
+    let seen = match found {
+        None => "nothing was violated until then".to_string(),
+        Some(Finding { violation: Violation { name, headline, .. }, schedule, .. }) => {
+            let schedule = schedule.line(&system);
+            format!("{name} seemed to be violated and could not be seen again ({headline}; schedule: {schedule})")
+        }
+    };
+    let verdict = Verdict::Inconclusive(format!("{why}; {seen}"));
+    let mut report = Report::new(&question.command, &question.file, verdict, Stats::default());
+    report.properties = property_results(system, &report.verdict, None, &BTreeSet::new());
+    Examined { report, aborted: BTreeSet::new(), finding: None }
 }
 
 /// What follows from a search that began at this time.

@@ -8,8 +8,11 @@ use std::io;
 pub enum Trouble {
     /// What was asked for cannot be done so.
     Usage(String),
-    /// The server cannot be reached, refuses, or is gone.
+    /// The server does not do what is needed.
     Server(String),
+    /// Something around the check has failed, and nothing can be concluded from that: the server is gone or silent, out of disk,
+    /// memory or connections, or a backend was ended.
+    Fault(String),
     /// A run did not go as it went before, so nothing can be concluded from it.
     Nondeterministic {
         /// The thread that did something else.
@@ -33,7 +36,7 @@ pub enum Trouble {
 impl fmt::Display for Trouble {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Trouble::Usage(sentence) | Trouble::Server(sentence) => f.write_str(sentence),
+            Trouble::Usage(sentence) | Trouble::Server(sentence) | Trouble::Fault(sentence) => f.write_str(sentence),
             Trouble::Nondeterministic { thread, before, now } => write!(
                 f,
                 "the same schedule does not give the same run: {thread} did `{before}` and now does `{now}`. What differs \
@@ -53,6 +56,11 @@ impl std::error::Error for Trouble {}
 
 impl From<io::Error> for Trouble {
     fn from(error: io::Error) -> Trouble {
-        Trouble::Server(format!("the server: {error}"))
+        let sentence = format!("the server: {error}");
+        match error.kind() {
+            // The server has given an answer. Everything else is said by the connection to it.
+            io::ErrorKind::Other => Trouble::Server(sentence),
+            _ => Trouble::Fault(sentence),
+        }
     }
 }

@@ -26,6 +26,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use isolde_wire::quote::identifier;
 use isolde_wire::{Connection, Encryption, Place, Settings};
 
 use crate::version::Version;
@@ -87,20 +88,23 @@ impl Cluster {
     pub fn create_database(&self) -> io::Result<String> {
         let name = format!("test_{}", self.databases.fetch_add(1, Ordering::Relaxed));
         let mut control = self.connect("postgres", "")?;
-        control.execute(&format!("CREATE DATABASE {name}"))?;
+        control.execute(&format!("CREATE DATABASE {}", identifier(&name)))?;
         Ok(name)
     }
 
     /// Drops a database that nobody is connected to any more.
     pub fn drop_database(&self, name: &str) -> io::Result<()> {
-        self.connect("postgres", "")?.execute(&format!("DROP DATABASE {name} WITH (FORCE)")).map(drop)
+        self.connect("postgres", "")?.execute(&format!("DROP DATABASE {} WITH (FORCE)", identifier(name))).map(drop)
     }
 
-    /// The databases that a run of Isolde has made and not dropped. On the shared server those of other tests are among
+    /// The databases and roles that a run of Isolde has made and not dropped. On the shared server those of other tests are among
     /// them, so who asks has a server of their own.
     pub fn left_behind(&self) -> io::Result<Vec<String>> {
         let mut control = self.connect("postgres", "")?;
-        let names = control.execute("SELECT datname FROM pg_database WHERE datname LIKE 'isolde\\_%' ORDER BY 1")?;
+        let names = control.execute(
+            "SELECT datname FROM pg_database WHERE datname LIKE 'isolde\\_%' \
+             UNION ALL SELECT 'role ' || rolname FROM pg_roles WHERE rolname LIKE 'isolde\\_%' ORDER BY 1",
+        )?;
         Ok(names[0].rows().iter().filter_map(|row| row[0].clone()).collect())
     }
 

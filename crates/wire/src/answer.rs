@@ -58,25 +58,6 @@ pub struct Complaint {
     pub constraint: Option<String>,
 }
 
-/// The server does not let a session begin. Printed, it is the server's sentence alone.
-#[derive(Clone, Debug)]
-pub struct NotAdmitted(pub Complaint);
-
-impl NotAdmitted {
-    /// What the server said, if an error of [`Connection::open`](crate::Connection::open) is that.
-    pub fn of(error: &io::Error) -> Option<&Complaint> {
-        error.get_ref()?.downcast_ref::<NotAdmitted>().map(|refused| &refused.0)
-    }
-}
-
-impl fmt::Display for NotAdmitted {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0.message)
-    }
-}
-
-impl std::error::Error for NotAdmitted {}
-
 /// How many rows a command tag counts: 2 of `UPDATE 2`.
 pub fn rows_counted(tag: &str) -> Option<u64> {
     tag.rsplit_once(' ').and_then(|(_, count)| count.parse().ok())
@@ -87,6 +68,64 @@ impl fmt::Display for Complaint {
         write!(f, "{}:  {} ({})", self.severity, self.message, self.sqlstate)
     }
 }
+
+/// Classes of SQLSTATEs, and single ones, that say nothing about a statement: the connection, resources, an operator, the system
+/// underneath.
+const FAULTS: &[&str] = &["08", "53", "57P", "58", "XX001", "XX002"];
+
+impl Complaint {
+    /// The kind of an [`io::Error`] made of it. Those who do not know this crate tell by it that the server gave an answer
+    /// ([`Other`](io::ErrorKind::Other)), and not that something around it failed.
+    fn error_kind(&self) -> io::ErrorKind {
+        match self.is_fault() {
+            true => io::ErrorKind::ConnectionAborted,
+            false => io::ErrorKind::Other,
+        }
+    }
+
+    /// Whether something around the database is the reason, and no statement: out of disk, memory or connections, shut down,
+    /// a backend that was killed, an error of the system.
+    pub fn is_fault(&self) -> bool {
+        FAULTS.iter().any(|class| self.sqlstate.starts_with(class))
+    }
+
+    /// What a server has said, if that is why something failed.
+    pub fn of(error: &io::Error) -> Option<&Complaint> {
+        error.get_ref()?.downcast_ref::<Failure>().map(|failure| &failure.complaint)
+    }
+}
+
+/// A server's error as the reason why something cannot be done.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    complaint: Complaint,
+    shown: String,
+}
+
+impl Failure {
+    /// A connection was refused.
+    pub(crate) fn refused(complaint: Complaint) -> io::Error {
+        let shown = complaint.message.clone();
+        io::Error::new(complaint.error_kind(), Failure { complaint, shown })
+    }
+
+    /// A statement that must not fail has failed.
+    pub(crate) fn failed(complaint: &Complaint, sql: Option<&str>) -> io::Error {
+        let place = sql.map(|sql| format!("\nin: {sql}")).unwrap_or_default();
+        io::Error::new(
+            complaint.error_kind(),
+            Failure { complaint: complaint.clone(), shown: format!("{complaint}{place}") },
+        )
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.shown)
+    }
+}
+
+impl std::error::Error for Failure {}
 
 /// What one statement has come to.
 #[derive(Clone, Debug, PartialEq)]

@@ -12,7 +12,7 @@ use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, Scr
 use postgres_protocol::message::{backend, frontend};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::answer::{Answer, Complaint, Message, NotAdmitted, Response};
+use crate::answer::{Answer, Complaint, Failure, Message, Response};
 use crate::prepared::Prepared;
 use crate::{Mode, Place, Settings, Stream};
 
@@ -148,7 +148,7 @@ impl Connection {
                     self.parameters.push((body.name()?.to_string(), body.value()?.to_string()));
                 }
                 backend::Message::ErrorResponse(body) => {
-                    return Err(io::Error::other(NotAdmitted(Complaint::read(body.fields())?)));
+                    return Err(Failure::refused(Complaint::read(body.fields())?));
                 }
                 backend::Message::ReadyForQuery(_) => return Ok(()),
                 other => self.authenticate(&other, &mut scram)?,
@@ -382,7 +382,7 @@ impl Connection {
     pub fn execute(&mut self, sql: &str) -> io::Result<Vec<Response>> {
         let responses = self.query(sql)?;
         match responses.iter().find_map(Response::error) {
-            Some(error) => Err(io::Error::other(format!("{error}\nin: {sql}"))),
+            Some(error) => Err(Failure::failed(error, Some(sql))),
             None => Ok(responses),
         }
     }
@@ -397,7 +397,7 @@ impl Connection {
     pub fn finish(&mut self) -> io::Result<Vec<Response>> {
         let responses = self.answers()?;
         match responses.iter().find_map(Response::error) {
-            Some(error) => Err(io::Error::other(error.to_string())),
+            Some(error) => Err(Failure::failed(error, None)),
             None => Ok(responses),
         }
     }

@@ -13,16 +13,20 @@
 //! string at a time and never waits unless asked to. [`wait_for_any`] listens to several at once. Bytes are taken apart and
 //! put together by `postgres-protocol`.
 //!
+//! What is put into SQL is [quoted](quote); [secrets](secret) are made and checked here.
+//!
 //! What is *absent*: no pool, no runtime, no types: values are text, as the server prints them.
 
 mod answer;
 mod connection;
 mod prepared;
+pub mod quote;
+pub mod secret;
 mod settings;
 mod stream;
 mod tls;
 
-pub use answer::{Answer, Complaint, Message, NotAdmitted, Response, Row, rows_counted};
+pub use answer::{Answer, Complaint, Message, Response, Row, rows_counted};
 pub use connection::{Connection, Field, Open, TransactionStatus, wait_for_any};
 pub use settings::{Place, Settings};
 pub use stream::Stream;

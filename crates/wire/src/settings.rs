@@ -51,6 +51,14 @@ impl Settings {
             .ok_or("a server is named by a URL: postgres://USER@HOST:PORT/DATABASE")?;
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
         let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
+        // An @ behind the server's name belongs to a login that was cut at the wrong place.
+        let cut = authority.contains(':') && !authority.contains('@') && query.contains('@');
+        if database.contains('@') || cut {
+            return Err(
+                "the login of the URL has a character that must be percent-encoded: / is %2F, ? is %3F, @ is %40"
+                    .into(),
+            );
+        }
         let (login, address) = authority.rsplit_once('@').unwrap_or(("", authority));
         let (user, password) = login.split_once(':').map_or((login, None), |(u, p)| (u, Some(p)));
         let (host, port) = match address.rsplit_once(':') {
@@ -121,6 +129,8 @@ struct Given {
     connect_timeout: Option<Duration>,
     ssl_mode: String,
     ssl_root: String,
+    ssl_certificate: String,
+    ssl_key: String,
 }
 
 impl Given {
@@ -134,12 +144,13 @@ impl Given {
             "options" => self.options = value,
             "application_name" => self.application_name = Some(value),
             "connect_timeout" => {
-                let seconds =
-                    value.parse().map_err(|_| format!("connect_timeout: {value:?} is no number of seconds"))?;
+                let seconds = value.parse().map_err(|_| "connect_timeout is no number of seconds".to_string())?;
                 self.connect_timeout = Some(Duration::from_secs(seconds));
             }
             "sslmode" => self.ssl_mode = value,
             "sslrootcert" => self.ssl_root = value,
+            "sslcert" => self.ssl_certificate = value,
+            "sslkey" => self.ssl_key = value,
             // For client libraries that pool or cache.
             _ => {}
         }
@@ -150,7 +161,8 @@ impl Given {
         let or = |given: String, name: &str| if given.is_empty() { variable(name) } else { Some(given) };
         let port = match or(self.port, "PGPORT") {
             None => PORT,
-            Some(port) => port.parse().map_err(|_| format!("{port:?} is no port"))?,
+            // What stands there may be a password that was not encoded.
+            Some(port) => port.parse().map_err(|_| "the port is no port: a number up to 65535".to_string())?,
         };
         let host = or(self.host, "PGHOST").unwrap_or_else(|| default_host(port));
         let place = match host.starts_with('/') {
@@ -160,9 +172,11 @@ impl Given {
         let mode = or(self.ssl_mode, "PGSSLMODE").map_or(Ok(Mode::default()), |name| {
             let known = Mode::ALL.iter().find(|(known, _)| *known == name).map(|(_, mode)| *mode);
             let names = Mode::ALL.map(|(name, _)| name).join(", ");
-            known.ok_or_else(|| format!("sslmode={name}: it is one of {names}"))
+            known.ok_or_else(|| format!("sslmode is one of {names}"))
         })?;
         let root = or(self.ssl_root, "PGSSLROOTCERT").map(PathBuf::from);
+        let certificate = or(self.ssl_certificate, "PGSSLCERT").map(PathBuf::from);
+        let key = or(self.ssl_key, "PGSSLKEY").map(PathBuf::from);
         let user = or(self.user, "PGUSER").or_else(|| variable("USER")).unwrap_or_else(|| "postgres".into());
         Ok(Settings {
             place,
@@ -172,7 +186,7 @@ impl Given {
             options: self.options,
             application_name: self.application_name.unwrap_or_else(|| "isolde".into()),
             connect_timeout: self.connect_timeout.unwrap_or(CONNECT_TIMEOUT),
-            encryption: Encryption { mode, root },
+            encryption: Encryption { mode, root, certificate, key },
         })
     }
 }
@@ -214,8 +228,10 @@ mod tests {
     fn encryption_is_asked_for_as_with_libpq() {
         let encryption = |url: &str| parse(url).map(|settings| settings.encryption);
         assert_eq!(encryption("postgres://h/x"), Ok(Encryption::default()));
-        let full = Encryption { mode: Mode::VerifyFull, root: Some("/ca.pem".into()) };
+        let full = Encryption { mode: Mode::VerifyFull, root: Some("/ca.pem".into()), ..Encryption::default() };
         assert_eq!(encryption("postgres://h/x?sslmode=verify-full&sslrootcert=/ca.pem"), Ok(full));
+        let own = encryption("postgres://h/x?sslcert=/me.crt&sslkey=/me.key");
+        assert_eq!(own.map(|own| (own.certificate, own.key)), Ok((Some("/me.crt".into()), Some("/me.key".into()))));
     }
 
     #[test]
@@ -223,5 +239,26 @@ mod tests {
         assert!(parse("mysql://x").is_err_and(|e| e.contains("postgres://")));
         assert!(parse("postgres://h/x?sslmode=maybe").is_err_and(|e| e.contains("verify-full")));
         assert!(parse("postgres://h:x/y").is_err_and(|e| e.contains("no port")));
+    }
+
+    /// Whatever is wrong with a URL: the password is not in what is said about it.
+    #[test]
+    fn errors_do_not_show_the_password() {
+        let urls = [
+            "postgres://bob:s3cret",
+            "postgres://bob:s3cret/db",
+            "postgres://bob:s3cret@h:s3cret/db",
+            "postgres://bob:x/s3cret@h/db",
+            "postgres://bob:1?s3cret@h/db",
+            "postgres://bob:1?sslmode=s3cret@h/db",
+            "postgres://h/db?connect_timeout=s3cret",
+            "postgres://h/db?sslmode=s3cret",
+            "mysql://bob:s3cret@h/db",
+        ];
+        for url in urls {
+            let error = parse(url).expect_err(url);
+            assert!(!error.contains("s3cret"), "{url}: {error}");
+        }
+        assert!(parse("postgres://bob:s3cret@h/db").is_ok_and(|s| !format!("{s} {s:?}").contains("s3cret")));
     }
 }

@@ -12,6 +12,11 @@
 //! | `verify-ca` | always | signed by one of `sslrootcert` |
 //! | `verify-full` | always | and made out to the host |
 //!
+//! A certificate that stands in `sslrootcert` itself is trusted as it is, as libpq does: most servers that sign for themselves have one
+//! that is called an authority, and nobody else has signed it. (Its dates are not looked at; its name is, for `verify-full`.)
+//!
+//! `sslcert` and `sslkey` are shown to a server that asks who we are.
+//!
 //! A connection is read by one thread and written by another in the proxy. So the state of TLS is shared, and nobody holds it
 //! while waiting for the network.
 
@@ -22,11 +27,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{WebPkiServerVerifier, verify_server_name};
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::server::ParsedCertificate;
 use rustls::{
     CertificateError, ClientConfig, ClientConnection, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
 };
@@ -38,6 +44,10 @@ pub struct Encryption {
     pub mode: Mode,
     /// The certificates that sign others, in PEM.
     pub root: Option<PathBuf>,
+    /// Our own certificate and those that signed it, in PEM.
+    pub certificate: Option<PathBuf>,
+    /// The key of our own certificate, in PEM.
+    pub key: Option<PathBuf>,
 }
 
 /// When a session is encrypted: libpq's `sslmode`.
@@ -200,8 +210,8 @@ impl AsFd for TlsStream {
 fn config(encryption: &Encryption) -> io::Result<ClientConfig> {
     let provider = Arc::new(ring::default_provider());
     let verifier: Arc<dyn ServerCertVerifier> = match (encryption.mode, &encryption.root) {
-        (Mode::VerifyFull, Some(root)) => signed_by(root, &provider)?,
-        (Mode::VerifyCa | Mode::Require, Some(root)) => Arc::new(AnyName(signed_by(root, &provider)?)),
+        (Mode::VerifyFull, Some(root)) => Arc::new(signed_by(root, &provider, true)?),
+        (Mode::VerifyCa | Mode::Require, Some(root)) => Arc::new(signed_by(root, &provider, false)?),
         (Mode::VerifyFull | Mode::VerifyCa, None) => {
             return Err(io::Error::other("sslrootcert=FILE must say whose signatures are trusted"));
         }
@@ -209,26 +219,49 @@ fn config(encryption: &Encryption) -> io::Result<ClientConfig> {
     };
     let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
     let config = config.map_err(io::Error::other)?.dangerous().with_custom_certificate_verifier(verifier);
-    Ok(config.with_no_client_auth())
+    match (&encryption.certificate, &encryption.key) {
+        (None, None) => Ok(config.with_no_client_auth()),
+        (Some(certificate), Some(key)) => {
+            let chain = certificates(certificate)?;
+            let key = PrivateKeyDer::from_pem_file(key).map_err(|error| unreadable(key, &error))?;
+            config.with_client_auth_cert(chain, key).map_err(|error| unreadable(certificate, &error))
+        }
+        _ => Err(io::Error::other("sslcert and sslkey go together")),
+    }
+}
+
+fn unreadable(path: &Path, error: &dyn std::fmt::Display) -> io::Error {
+    io::Error::other(format!("{}: {error}", path.display()))
+}
+
+/// The certificates of a file.
+fn certificates(path: &Path) -> io::Result<Vec<CertificateDer<'static>>> {
+    let all = CertificateDer::pem_file_iter(path).map_err(|error| unreadable(path, &error))?;
+    all.map(|certificate| certificate.map_err(|error| unreadable(path, &error))).collect()
 }
 
 /// Checks everything, against the certificates of a file.
-fn signed_by(root: &Path, provider: &Arc<CryptoProvider>) -> io::Result<Arc<WebPkiServerVerifier>> {
-    let unreadable = |error: &dyn std::fmt::Display| io::Error::other(format!("{}: {error}", root.display()));
+fn signed_by(root: &Path, provider: &Arc<CryptoProvider>, named: bool) -> io::Result<SignedFor> {
+    let trusted = certificates(root)?;
     let mut roots = RootCertStore::empty();
-    for certificate in CertificateDer::pem_file_iter(root).map_err(|error| unreadable(&error))? {
-        let certificate = certificate.map_err(|error| unreadable(&error))?;
-        roots.add(certificate).map_err(|error| unreadable(&error))?;
+    for certificate in &trusted {
+        roots.add(certificate.clone()).map_err(|error| unreadable(root, &error))?;
     }
     let built = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider.clone()).build();
-    built.map_err(|error| unreadable(&error))
+    Ok(SignedFor { chains: built.map_err(|error| unreadable(root, &error))?, trusted, named })
 }
 
-/// Trusts whoever is signed for, under any name.
+/// Trusts whoever is signed for.
 #[derive(Debug)]
-struct AnyName(Arc<WebPkiServerVerifier>);
+struct SignedFor {
+    chains: Arc<WebPkiServerVerifier>,
+    /// Trusted as they are.
+    trusted: Vec<CertificateDer<'static>>,
+    /// Under the name of the host only.
+    named: bool,
+}
 
-impl ServerCertVerifier for AnyName {
+impl ServerCertVerifier for SignedFor {
     fn verify_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,
@@ -238,8 +271,16 @@ impl ServerCertVerifier for AnyName {
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
         use CertificateError as Why;
-        match self.0.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now) {
-            Err(Error::InvalidCertificate(Why::NotValidForName | Why::NotValidForNameContext { .. })) => {
+        if self.trusted.iter().any(|trusted| trusted == end_entity) {
+            if self.named {
+                verify_server_name(&ParsedCertificate::try_from(end_entity)?, server_name)?;
+            }
+            return Ok(ServerCertVerified::assertion());
+        }
+        match self.chains.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now) {
+            Err(Error::InvalidCertificate(Why::NotValidForName | Why::NotValidForNameContext { .. }))
+                if !self.named =>
+            {
                 Ok(ServerCertVerified::assertion())
             }
             verified => verified,
@@ -252,7 +293,7 @@ impl ServerCertVerifier for AnyName {
         cert: &CertificateDer<'_>,
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        self.0.verify_tls12_signature(message, cert, dss)
+        self.chains.verify_tls12_signature(message, cert, dss)
     }
 
     fn verify_tls13_signature(
@@ -261,11 +302,11 @@ impl ServerCertVerifier for AnyName {
         cert: &CertificateDer<'_>,
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        self.0.verify_tls13_signature(message, cert, dss)
+        self.chains.verify_tls13_signature(message, cert, dss)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.supported_verify_schemes()
+        self.chains.supported_verify_schemes()
     }
 }
 

@@ -8,6 +8,7 @@
 //! - `space`: state spaces of specifications;
 //! - `tables`: state spaces in databases;
 //! - `golden`: transcripts in `tests/golden`, of good, broken and nonsensical commands;
+//! - `outputs`: files are written whole or not at all, inputs stay, secrets and control characters are not shown;
 //! - `abuse`: random bytes, mutilated scenarios, interrupts: an answer or a message, never a crash.
 //!
 //! Texts are regenerated with `UPDATE_EXPECT=1`; review the diff.
@@ -19,6 +20,7 @@ mod checkpoint;
 mod examples;
 mod golden;
 mod model;
+mod outputs;
 mod prove;
 mod server;
 mod space;

@@ -25,10 +25,10 @@ use isolde_sql::Value;
 use isolde_sql::builtin::Eval;
 use isolde_sql::catalog::{Catalog, TableId};
 use isolde_sql::typed::{ExprKind, Query, QueryBody, Statement, StatementKind};
+use isolde_wire::quote::identifier;
 use isolde_wire::{Connection, Response};
 
 use super::walk::{asked_about, tables_of};
-use crate::catalog::quoted;
 use crate::effects;
 use crate::live::{Found, Touched};
 use crate::proxy::tokens;
@@ -74,8 +74,9 @@ impl Again {
             if index.columns.iter().all(|column| fixed.iter().any(|(fixed, _)| fixed == column)) {
                 continue;
             }
-            let rel_name = quoted(&select.rels[rel].alias);
-            let name = |&column: &usize| format!("{rel_name}.{}", quoted(&catalog.table(table).columns[column].name));
+            let rel_name = identifier(&select.rels[rel].alias);
+            let name =
+                |&column: &usize| format!("{rel_name}.{}", identifier(&catalog.table(table).columns[column].name));
             columns.extend(index.columns.iter().map(name));
             parts.push(AgainPart { read, table, key: index.columns.clone(), asked: asked_about(select, rel) });
         }

@@ -1,19 +1,12 @@
 //! Parameters written out.
 
+pub use isolde_wire::quote::literal;
+
 /// A statement with the values of `$1`, `$2`, ... in their places, as literals in quotes; NULL is `None`.
 /// A parameter without a value, and what looks like one inside of strings, comments and names, stays.
 pub fn inline(text: &str, params: &[Option<String>]) -> String {
     let literals: Vec<String> = params.iter().map(|value| value.as_deref().map_or("NULL".into(), literal)).collect();
     substitute(text, &literals)
-}
-
-/// A text as a literal.
-pub fn literal(value: &str) -> String {
-    if value.contains('\\') {
-        format!(" E'{}'", value.replace('\\', "\\\\").replace('\'', "''"))
-    } else {
-        format!("'{}'", value.replace('\'', "''"))
-    }
 }
 
 /// The same with pieces of SQL.

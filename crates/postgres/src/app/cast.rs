@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use isolde_scenario::{Completed, Reaction};
 use isolde_sql::SqlError;
+use isolde_wire::secret::{self, Verifier};
 use isolde_wire::{Complaint, Settings};
 use regex_automata::meta::Regex;
 
@@ -18,6 +19,7 @@ use super::http::{self, Reply};
 use super::normal::masked;
 use super::process::{self, Environment, Exited, Process};
 use crate::Trouble;
+use crate::fault::fault;
 use crate::live::{Ending, sql_error};
 use crate::proxy::Door;
 
@@ -27,13 +29,17 @@ pub(super) struct Cast {
     servers: Vec<Server>,
     /// By which servers and the set-up come in.
     house_door: Door,
+    /// What everybody who comes in has to know: given to processes in their environment, and to nobody else.
+    password: String,
     events: Sender<Event>,
     directory: PathBuf,
     masks: Vec<Regex>,
     /// Processes and requests are told apart by number.
     jobs: u64,
-    /// Connections that the server refused.
-    refusals: Vec<String>,
+    /// Why a connection was last refused.
+    refusal: Option<String>,
+    /// Something around the check has failed: no ending of a thread says anything.
+    fault: Option<Trouble>,
     /// The set-up or reset command that runs, and what came of it.
     errand: Option<(u64, Process, Option<std::process::ExitStatus>)>,
 }
@@ -75,6 +81,9 @@ struct Server {
     asking: Option<JoinHandle<bool>>,
 }
 
+/// What the shell exits with when there is no such program, or it may not be run.
+const NOT_STARTED: &[u16] = &[126, 127];
+
 impl Cast {
     /// Everybody, not started yet; doors lead to what `settings` describe.
     pub(super) fn new(
@@ -83,9 +92,11 @@ impl Cast {
         settings: &Settings,
         events: Sender<Event>,
     ) -> Result<Cast, Trouble> {
+        let password = secret::token()?;
+        let verifier = Verifier::new(&password)?;
         let actor = |plan: &ThreadPlan| {
             let door = match plan.action {
-                Action::Command(_) => Some(Door::open(settings, &events)?),
+                Action::Command(_) => Some(Door::open(settings, &verifier, &events)?),
                 Action::Request(_) => None,
             };
             Ok(Actor {
@@ -109,12 +120,14 @@ impl Cast {
         Ok(Cast {
             actors,
             servers: file.servers.iter().enumerate().map(server).collect::<std::io::Result<_>>()?,
-            house_door: Door::open(settings, &events)?,
+            house_door: Door::open(settings, &verifier, &events)?,
+            password,
             events,
             directory,
             masks: file.masks.clone(),
             jobs: 0,
-            refusals: Vec::new(),
+            refusal: None,
+            fault: None,
             errand: None,
         })
     }
@@ -177,11 +190,20 @@ impl Cast {
         self.actors.get_mut(thread)?.again.take()
     }
 
-    pub(super) fn note_refusal(&mut self, reason: String) {
-        self.refusals.push(reason);
+    pub(super) fn note_refusal(&mut self, reason: String, fault: bool) {
+        if fault {
+            self.fault = Some(Trouble::Fault(format!("the server refuses a connection: {reason}")));
+        }
+        self.refusal = Some(reason);
+    }
+
+    /// Why nothing can be concluded any more, if that is so.
+    pub(super) fn fault(&mut self) -> Result<(), Trouble> {
+        self.fault.take().map_or(Ok(()), Err)
     }
 
     pub(super) fn note_error(&mut self, thread: usize, error: Complaint) {
+        self.fault = self.fault.take().or_else(|| fault(&self.name(thread), &error));
         if let Some(actor) = self.actors.get_mut(thread) {
             actor.last_error = Some(error);
         }
@@ -201,7 +223,7 @@ impl Cast {
     /// Why a thread that says nothing may say nothing.
     pub(super) fn idle(&self, thread: usize, seconds: f64) -> String {
         let mut sentence = format!("it has neither sent a statement nor ended for {seconds} s");
-        if let Some(refusal) = self.refusals.last() {
+        if let Some(refusal) = &self.refusal {
             sentence += &format!("; the server has refused a connection: {refusal}");
         } else if self.actors.get(thread).is_some_and(|actor| actor.door.is_none()) {
             sentence += "; perhaps all connections or workers of the server are taken by other threads: it needs as many as there are threads";
@@ -217,7 +239,7 @@ impl Cast {
             (actor.retries_left, actor.last_error, actor.again) = (actor.plan.retries, None, None);
             actor.shown.clear();
         }
-        self.refusals.clear();
+        self.refusal = None;
     }
 
     /// Ends the processes of threads, and nothing else.
@@ -246,7 +268,7 @@ impl Cast {
         match &actor.plan.action {
             Action::Command(command) => {
                 let port = actor.door.as_ref().map_or(0, Door::port);
-                let mut environment = environment(port);
+                let mut environment = environment(port, &self.password);
                 environment.push(("ISOLDE_THREAD".into(), actor.plan.name.clone()));
                 environment.extend(urls.first().map(|(_, port)| ("PORT".to_string(), port.to_string())));
                 add(&mut environment, &actor.plan.env);
@@ -290,6 +312,10 @@ impl Cast {
         let code = exited.status.code().and_then(|code| u16::try_from(code).ok());
         let fine = code.is_some_and(|code| actor.plan.expect.as_ref().map_or(code == 0, |codes| codes.contains(&code)));
         let how = process::describe(exited.status);
+        if !fine && code.is_some_and(|code| NOT_STARTED.contains(&code)) {
+            let sentence = format!("the command of {} cannot be started: {how}", actor.plan.name);
+            return Err(Trouble::Usage(with_tail(sentence, &errors)));
+        }
         let ending = match fine {
             true => Ending::Done,
             false => actor.failure(last_line(&errors).map_or(how.clone(), |line| format!("{how}, {line}"))),
@@ -347,7 +373,7 @@ impl Cast {
         for server in &mut self.servers {
             self.jobs += 1;
             server.job = self.jobs;
-            let mut environment = environment(self.house_door.port());
+            let mut environment = environment(self.house_door.port(), &self.password);
             environment.push(("PORT".into(), server.port.to_string()));
             add(&mut environment, &server.plan.env);
             let command = &server.plan.command;
@@ -378,7 +404,7 @@ impl Cast {
     /// Starts a command that is none of the threads.
     pub(super) fn run_errand(&mut self, command: &str) -> Result<(), Trouble> {
         self.jobs += 1;
-        let environment = environment(self.house_door.port());
+        let environment = environment(self.house_door.port(), &self.password);
         let process = Process::start(command, &self.directory, &environment, self.jobs, &self.events)?;
         self.errand = Some((self.jobs, process, None));
         Ok(())
@@ -437,14 +463,14 @@ impl Server {
 }
 
 /// What commands find in their environment: the database behind a door.
-fn environment(port: u16) -> Environment {
-    let mut all = vec![("DATABASE_URL".to_string(), format!("postgres://isolde:isolde@127.0.0.1:{port}/isolde"))];
+fn environment(port: u16, password: &str) -> Environment {
+    let mut all = vec![("DATABASE_URL".to_string(), format!("postgres://isolde:{password}@127.0.0.1:{port}/isolde"))];
     let port = port.to_string();
     let fixed = [
         ("PGHOST", "127.0.0.1"),
         ("PGPORT", &port),
         ("PGUSER", "isolde"),
-        ("PGPASSWORD", "isolde"),
+        ("PGPASSWORD", password),
         ("PGDATABASE", "isolde"),
         ("PGSSLMODE", "disable"),
     ];
@@ -499,7 +525,7 @@ mod tests {
 
     #[test]
     fn variables_may_name_others() {
-        let mut all = environment(7000);
+        let mut all = environment(7000, "secret");
         let more = [("DSN".to_string(), "host=$PGHOST port=${PGPORT} $HOME".to_string())];
         add(&mut all, &more.into());
         assert_eq!(all.last().map(|(_, value)| value.as_str()), Some("host=127.0.0.1 port=7000 $HOME"));

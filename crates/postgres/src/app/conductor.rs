@@ -202,9 +202,15 @@ impl Conductor {
                 let line = Line::new(Session::new(opened), owner, Ledger::new(self.analyst.clone(), self.level));
                 self.lines.insert(line.session.id, line);
             }
-            Event::Wire(proxy::Event::Refused { reason, .. }) => self.cast.note_refusal(reason),
+            Event::Wire(proxy::Event::Refused { reason, fault, .. }) => {
+                self.cast.note_refusal(reason, fault);
+                return self.cast.fault();
+            }
             Event::Wire(proxy::Event::FromClient(id, frames)) => self.hear_client(id, frames),
-            Event::Wire(proxy::Event::FromServer(id, frames)) => self.hear_server(id, frames),
+            Event::Wire(proxy::Event::FromServer(id, frames)) => {
+                self.hear_server(id, frames);
+                return self.cast.fault();
+            }
             Event::Wire(proxy::Event::ClientGone(id)) => self.client_gone(id),
             Event::Wire(proxy::Event::ServerGone(id)) => self.server_gone(id),
             Event::Exited(exited) => return self.cast.exited(&exited),

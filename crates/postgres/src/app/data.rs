@@ -11,10 +11,11 @@ use isolde_engine::footprint::Write;
 use isolde_scenario::{Generated, Outcome, RawAnswer, RawOutcome, RawSeen};
 use isolde_sql::Value;
 use isolde_sql::catalog::{Table, TableId};
+use isolde_sql::print::identifier;
 use isolde_wire::{Complaint, Connection, Response, Row, Settings};
 
 use crate::analysis::Again;
-use crate::catalog::{self, Known, quoted};
+use crate::catalog::{self, Known};
 use crate::effects::{self, Rows};
 use crate::live::Touched;
 use crate::reads::{Module, Reads};
@@ -58,6 +59,11 @@ impl Data {
         })
     }
 
+    /// The home itself.
+    pub(super) fn home(&mut self) -> &mut Home {
+        &mut self.home
+    }
+
     /// How to reach it.
     pub(super) fn settings(&self) -> &Settings {
         self.home.settings()
@@ -66,7 +72,7 @@ impl Data {
     /// The server, and how its data is put back.
     pub(super) fn describe(&self) -> String {
         let restore = self.restore.as_ref().map(Restore::describe).unwrap_or_default();
-        format!("PostgreSQL {} through the proxy; {restore}", self.home.version().text)
+        format!("PostgreSQL {} through the proxy; {restore}{}", self.home.version().text, self.home.describe())
     }
 
     /// What is known of its tables.
@@ -187,8 +193,8 @@ impl Data {
         let catalog = self.known.catalog.clone();
         let tables = self.changes()?.into_keys().filter(|id| catalog.has_table(*id)).map(|id| catalog.table(id));
         let name = |table: &Arc<Table>| match &table.schema {
-            None => quoted(&table.name),
-            Some(schema) => format!("{}.{}", quoted(schema), quoted(&table.name)),
+            None => identifier(&table.name),
+            Some(schema) => format!("{}.{}", identifier(schema), identifier(&table.name)),
         };
         Ok(tables.map(name).collect())
     }

@@ -39,6 +39,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use crate::live::Check;
+use crate::proxy::tokens;
 
 /// An application, and what to check about it.
 #[derive(Clone, Debug)]
@@ -229,6 +230,12 @@ impl AppFile {
     }
 }
 
+/// Whether nothing stands behind the first semicolon.
+fn is_single(sql: &str) -> bool {
+    let is_empty = |token: &str| token.trim().is_empty() || token.starts_with("--") || token.starts_with("/*");
+    tokens(sql).skip_while(|token| *token != ";").skip(1).all(|token| is_empty(token) || token == ";")
+}
+
 fn read(text: &str) -> Result<AppFile, Diagnostic> {
     let written: Written = toml::from_str(text).map_err(|error| mistake(&error, text))?;
     if written.thread.is_empty() {
@@ -247,6 +254,12 @@ fn read(text: &str) -> Result<AppFile, Diagnostic> {
             return Err(error.hint("say how to start it: [[server]] command = \"...\""));
         }
         threads.push(plan);
+    }
+    for check in written.invariant.iter().chain(&written.finals) {
+        if !is_single(&check.sql) {
+            let error = Diagnostic::syntax(Span::new(0, 0), format!("{} is more than one statement", check.name));
+            return Err(error.hint("a check is one query, without anything behind its semicolon"));
+        }
     }
     Ok(AppFile {
         database: written.database,

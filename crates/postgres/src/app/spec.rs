@@ -99,7 +99,7 @@ impl Case<'_> {
             Ok(spec) => spec,
             Err(error) => return Ok(Err(error.to_string())),
         };
-        let home = Home::create(data.settings())?;
+        let home = Home::create(data.home().server())?;
         Ok(match spec::run(home.settings(), &spec, &mut |_| ControlFlow::Continue(())) {
             Err(error) => Err(error.to_string()),
             Ok(run) => match run.gave_up {

@@ -48,7 +48,7 @@ pub struct AppStage {
 }
 
 /// The server's default is a second; like this a deadlock is over soon, and its victim always who closed the circle.
-const DEADLOCK_TIMEOUT: &str = "-c deadlock_timeout=1ms";
+const DEADLOCK_TIMEOUT: &str = "1ms";
 /// Longer than that: after so long a session that waits has looked for deadlocks.
 const WAIT_COUNTS_AFTER: Duration = Duration::from_millis(5);
 /// How long servers are listened to before anybody runs.
@@ -81,10 +81,11 @@ impl AppStage {
     ) -> Result<AppStage, Trouble> {
         let (sender, events) = channel();
         let mut data = Data::create(server, &file.ignored_columns)?;
-        let is_superuser = data.rows("SELECT current_setting('is_superuser')")? == [[Some("on".to_string())]];
+        let alert = data.home().preset("deadlock_timeout", DEADLOCK_TIMEOUT)?;
+        module.admit(data.home())?;
         let plain = data.settings().clone();
         let cast = Cast::new(&file, directory, &plain, sender)?;
-        let wait_counts_after = if is_superuser { WAIT_COUNTS_AFTER } else { Duration::ZERO };
+        let wait_counts_after = if alert { WAIT_COUNTS_AFTER } else { Duration::ZERO };
         let timing = Timing { limit: file.time_limit, wait_counts_after };
         let conductor = Conductor::new(data, cast, events, &timing, file.masks.clone(), interrupted);
         let names = file.threads.iter().map(|thread| thread.name.clone()).collect();
@@ -100,7 +101,6 @@ impl AppStage {
         };
         stage.set_up()?;
         let mut own = Vec::new();
-        own.extend(is_superuser.then(|| DEADLOCK_TIMEOUT.to_string()));
         own.extend(stage.file.isolation.map(|level| format!("-c default_transaction_isolation={}", option(level))));
         if stage.conductor.data.has(module)? {
             stage.tells_reads = true;

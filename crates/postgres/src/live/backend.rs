@@ -12,13 +12,13 @@ use isolde_scenario::{
 };
 use isolde_sql::catalog::{Catalog, Table, TableId};
 use isolde_sql::{Span, SqlState};
-use isolde_wire::Response;
+use isolde_wire::{Response, quote};
 
 use super::check::Check;
 use super::system::{Event, LiveSystem, Spot};
 use super::{Ending, Part, Standing};
 use crate::Trouble;
-use crate::catalog::quoted;
+use crate::fault::fault;
 
 /// Runs that may be spent on a simpler counterexample.
 const ATTEMPTS: usize = 48;
@@ -71,6 +71,7 @@ impl Backend for LiveSystem<'_, '_> {
 
     fn ask(&self, spot: &Spot, when: When, check: usize) -> Result<Truth, Trouble> {
         let answer = self.cursor.ask(spot, |stage| stage.ask(&self.checks_of(when)[check].query))?;
+        answer.error().and_then(|error| fault(self.check_name(when, check), error)).map_or(Ok(()), Err)?;
         Ok(match &answer {
             Response::Error(error) => Truth::Error(format!("{} ({})", error.message, error.sqlstate)),
             _ => {
@@ -166,8 +167,8 @@ impl Backend for LiveSystem<'_, '_> {
             let mut tables = Vec::new();
             for id in changed.into_iter().filter(|id| stage.catalog().has_table(*id)).collect::<Vec<_>>() {
                 let table = stage.catalog().table(id).clone();
-                let schema = table.schema.as_ref().map(|schema| format!("{}.", quoted(schema))).unwrap_or_default();
-                let all = stage.ask(&format!("SELECT * FROM {schema}{} ORDER BY 1", quoted(&table.name)))?;
+                let quoted = quote::qualified(table.schema.as_deref(), &table.name);
+                let all = stage.ask(&format!("SELECT * FROM {quoted} ORDER BY 1"))?;
                 tables.push(FinalTable {
                     name: shown(&table),
                     columns: table.columns.iter().map(|column| column.name.to_string()).collect(),

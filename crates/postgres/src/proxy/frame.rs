@@ -18,8 +18,10 @@ pub struct Frame {
 
 /// The letter and the length.
 const HEAD: usize = 5;
-/// More than any message has: what claims to be longer is no PostgreSQL.
-const LENGTH_MAX: usize = 1 << 30;
+/// More than any message of a server has: what claims to be longer is no PostgreSQL.
+pub(super) const FROM_SERVER_MAX: usize = 1 << 30;
+/// A client's message is kept until it is let go, so it may not be as long.
+pub(super) const FROM_CLIENT_MAX: usize = 256 << 20;
 
 impl Frame {
     /// A message of this kind that carries these bytes.
@@ -59,11 +61,14 @@ impl Frame {
 pub(super) struct Frames<R> {
     from: R,
     received: BytesMut,
+    /// Of one message.
+    length_max: usize,
 }
 
 impl<R: Read> Frames<R> {
-    pub(super) fn of(from: R) -> Frames<R> {
-        Frames { from, received: BytesMut::with_capacity(8 << 10) }
+    /// Memory is taken for what has arrived, not for what is announced; a message that is announced as longer is an error.
+    pub(super) fn of(from: R, length_max: usize) -> Frames<R> {
+        Frames { from, received: BytesMut::with_capacity(8 << 10), length_max }
     }
 
     /// The next frames, as many as have arrived and at least one; none at the end of the stream.
@@ -83,8 +88,8 @@ impl<R: Read> Frames<R> {
         let Some((&tag, length)) = self.received.split_first() else { return Ok(None) };
         let Some(length) = length.first_chunk::<4>() else { return Ok(None) };
         let length = u32::from_be_bytes(*length) as usize;
-        if !(4..LENGTH_MAX).contains(&length) {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "this is not PostgreSQL's protocol"));
+        if !(4..self.length_max).contains(&length) {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "a message is longer than can be passed on"));
         }
         if self.received.len() < 1 + length {
             return Ok(None);
@@ -158,7 +163,7 @@ mod tests {
             .flat_map(|frame| frame.bytes().to_vec())
             .collect();
         for cut in 0..bytes.len() {
-            let mut frames = Frames::of(Read::chain(&bytes[..cut], &bytes[cut..]));
+            let mut frames = Frames::of(Read::chain(&bytes[..cut], &bytes[cut..]), FROM_CLIENT_MAX);
             let mut tags = Vec::new();
             loop {
                 let next = frames.next().expect("the bytes are fine");
@@ -173,6 +178,9 @@ mod tests {
 
     #[test]
     fn what_is_no_protocol_is_refused() {
-        assert!(Frames::of(&b"GET / HTTP/1.1\r\n"[..]).next().is_err_and(|e| e.to_string().contains("PostgreSQL")));
+        assert!(Frames::of(&b"GET / HTTP/1.1\r\n"[..], FROM_SERVER_MAX).next().is_err());
+        // Announced as too long: refused before it arrives.
+        assert!(Frames::of(&b"Q\x10\0\0\0"[..], FROM_CLIENT_MAX).next().is_err());
+        assert!(Frames::of(&b"D\x10\0\0\0"[..], FROM_SERVER_MAX).next().is_ok());
     }
 }

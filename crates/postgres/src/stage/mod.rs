@@ -134,7 +134,12 @@ impl ScenarioStage {
             false => "; deadlocks are found after the server's deadlock_timeout",
         };
         let reads = reads::described(self.tells_reads);
-        format!("PostgreSQL {}; {}{deadlocks}{reads}", self.home.version().text, self.restore.describe())
+        format!(
+            "PostgreSQL {}; {}{deadlocks}{reads}{}",
+            self.home.version().text,
+            self.restore.describe(),
+            self.home.describe()
+        )
     }
 
     /// Finds out what differs from run to run.

@@ -12,6 +12,7 @@ use isolde_wire::{Complaint, Field, Response, TransactionStatus};
 use super::client::{After, Client, Doing, Observation, Stop, What, result};
 use super::{ScenarioStage, observe, setup};
 use crate::effects::{self, EffectKind};
+use crate::fault::fault;
 use crate::gate::{self, Told};
 use crate::live::{Ending, Part, Touched, sql_error, wait_cycle};
 use crate::reads::Reads;
@@ -196,6 +197,8 @@ impl ScenarioStage {
         failed: Option<Complaint>,
         done: &mut Vec<Part>,
     ) -> Result<(), Trouble> {
+        let fault = failed.as_ref().and_then(|error| fault(&self.names[thread], error));
+        fault.map_or(Ok(()), Err)?;
         let Reply { response, notices, fields, status, .. } = reply;
         let doing = self.clients[thread].doing.clone();
         let waited = self.clients[thread].part.as_ref().is_some_and(|part| part.kind == StepKind::Resume);

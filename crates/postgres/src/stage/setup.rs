@@ -23,6 +23,7 @@ use super::{Open, ScenarioStage, told};
 use crate::analysis::{Analyst, Ledger};
 use crate::catalog::{self, Known};
 use crate::effects::{self, Rows};
+use crate::fault::fault;
 use crate::gate::{self, GATES, Gates};
 use crate::live::{Check, Standing};
 use crate::reads::Module;
@@ -81,6 +82,7 @@ impl ScenarioStage {
     pub fn reading(file: &ScenarioFile, server: &Settings, module: Module) -> Result<ScenarioStage, StageError> {
         stay_inside(file)?;
         let mut home = Home::create(server)?;
+        module.admit(&mut home)?;
         let mut control = home.connect(SESSION_OPTIONS)?;
         let mut types = BTreeMap::new();
         let variables = run_setup(&mut control, file, &mut types)?;
@@ -312,6 +314,9 @@ pub(super) fn type_names(
 
 /// A mistake that the server has found in a statement.
 fn mistake(sources: &Sources, statement: &ClientStatement, error: &Complaint, when: &str) -> StageError {
+    if let Some(fault) = fault(when.trim_end_matches([':', ' ']), error) {
+        return StageError::Trouble(fault);
+    }
     let span = statement.ast.span;
     // The place is only known where nothing was put into the text.
     let at = error.position.filter(|_| statement.places.is_empty()).and_then(|position| {

@@ -134,7 +134,7 @@ pub(super) fn name_of(name: &str) -> Expr {
 
 /// A name as written where it must be.
 pub(super) fn ident(name: &str) -> String {
-    Ident { name: name.into(), span: Span::default() }.to_string()
+    isolde_sql::print::identifier(name)
 }
 
 /// `SELECT 1 FROM ... WHERE ... ORDER BY key FOR UPDATE`, for the rows that a query reads.

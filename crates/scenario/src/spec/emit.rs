@@ -29,6 +29,7 @@ use isolde_engine::{LockKey, Outcome, PendingKind};
 use isolde_explore::{Schedule, System};
 use isolde_sql::Value;
 use isolde_sql::ast::StatementKind;
+use isolde_sql::print::identifier;
 
 use super::{Draft, DraftSession, Spec, print, run};
 use crate::check::follow;
@@ -391,7 +392,11 @@ fn looks(run: &Run<'_>) -> String {
     let names: BTreeSet<&str> = trace.tables.iter().map(|table| table.name.as_str()).collect();
     match names.is_empty() {
         true => "SELECT 'nothing has changed' AS tables;".into(),
-        false => names.iter().map(|name| format!("SELECT * FROM {name} ORDER BY 1;")).collect::<Vec<_>>().join(" "),
+        false => names
+            .iter()
+            .map(|name| format!("SELECT * FROM {} ORDER BY 1;", identifier(name)))
+            .collect::<Vec<_>>()
+            .join(" "),
     }
 }
 

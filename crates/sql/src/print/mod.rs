@@ -27,6 +27,8 @@ mod window;
 
 use std::fmt::{self, Display, Formatter};
 
+pub use name::identifier;
+
 /// What stands between two elements of a list.
 struct Separated<'a, T>(&'a [T], &'static str);
 

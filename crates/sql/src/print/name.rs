@@ -25,6 +25,14 @@ const RESERVED: &str = "all analyse analyze and any array as asc asymmetric both
     xmlattributes xmlconcat xmlelement xmlexists xmlforest xmlnamespaces xmlparse xmlpi xmlroot xmlserialize xmltable \
     begin by declare execute foreach if loop strict while";
 
+/// A name as it is written in SQL, in quotes where it needs them: for texts that people read and that are parsed again.
+pub fn identifier(name: &str) -> String {
+    match is_plain(name) && !is_reserved(name) {
+        true => name.to_string(),
+        false => Delimited(name).to_string(),
+    }
+}
+
 fn is_reserved(name: &str) -> bool {
     RESERVED.split(' ').any(|word| word == name)
 }
@@ -47,10 +55,7 @@ impl Display for Delimited<'_> {
 impl Display for Ident {
     /// The name, in quotes where it needs them.
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        match is_plain(&self.name) && !is_reserved(&self.name) {
-            true => f.write_str(&self.name),
-            false => Delimited(&self.name).fmt(f),
-        }
+        f.write_str(&identifier(&self.name))
     }
 }
 

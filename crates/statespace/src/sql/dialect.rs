@@ -6,6 +6,8 @@
 
 use std::fmt::Write;
 
+use isolde_wire::quote;
+
 /// A way to write SQL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Dialect {
@@ -109,6 +111,7 @@ impl Dialect {
         match self {
             // Spark reads backslashes, the others do not.
             Dialect::Spark => format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'")),
+            // Sessions of ours have standard_conforming_strings on.
             _ => format!("'{}'", text.replace('\'', "''")),
         }
     }
@@ -117,7 +120,7 @@ impl Dialect {
     pub fn name(self, name: &str) -> String {
         match self {
             Dialect::Spark => format!("`{}`", name.replace('`', "``")),
-            _ => format!("\"{}\"", name.replace('"', "\"\"")),
+            _ => quote::identifier(name),
         }
     }
 
