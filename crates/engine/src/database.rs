@@ -53,6 +53,8 @@ pub struct Database {
     pub(crate) waits_in_turn: bool,
     /// Whether a statement that locks several rows takes a step for each.
     pub(crate) row_steps: bool,
+    /// Whether the commit of a lone statement is a step.
+    pub(crate) commit_steps: bool,
     /// Microseconds since the start, and whether they pass.
     pub(crate) clock: i64,
     pub(crate) timed: bool,
@@ -117,6 +119,7 @@ impl Database {
             tracks_table_locks: false,
             waits_in_turn: false,
             row_steps: false,
+            commit_steps: false,
             clock: 0,
             timed: false,
             sessions: SmallVec::new(),
@@ -149,6 +152,13 @@ impl Database {
     /// server lets them. Without it a statement is one step, except where it waits.
     pub fn set_row_steps(&mut self, on: bool) {
         self.row_steps = on;
+    }
+
+    /// From now on a statement that is a transaction by itself commits in a step of its own, wherever a written COMMIT would
+    /// be one: others may act between the statement's snapshot and its commit, as a real server lets them. Without it such a
+    /// statement and its commit are one step, as for a client who is alone.
+    pub fn set_commit_steps(&mut self, on: bool) {
+        self.commit_steps = on;
     }
 
     /// A client goes away: its transaction must have ended, and the advisory locks of its session are released: these.
@@ -446,7 +456,7 @@ impl Database {
 
     fn pending(&self, session: SessionId) -> Option<Pending> {
         let s = &*self.sessions[session.0];
-        if s.committing.is_some() && s.frames.is_empty() {
+        if s.is_committing() {
             let kind = PendingKind::ImplicitCommit;
             return Some(Pending { text: commit_text(), span: Span::default(), kind, statement: None });
         }

@@ -87,23 +87,25 @@ impl<'a> Machine<'a> {
     /// Does one step: what the session rests before.
     pub(crate) fn step(&mut self) -> Answer {
         self.end_wait();
-        if self.session.frames.is_empty()
+        let ran = if let Some(produced) = self.session.committing_inside.take() {
+            self.outcome = Some(Outcome::Committed);
+            match self.commit() {
+                Ok(()) => self.deliver(*produced),
+                Err(error) => self.fail_late(error),
+            }
+        } else if self.session.frames.is_empty()
             && let Some(result) = self.session.committing.take()
         {
             self.outcome = Some(Outcome::Committed);
-            return match self.commit_implicit(result) {
-                Ran::Answered(reply) => Some(reply),
-                Ran::Blocked => {
-                    self.outcome = None;
-                    None
-                }
-                Ran::On => {
-                    self.outcome = None;
-                    self.advance()
-                }
-            };
-        }
-        match self.run_statement_frame() {
+            let ran = self.commit_implicit(result);
+            if !matches!(ran, Ran::Answered(_)) {
+                self.outcome = None;
+            }
+            ran
+        } else {
+            self.run_statement_frame()
+        };
+        match ran {
             Ran::Blocked => None,
             Ran::Answered(reply) => Some(reply),
             Ran::On => self.advance(),
@@ -129,6 +131,9 @@ impl<'a> Machine<'a> {
     /// Runs on until the session rests or answers.
     fn advance(&mut self) -> Answer {
         loop {
+            if self.session.is_committing() {
+                return None;
+            }
             let ran = match self.session.frames.last() {
                 None => return None,
                 Some(Frame::Statement(frame))
@@ -142,7 +147,6 @@ impl<'a> Machine<'a> {
             match ran {
                 Ran::Answered(reply) => return Some(reply),
                 Ran::Blocked => return None,
-                Ran::On if self.session.committing.is_some() && self.session.frames.is_empty() => return None,
                 Ran::On => {}
             }
         }
@@ -254,10 +258,7 @@ impl<'a> Machine<'a> {
                 {
                     produced.rest = Some(Box::new(StatementFrame { running: Some(run), between: true, ..frame }));
                 }
-                match self.end_inner_statement(prepared) {
-                    Ok(()) => self.deliver(produced),
-                    Err(error) => self.fail_late(error),
-                }
+                self.end_inner_statement(prepared, produced)
             }
             Err(Stop::Error(error)) => self.fail(error),
             Err(Stop::Wait(target)) => {
@@ -491,14 +492,27 @@ impl<'a> Machine<'a> {
         }))
     }
 
-    /// In autocommit, a statement of a routine is a transaction of its own.
-    fn end_inner_statement(&mut self, prepared: &Prepared) -> Result<(), SqlError> {
+    /// In autocommit, a statement of a routine is a transaction of its own: it is committed with the statement, or in a step.
+    fn end_inner_statement(&mut self, prepared: &Prepared, produced: Produced) -> Ran {
         let inner = self.session.frames.iter().any(|f| matches!(f, Frame::Routine(_)));
         let implicit = self.session.transaction.as_ref().is_some_and(|t| !t.explicit);
-        if self.session.options.autocommit && inner && implicit && prepared.visible && self.called_only() {
-            return self.commit();
+        if !(self.session.options.autocommit && inner && implicit && prepared.visible && self.called_only()) {
+            return self.deliver(produced);
         }
-        Ok(())
+        if self.db.commit_steps && self.commits_apart() {
+            self.session.committing_inside = Some(Box::new(produced));
+            return Ran::On;
+        }
+        match self.commit() {
+            Ok(()) => self.deliver(produced),
+            Err(error) => self.fail_late(error),
+        }
+    }
+
+    /// Whether the commit of the statement that has just run is a step of its own: others can tell the transaction from none.
+    fn commits_apart(&self) -> bool {
+        let others_notice = |t: &Transaction| !t.is_quiet() && (self.db.commit_steps || t.statements > 1);
+        self.session.transaction.as_ref().is_some_and(others_notice)
     }
 
     /// A statement is done: its result goes to the routine that ran it, or to the client.
@@ -555,14 +569,11 @@ impl<'a> Machine<'a> {
         match &self.session.transaction {
             // More of the same string follows, and is part of the transaction.
             Some(t) if !t.explicit && self.session.part == Part::More => Ran::Answered(Ok(result)),
-            Some(t) if !t.explicit => {
-                if t.is_quiet() || t.statements <= 1 {
-                    self.commit_implicit(result)
-                } else {
-                    self.session.committing = Some(result);
-                    Ran::On
-                }
+            Some(t) if !t.explicit && self.commits_apart() => {
+                self.session.committing = Some(result);
+                Ran::On
             }
+            Some(t) if !t.explicit => self.commit_implicit(result),
             _ => Ran::Answered(Ok(result)),
         }
     }
@@ -601,6 +612,7 @@ impl<'a> Machine<'a> {
             }
         }
         self.session.committing = None;
+        self.session.committing_inside = None;
         match &mut self.session.transaction {
             // COMMIT that fails has ended the transaction, and so has the first of two phases.
             Some(t) if t.explicit && !commits => self.fail_transaction(),

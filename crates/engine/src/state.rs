@@ -103,6 +103,9 @@ impl Database {
             (self.clock - session.statement_began).hash(&mut h);
         }
         session.committing.is_some().hash(&mut h);
+        if let Some(produced) = &session.committing_inside {
+            (&produced.rows, produced.count).hash(&mut h);
+        }
         session.frames.len().hash(&mut h);
         for frame in &session.frames {
             self.hash_frame(frame, &mut h);

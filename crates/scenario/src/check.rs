@@ -12,7 +12,7 @@ use isolde_report::{
 
 use crate::checkpoint::Checkpoint;
 use crate::client::{Reaction, Status};
-use crate::file::{FileOptions, SearchKind};
+use crate::file::{FileOptions, Granularity, SearchKind};
 use crate::minimise::{self, absent, minimise};
 use crate::oracle::Oracle;
 use crate::property::{At, PROPERTIES, Property, Violation};
@@ -542,5 +542,7 @@ impl<'a> Visitor<ScenarioSystem<'a>> for Recorder<'_, 'a> {
 
 fn replay_command(system: ScenarioSystem<'_>, schedule: &str, options: &Options) -> String {
     let atomic = if options.settings.atomic == Some(true) { " --atomic" } else { "" };
-    format!("isolde replay{atomic} {} '{schedule}'", shell_word(system.scenario.name()))
+    let finer = options.settings.granularity.filter(|unit| *unit != Granularity::default());
+    let granularity = finer.map_or(String::new(), |unit| format!(" --granularity {}", unit.name()));
+    format!("isolde replay{atomic}{granularity} {} '{schedule}'", shell_word(system.scenario.name()))
 }

@@ -29,8 +29,8 @@ pub struct ScenarioSystem<'a> {
     pub hash: Hashing,
     /// Threads that do not act, as if they were not in the file.
     pub absent: ThreadSet,
-    /// Whether each row that a statement locks is a step.
-    pub row_steps: bool,
+    /// Between what others may act.
+    pub granularity: Granularity,
 }
 
 /// The database and how far each thread has come.
@@ -100,8 +100,8 @@ impl<'a> ScenarioSystem<'a> {
         let (atomic, dependence) = (settings.atomic.unwrap_or_default(), settings.dependence.unwrap_or_default());
         let hash = settings.hash.unwrap_or_default();
         let absent = ThreadSet::default();
-        let row_steps = settings.granularity == Some(Granularity::Row);
-        ScenarioSystem { scenario, atomic, dependence, hash, absent, row_steps }
+        let granularity = settings.granularity.unwrap_or_default();
+        ScenarioSystem { scenario, atomic, dependence, hash, absent, granularity }
     }
 
     /// The thread that a session belongs to.
@@ -185,7 +185,8 @@ impl System for ScenarioSystem<'_> {
     fn initial(&self) -> State {
         let clients = self.scenario.threads.iter().map(|t| Arc::new(Client::new(t))).collect();
         let mut state = State { database: self.scenario.database.clone(), clients };
-        state.database.set_row_steps(self.row_steps);
+        state.database.set_row_steps(self.granularity == Granularity::Row);
+        state.database.set_commit_steps(self.granularity != Granularity::Whole);
         for thread in 0..self.scenario.threads.len() {
             self.work(&mut state, thread).advance();
         }
