@@ -14,6 +14,7 @@ use crate::host::Sequences;
 use crate::kept::Notification;
 use crate::lock::{self, Queues, Target, Wants, advisory, deadlock};
 use crate::machine::{Machine, is_step};
+use crate::order::Ordered;
 use crate::prepare::{Prepared, locked_in_turn};
 use crate::reach::Reach;
 use crate::routine::Code;
@@ -55,6 +56,8 @@ pub struct Database {
     pub(crate) row_steps: bool,
     /// Whether the commit of a lone statement is a step.
     pub(crate) commit_steps: bool,
+    /// The tables in which the order of rows is part of the state, if there are any.
+    pub(crate) ordered: Option<Arc<Ordered>>,
     /// Microseconds since the start, and whether they pass.
     pub(crate) clock: i64,
     pub(crate) timed: bool,
@@ -120,6 +123,7 @@ impl Database {
             waits_in_turn: false,
             row_steps: false,
             commit_steps: false,
+            ordered: None,
             clock: 0,
             timed: false,
             sessions: SmallVec::new(),

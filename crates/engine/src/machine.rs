@@ -20,7 +20,7 @@ use isolde_sql::{Row, SqlError, SqlState, Value};
 use crate::database::Database;
 use crate::eval::{self, CallResult, Calls, Context, Env, Inner, Interrupt};
 use crate::exec::{Produced, Running, Stop};
-use crate::footprint::{ColumnSet, Footprint, LockEvent, LockEventKind, SnapshotTaken, TableSet};
+use crate::footprint::{ColumnSet, Footprint, LockEvent, LockEventKind, Read, SnapshotTaken, TableSet};
 use crate::host::SessionHost;
 use crate::lock::{self, RowRef, Wants};
 use crate::plan::{self, WithScope};
@@ -237,7 +237,12 @@ impl<'a> Machine<'a> {
             },
         };
         run.rows_max = fetch.or(prepared.rows_max);
-        match self.run_statement(prepared, params, &mut run) {
+        let looked_before = self.footprint.reads.len();
+        let ran = self.run_statement(prepared, params, &mut run);
+        // An update of any column moves its row to the end of the heap.
+        let ordered = |read: &&mut Read| prepared.ordered.contains(read.table.0 as usize);
+        self.footprint.reads[looked_before..].iter_mut().filter(ordered).for_each(|r| r.columns = ColumnSet::ALL);
+        match ran {
             Ok(mut produced) => {
                 // Rows would have come to the error themselves.
                 let is_empty = fetch.is_none() && produced.count == 0 && produced.rows.is_empty();

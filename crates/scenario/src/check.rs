@@ -247,6 +247,7 @@ impl Seen {
             Checkpoint::new(system, settings, left).noting(&self.warnings, &self.skipped, self.endless.as_deref())
         });
         self.warnings.extend(search::warning(settings));
+        self.warnings.extend(system.scenario.order_warnings());
         let Seen { found, warnings, skipped, endless, effort, outcomes, .. } = self;
         let settings = settings.clone();
         Searched { summary, settings, outcomes, found, warnings, skipped, endless, effort, checkpoint }

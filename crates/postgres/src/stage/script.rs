@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use isolde_report::Place;
 use isolde_scenario::file::{ClientStatement, Sources};
+use isolde_sql::ast::StatementKind;
 use isolde_sql::bind;
 use isolde_wire::Row;
 
@@ -36,6 +37,8 @@ pub(super) struct Sent {
     pub(super) ordered: bool,
     /// It runs a routine, statement by statement.
     pub(super) calls: bool,
+    /// It is a transaction of its own where none is open, and may as well stand in a block.
+    pub(super) wraps: bool,
     /// It reads or writes rows, which is planned before it is done: once is enough.
     pub(super) planned: bool,
 }
@@ -68,6 +71,7 @@ impl Sent {
             pieces,
             ordered: !is_query || lower.contains("order by"),
             planned: PLANNED.contains(&first),
+            wraps: may_stand_in_block(&statement.ast.kind),
             calls: computes || matches!(first, "call" | "do"),
             shown,
             place: Place { file: file.map(String::from), line },
@@ -99,6 +103,15 @@ impl Sent {
         }
         Ok(out)
     }
+}
+
+/// Whether a statement reads or writes rows, or defines something, and a server lets it do so between BEGIN and COMMIT.
+fn may_stand_in_block(statement: &StatementKind) -> bool {
+    use StatementKind as S;
+    matches!(
+        statement,
+        S::Query(_) | S::Insert(_) | S::Update(_) | S::Delete(_) | S::Merge(_) | S::Truncate(_) | S::Copy(_)
+    )
 }
 
 /// The variables of a client.

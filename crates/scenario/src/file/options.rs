@@ -126,7 +126,8 @@ choice!(SearchKind, "search", |kind| match kind {
 choice!(Granularity, "granularity", |unit| match unit {
     Granularity::Statement => "A statement is one step, except where it waits, and so is each commit (default)",
     Granularity::Row => "The same, and each row that a statement locks is a step",
-    Granularity::Whole => "A statement outside of a transaction commits in its own step, as published figures count: what \
+    Granularity::Whole =>
+        "A statement outside of a transaction commits in its own step, as published figures count: what \
                            others do between the two is not explored",
 });
 choice!(SerialCheck, "setting", |kind| match kind {

@@ -86,6 +86,15 @@ impl Statement {
     }
 }
 
+impl Expr {
+    /// Where the order of rows shows in the queries inside of it.
+    pub fn order_reads(&self, catalog: &Catalog) -> OrderReads {
+        let mut finder = Finder { catalog, found: OrderReads::default(), withs: false };
+        finder.expr(self);
+        finder.found
+    }
+}
+
 impl SelectKeys<'_> {
     fn of(keys: &[OrderKey]) -> SelectKeys<'_> {
         SelectKeys(keys.iter().map(|key| &key.expr).collect())
@@ -265,7 +274,9 @@ impl Finder<'_> {
     /// Whether an aggregate keeps the order in which rows come.
     fn has_ordered_aggregate(&self, select: &Select) -> bool {
         let calls = select.grouping.iter().flat_map(|grouping| &grouping.calls);
-        calls.into_iter().any(|call| keeps_order(call) && !self.is_total(select, &SelectKeys::of(&call.order_by)))
+        calls
+            .into_iter()
+            .any(|call| keeps_order(call) && !self.tells_rows_apart(select, &SelectKeys::of(&call.order_by)))
     }
 
     fn has_ordered_window(&self, select: &Select) -> bool {
@@ -292,9 +303,12 @@ impl Finder<'_> {
             };
             return grouping.sets.is_empty() && (0..grouping.keys.len()).all(sorted);
         }
-        let has = |rel: usize, column: usize| {
-            keys.0.iter().any(|e| is_column(shown(select, e), rel, column))
-        };
+        self.tells_rows_apart(select, keys)
+    }
+
+    /// The same for the rows of its relations, before they are grouped.
+    fn tells_rows_apart(&self, select: &Select, keys: &SelectKeys<'_>) -> bool {
+        let has = |rel: usize, column: usize| keys.0.iter().any(|e| is_column(shown(select, e), rel, column));
         select.expansions.is_empty()
             && select.rels.iter().enumerate().all(|(number, rel)| match &rel.source {
                 RelSource::Table(id) => {
@@ -367,7 +381,9 @@ fn keeps_order(call: &AggregateCall) -> bool {
         }
         // Of equal values that look different, one is returned.
         K::Min | K::Max | K::PercentileDisc | K::Mode => !exact,
-        K::CountRows | K::Count | K::BoolAnd | K::BoolOr | K::BitAnd | K::BitOr | K::BitXor | K::PercentileCont => false,
+        K::CountRows | K::Count | K::BoolAnd | K::BoolOr | K::BitAnd | K::BitOr | K::BitXor | K::PercentileCont => {
+            false
+        }
     }
 }
 
