@@ -438,6 +438,10 @@ pub(crate) struct Replay {
     #[arg(long)]
     pub(crate) atomic: bool,
 
+    /// Between what others may act, as for explore
+    #[arg(long, value_name = "UNIT", value_parser = choices::<Granularity>())]
+    pub(crate) granularity: Option<Granularity>,
+
     /// Run on this server: postgres://USER@HOST/DATABASE
     ///
     /// Instead of the embedded engine, in a database that is created for the run and dropped after it. What the URL leaves out is taken from PGHOST, PGPORT,

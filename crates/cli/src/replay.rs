@@ -28,7 +28,11 @@ fn follow(replay: &Replay) -> Result<Report, Mistake> {
     }
     let file = input::read(&replay.file)?;
     let scenario = Scenario::parse(&file.name, &file.text, &mut input::include)?;
-    let settings = FileOptions { atomic: replay.atomic.then_some(true), ..FileOptions::default() };
+    let settings = FileOptions {
+        atomic: replay.atomic.then_some(true),
+        granularity: replay.granularity,
+        ..FileOptions::default()
+    };
     let options = Options { settings, command: args::command_line(), clock: None };
     replay_schedule(&scenario, &replay.schedule.join(" "), &options).map_err(Mistake::new)
 }

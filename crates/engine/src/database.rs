@@ -15,6 +15,7 @@ use crate::host::Sequences;
 use crate::kept::Notification;
 use crate::lock::{self, Queues, Target, Wants, advisory, deadlock};
 use crate::machine::{Left, Machine, is_step};
+use crate::order::Ordered;
 use crate::prepare::{Prepared, locked_in_turn};
 use crate::reach::Reach;
 use crate::routine::Code;
@@ -54,6 +55,10 @@ pub struct Database {
     pub(crate) waits_in_turn: bool,
     /// Whether a statement that locks several rows takes a step for each.
     pub(crate) row_steps: bool,
+    /// Whether the commit of a lone statement is a step.
+    pub(crate) commit_steps: bool,
+    /// The tables in which the order of rows is part of the state, if there are any.
+    pub(crate) ordered: Option<Arc<Ordered>>,
     /// Microseconds since the start, and whether they pass.
     pub(crate) clock: i64,
     pub(crate) timed: bool,
@@ -120,6 +125,8 @@ impl Database {
             tracks_table_locks: false,
             waits_in_turn: false,
             row_steps: false,
+            commit_steps: false,
+            ordered: None,
             clock: 0,
             timed: false,
             sessions: SmallVec::new(),
@@ -158,6 +165,13 @@ impl Database {
     /// server lets them. Without it a statement is one step, except where it waits.
     pub fn set_row_steps(&mut self, on: bool) {
         self.row_steps = on;
+    }
+
+    /// From now on a statement that is a transaction by itself commits in a step of its own, wherever a written COMMIT would
+    /// be one: others may act between the statement's snapshot and its commit, as a real server lets them. Without it such a
+    /// statement and its commit are one step, as for a client who is alone.
+    pub fn set_commit_steps(&mut self, on: bool) {
+        self.commit_steps = on;
     }
 
     /// A client goes away: its transaction must have ended, and the advisory locks of its session are released: these.
@@ -456,7 +470,7 @@ impl Database {
 
     fn pending(&self, session: SessionId) -> Option<Pending> {
         let s = &*self.sessions[session.0];
-        if s.committing.is_some() && s.frames.is_empty() {
+        if s.is_committing() {
             let kind = PendingKind::ImplicitCommit;
             let (text, span) = (commit_text(), Span::default());
             return Some(Pending { text, span, kind, statement: None, in_routine: false });

@@ -48,6 +48,7 @@ mod host;
 mod kept;
 mod lock;
 mod machine;
+mod order;
 mod plan;
 mod prepare;
 mod query;

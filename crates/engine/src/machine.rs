@@ -21,7 +21,7 @@ use isolde_sql::{Row, SqlError, SqlState, Value};
 use crate::database::Database;
 use crate::eval::{self, CallResult, Calls, Context, Env, Inner, Interrupt};
 use crate::exec::{Produced, Running, Stop};
-use crate::footprint::{ColumnSet, Footprint, LockEvent, LockEventKind, SnapshotTaken, TableSet};
+use crate::footprint::{ColumnSet, Footprint, LockEvent, LockEventKind, Read, SnapshotTaken, TableSet};
 use crate::host::SessionHost;
 use crate::lock::{self, RowRef, Wants};
 use crate::plan::{self, WithScope};
@@ -108,23 +108,25 @@ impl<'a> Machine<'a> {
     /// Does one step: what the session rests before.
     pub(crate) fn step(&mut self) -> Answer {
         self.end_wait();
-        if self.session.frames.is_empty()
+        let ran = if let Some(produced) = self.session.committing_inside.take() {
+            self.outcome = Some(Outcome::Committed);
+            match self.commit() {
+                Ok(()) => self.deliver(*produced),
+                Err(error) => self.fail_late(error),
+            }
+        } else if self.session.frames.is_empty()
             && let Some(result) = self.session.committing.take()
         {
             self.outcome = Some(Outcome::Committed);
-            return match self.commit_implicit(result) {
-                Ran::Answered(reply) => Some(reply),
-                Ran::Blocked => {
-                    self.outcome = None;
-                    None
-                }
-                Ran::On => {
-                    self.outcome = None;
-                    self.advance()
-                }
-            };
-        }
-        match self.run_statement_frame() {
+            let ran = self.commit_implicit(result);
+            if !matches!(ran, Ran::Answered(_)) {
+                self.outcome = None;
+            }
+            ran
+        } else {
+            self.run_statement_frame()
+        };
+        match ran {
             Ran::Blocked => None,
             Ran::Answered(reply) => Some(reply),
             Ran::On => self.advance(),
@@ -150,6 +152,9 @@ impl<'a> Machine<'a> {
     /// Runs on until the session rests or answers.
     fn advance(&mut self) -> Answer {
         loop {
+            if self.session.is_committing() {
+                return None;
+            }
             let ran = match self.session.frames.last() {
                 None => return None,
                 Some(Frame::Statement(frame))
@@ -163,7 +168,6 @@ impl<'a> Machine<'a> {
             match ran {
                 Ran::Answered(reply) => return Some(reply),
                 Ran::Blocked => return None,
-                Ran::On if self.session.committing.is_some() && self.session.frames.is_empty() => return None,
                 Ran::On => {}
             }
         }
@@ -264,7 +268,12 @@ impl<'a> Machine<'a> {
             },
         };
         run.rows_max = fetch.or(prepared.rows_max);
-        match self.run_statement(prepared, params, &mut run) {
+        let looked_before = self.footprint.reads.len();
+        let ran = self.run_statement(prepared, params, &mut run);
+        // An update of any column moves its row to the end of the heap.
+        let ordered = |read: &&mut Read| prepared.ordered.contains(read.table.0 as usize);
+        self.footprint.reads[looked_before..].iter_mut().filter(ordered).for_each(|r| r.columns = ColumnSet::ALL);
+        match ran {
             Ok(mut produced) => {
                 // Rows would have come to the error themselves.
                 let is_empty = fetch.is_none() && produced.count == 0 && produced.rows.is_empty();
@@ -282,17 +291,7 @@ impl<'a> Machine<'a> {
                 {
                     produced.rest = Some(Box::new(StatementFrame { running: Some(run), between: true, ..frame }));
                 }
-                match self.end_inner_statement(prepared) {
-                    Ok(()) => {
-                        self.note_whole(prepared, &produced);
-                        self.deliver(produced)
-                    }
-                    Err(error) => {
-                        let (statement, outcome) = (prepared.statement.clone(), Outcome::Error(error.clone()));
-                        self.returned.push(Returned { statement, outcome });
-                        self.fail_late(error)
-                    }
-                }
+                self.end_inner_statement(prepared, produced)
             }
             Err(Stop::Error(error)) => self.fail(error),
             Err(Stop::Wait(target)) => {
@@ -526,14 +525,36 @@ impl<'a> Machine<'a> {
         }))
     }
 
-    /// In autocommit, a statement of a routine is a transaction of its own.
-    fn end_inner_statement(&mut self, prepared: &Prepared) -> Result<(), SqlError> {
+    /// In autocommit, a statement of a routine is a transaction of its own: it is committed with the statement, or in a step.
+    fn end_inner_statement(&mut self, prepared: &Prepared, produced: Produced) -> Ran {
         let inner = self.session.frames.iter().any(|f| matches!(f, Frame::Routine(_)));
         let implicit = self.session.transaction.as_ref().is_some_and(|t| !t.explicit);
-        if self.session.options.autocommit && inner && implicit && prepared.visible && self.called_only() {
-            return self.commit();
+        if !(self.session.options.autocommit && inner && implicit && prepared.visible && self.called_only()) {
+            self.note_whole(prepared, &produced);
+            return self.deliver(produced);
         }
-        Ok(())
+        if self.db.commit_steps && self.commits_apart() {
+            self.note_whole(prepared, &produced);
+            self.session.committing_inside = Some(Box::new(produced));
+            return Ran::On;
+        }
+        match self.commit() {
+            Ok(()) => {
+                self.note_whole(prepared, &produced);
+                self.deliver(produced)
+            }
+            Err(error) => {
+                let (statement, outcome) = (prepared.statement.clone(), Outcome::Error(error.clone()));
+                self.returned.push(Returned { statement, outcome });
+                self.fail_late(error)
+            }
+        }
+    }
+
+    /// Whether the commit of the statement that has just run is a step of its own: others can tell the transaction from none.
+    fn commits_apart(&self) -> bool {
+        let others_notice = |t: &Transaction| !t.is_quiet() && (self.db.commit_steps || t.statements > 1);
+        self.session.transaction.as_ref().is_some_and(others_notice)
     }
 
     /// A statement is done: its result goes to the routine that ran it, or to the client.
@@ -590,14 +611,11 @@ impl<'a> Machine<'a> {
         match &self.session.transaction {
             // More of the same string follows, and is part of the transaction.
             Some(t) if !t.explicit && self.session.part == Part::More => Ran::Answered(Ok(result)),
-            Some(t) if !t.explicit => {
-                if t.is_quiet() || t.statements <= 1 {
-                    self.commit_implicit(result)
-                } else {
-                    self.session.committing = Some(result);
-                    Ran::On
-                }
+            Some(t) if !t.explicit && self.commits_apart() => {
+                self.session.committing = Some(result);
+                Ran::On
             }
+            Some(t) if !t.explicit => self.commit_implicit(result),
             _ => Ran::Answered(Ok(result)),
         }
     }
@@ -643,6 +661,7 @@ impl<'a> Machine<'a> {
             }
         }
         self.session.committing = None;
+        self.session.committing_inside = None;
         match &mut self.session.transaction {
             // COMMIT that fails has ended the transaction, and so has the first of two phases.
             Some(t) if t.explicit && !commits => self.fail_transaction(),

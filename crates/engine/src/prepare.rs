@@ -6,7 +6,7 @@ use isolde_sql::ast::{self, TableLockMode};
 use isolde_sql::catalog::{Catalog, RoutineId, Table, TableId};
 use isolde_sql::facts::{Facts, Verb};
 use isolde_sql::typed::{
-    self, CursorCommand, OutputColumn, QueryBody, Rel, RelSource, RowLocking, SessionCommand, StatementKind,
+    self, CursorCommand, OutputColumn, QueryBody, Rel, RelSource, RowLocking, SessionCommand, StatementKind, Taken,
 };
 use isolde_sql::{Diagnostic, SqlError, Type};
 
@@ -29,6 +29,8 @@ pub struct Prepared {
     pub(crate) locks: Box<[(LockKey, TableLockMode)]>,
     /// The tables that it may read from its snapshot.
     pub(crate) reads: TableSet,
+    /// The tables whose rows it takes in the order in which they lie: there every update of a row it finds matters.
+    pub(crate) ordered: TableSet,
     /// It calls a routine.
     pub(crate) calls: bool,
     /// What it was bound from, if it is not part of a routine.
@@ -207,7 +209,8 @@ impl Prepared {
         let text = isolde_sql::bind::one_line(statement.span.of(source));
         let bound = Arc::new(isolde_sql::bind::statement_again(catalog, statement, text, params)?);
         let origin = Origin { statement: statement.clone(), text: bound.text.clone(), params: params.to_vec() };
-        Ok(Prepared { origin: Some(Arc::new(origin)), ..Self::plan(catalog, bound) })
+        let ordered = ordered(catalog, &bound, Taken::Set);
+        Ok(Prepared { origin: Some(Arc::new(origin)), ordered, ..Self::plan(catalog, bound) })
     }
 
     /// A statement that is bound when it runs. Until then it wants those of the catalog's tables that it seems to name.
@@ -247,6 +250,7 @@ impl Prepared {
         Some(bound.map(|bound| Prepared {
             origin: self.origin.clone(),
             rows_max: self.rows_max,
+            ordered: ordered(catalog, &bound, Taken::Set),
             ..Self::plan(catalog, Arc::new(bound))
         }))
     }
@@ -274,7 +278,7 @@ impl Prepared {
         Prepared { visible: false, rows_max, ..Self::plan(catalog, Arc::new(statement)) }
     }
 
-    /// Plans a bound statement.
+    /// Plans a bound statement, whose rows may be taken one by one.
     pub(crate) fn plan(catalog: &Catalog, statement: Arc<typed::Statement>) -> Self {
         let plan = Plan::new(catalog, &statement.kind);
         let (locks, visible) = (crate::lock::needs::locks(catalog, &statement.kind), is_visible(&statement.kind));
@@ -287,7 +291,32 @@ impl Prepared {
         let (tells, visible, calls) = (visible, visible || looks, !called.is_empty());
         let (origin, late, rows_max) = (None, false, None);
         let early = plan::early::of_statement(&statement.kind).map(Box::new);
-        Prepared { plan, visible, tells, locks, reads, calls, origin, version, late, id, early, rows_max, statement }
+        let ordered = ordered(catalog, &statement, Taken::Sequence);
+        Prepared {
+            plan,
+            visible,
+            tells,
+            locks,
+            reads,
+            ordered,
+            calls,
+            origin,
+            version,
+            late,
+            id,
+            early,
+            rows_max,
+            statement,
+        }
+    }
+}
+
+/// The tables whose order a statement reads.
+fn ordered(catalog: &Catalog, statement: &typed::Statement, taken: Taken) -> TableSet {
+    let found = statement.order_reads(catalog, taken);
+    match found.routines.is_empty() {
+        true => found.reads.iter().map(|read| read.table.0 as usize).collect(),
+        false => TableSet::ALL,
     }
 }
 

@@ -15,7 +15,7 @@ use isolde_sql::{Row, Span, SqlError, Value};
 
 use crate::clock::Timeouts;
 use crate::cursor::Cursor;
-use crate::exec::Running;
+use crate::exec::{Produced, Running};
 use crate::footprint::{Footprint, TableSet};
 use crate::kept::Kept;
 use crate::lock::advisory::Counts;
@@ -231,6 +231,8 @@ pub(crate) struct Session {
     pub(crate) wait: Option<Wait>,
     /// The reply that waits for the implicit transaction to be committed.
     pub(crate) committing: Option<StatementResult>,
+    /// What a statement of a routine has produced that is a transaction of its own, and waits to be committed.
+    pub(crate) committing_inside: Option<Box<Produced>>,
     /// Values this session last drew, by sequence, for `currval`; the last one is `lastval`'s.
     pub(crate) drawn: Arc<Vec<(Arc<str>, i64)>>,
     /// Said during a submission, and not yet told.
@@ -374,6 +376,11 @@ impl Session {
             Frame::Routine(_) => None,
         });
         statements.next().map(|frame| (frame, above.is_some()))
+    }
+
+    /// Whether what it does next is a commit that no statement asks for.
+    pub(crate) fn is_committing(&self) -> bool {
+        self.committing_inside.is_some() || (self.committing.is_some() && self.frames.is_empty())
     }
 
     /// Whether its client may send a statement.

@@ -1,6 +1,7 @@
 //! The digest of a whole database: equal exactly when nobody could tell two databases apart.
 //!
-//! Rows count by content, never by [`RowId`](crate::RowId) or position, so that two orders of the same inserts lead to one state. What hangs on a
+//! Rows count by content, never by [`RowId`](crate::RowId) or position, so that two orders of the same inserts lead to one state;
+//! except in tables where [their order](crate::order) is part of the state. What hangs on a
 //! row (a lock, an uncommitted change, a wait) is hashed with the row's committed values. Waits count by the order in which they began,
 //! snapshots by what has been published since. The committed rows' part is kept up to date
 //! row by row; the sessions' part is small and computed when asked for.
@@ -84,6 +85,9 @@ impl Database {
         if let Some(ssi) = &self.ssi {
             self.hash_ssi(ssi, &mut h);
         }
+        if let Some(ordered) = &self.ordered {
+            self.hash_order(ordered, &mut h);
+        }
         h.digest()
     }
 
@@ -103,6 +107,9 @@ impl Database {
             (self.clock - session.statement_began).hash(&mut h);
         }
         session.committing.is_some().hash(&mut h);
+        if let Some(produced) = &session.committing_inside {
+            (&produced.rows, produced.count).hash(&mut h);
+        }
         session.frames.len().hash(&mut h);
         for frame in &session.frames {
             self.hash_frame(frame, &mut h);

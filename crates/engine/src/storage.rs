@@ -319,6 +319,14 @@ impl TableData {
         changes.collect()
     }
 
+    /// The versions here that another state of this table does not have.
+    pub(crate) fn versions_beyond<'a>(&'a self, other: &'a TableData) -> impl Iterator<Item = (RowId, &'a Tuple)> {
+        other.rows.diff(&self.rows).filter_map(|item| match item {
+            DiffItem::Add(row, new) | DiffItem::Update { new: (row, new), .. } => Some((*row, new)),
+            DiffItem::Remove(..) => None,
+        })
+    }
+
     /// The rows that differ in a later version of this table, as they are here, and what is known about the table.
     pub(crate) fn older(&self, later: &TableData) -> Older {
         let rows = self.rows.diff(&later.rows).map(|item| match item {

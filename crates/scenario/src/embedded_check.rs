@@ -4,7 +4,7 @@ use isolde_report::{Place, Report, shell_word};
 
 use crate::check::{self, Examined, OnProgress, Question};
 use crate::checkpoint::Checkpoint;
-use crate::file::FileOptions;
+use crate::file::{FileOptions, Granularity};
 use crate::minimise;
 use crate::scenario::Scenario;
 use crate::search;
@@ -58,6 +58,7 @@ pub fn check_from(
         Checkpoint::new(system, &settings, left).noting(noted.0, noted.1, noted.2)
     });
     searched.warnings.extend(search::warning(&searched.settings));
+    searched.warnings.extend(scenario.order_warnings());
     let replay = |schedule: &str| replay_command(system, schedule, options);
     let answer = check::answer(system, &question(scenario, &settings, options, &replay), searched, start);
     let Examined { mut report, finding, .. } = without_trouble(answer);
@@ -111,5 +112,7 @@ fn statements_not_needed(system: ScenarioSystem<'_>, shown: &check::Finding) -> 
 
 fn replay_command(system: ScenarioSystem<'_>, schedule: &str, options: &Options) -> String {
     let atomic = if options.settings.atomic == Some(true) { " --atomic" } else { "" };
-    format!("isolde replay{atomic} {} '{schedule}'", shell_word(system.scenario.name()))
+    let finer = options.settings.granularity.filter(|unit| *unit != Granularity::default());
+    let granularity = finer.map_or(String::new(), |unit| format!(" --granularity {}", unit.name()));
+    format!("isolde replay{atomic}{granularity} {} '{schedule}'", shell_word(system.scenario.name()))
 }

@@ -12,6 +12,7 @@ use isolde_sql::typed::{self, StatementKind};
 use isolde_sql::{Diagnostic, Span, SqlError, SqlState, Type, Value, bind, parse};
 
 use crate::ScenarioError;
+use crate::dependence::order::Order;
 use crate::dependence::{constant, reach};
 use crate::file::{self, ClientStatement, FileOptions, Loader, QuerySection, ScenarioFile, Sources, ThreadSection};
 use crate::outcome::{Generated, generated};
@@ -32,6 +33,8 @@ pub struct Scenario {
     pub(crate) rollback: Arc<Prepared>,
     /// The columns of each table whose value no row ever changes.
     pub(crate) constant: Arc<[ColumnSet]>,
+    /// Who takes rows in the order in which they lie.
+    pub(crate) order: Arc<Order>,
     /// For each thread, what a transaction reaches that begins with its n-th statement, if that is known.
     pub(crate) reach: Option<Vec<Vec<Arc<Reach>>>>,
 }
@@ -113,12 +116,16 @@ impl Scenario {
                 bind_thread(&mut database, section, expected, &options, variables.clone(), &sources, defines)
             });
             let threads: Vec<Thread> = threads.collect::<Result<_, _>>()?;
-            let invariants = invariants.iter().map(|q| bind_check(&database, q, &sources)).collect::<Result<_, _>>()?;
-            let finals = finals.iter().map(|q| bind_check(&database, q, &sources)).collect::<Result<_, _>>()?;
+            let bind = |q: &QuerySection| bind_check(&database, q, &sources);
+            let invariants: Vec<Check> = invariants.iter().map(bind).collect::<Result<_, _>>()?;
+            let finals: Vec<Check> = finals.iter().map(bind).collect::<Result<_, _>>()?;
             let rollback = rollback(&database)?;
             let sources = sources.clone();
-            let statements = threads.iter().flat_map(|t: &Thread| &t.statements).map(|s| &*s.prepared.statement);
-            let constant = constant::columns(database.catalog(), statements).into();
+            let statements = || threads.iter().flat_map(|t: &Thread| &t.statements).map(|s| &*s.prepared.statement);
+            let constant = constant::columns(database.catalog(), statements()).into();
+            let checks = invariants.iter().chain(&finals).map(|check| &*check.query.statement);
+            let order = Arc::new(Order::of(database.catalog(), statements(), checks));
+            database.set_ordered(order.tables());
             let reach = reach::of_threads(&mut database, &threads);
             let generated = Arc::new(generated(database.catalog()));
             Ok(Scenario {
@@ -131,6 +138,7 @@ impl Scenario {
                 generated,
                 rollback,
                 constant,
+                order,
                 reach,
             })
         })();
@@ -149,6 +157,24 @@ impl Scenario {
             self.database.options_mut(thread.session).isolation = level;
         }
         self.reach = reach::of_threads(&mut self.database, &self.threads);
+    }
+
+    /// The tables whose rows some statement or property takes in the order in which they lie, by name.
+    pub fn ordered_tables(&self) -> BTreeSet<Arc<str>> {
+        let ordered = self.order.tables();
+        let tables = self.database.catalog().tables().filter(|table| ordered.contains(table.id.0 as usize));
+        tables.map(|table| table.name.clone()).collect()
+    }
+
+    /// Which statements let the order decide in which rows lie, where that order changes.
+    pub(crate) fn order_warnings(&self) -> Vec<String> {
+        let causes = self.order.causes.iter().filter(|(_, _, tables)| self.order.may_change(tables));
+        let sentences = causes.map(|(span, cause, _)| {
+            let (file, line) = self.sources.place(*span);
+            let file = file.map_or(String::new(), |file| format!("{file} "));
+            format!("{file}line {line} {}; explored as they lie, each new version last", cause.about())
+        });
+        sentences.collect::<BTreeSet<String>>().into_iter().collect()
     }
 
     /// The file's name.

@@ -8,7 +8,7 @@ use isolde_explore::{Completeness, Limit, Limits, Matching, Reduction, Restore, 
 use isolde_report::{Details, Stats, Verdict};
 
 use crate::dependence::Dependence;
-use crate::file::{FileOptions, Hashing, SearchKind};
+use crate::file::{FileOptions, Granularity, Hashing, SearchKind};
 
 /// States looked at unless the user says otherwise.
 pub const STATES_MAX: u64 = 2_000_000;
@@ -105,14 +105,21 @@ fn overlooking(settings: &FileOptions) -> Option<Dependence> {
 
 /// What the reader should know about the settings.
 pub(crate) fn warning(settings: &FileOptions) -> Option<String> {
+    if settings.granularity == Some(Granularity::Whole) {
+        return Some(format!("granularity whole: {WHOLE}"));
+    }
     let level = overlooking(settings)?;
     level.unsound().map(|why| format!("the dependence {} is a paper's, as printed: {why}", level.name()))
 }
+
+/// What a search overlooks that takes a lone statement and its commit for one step.
+const WHOLE: &str = "what others do between a statement outside of a transaction and its commit is not explored";
 
 /// What a search that found nothing says. `outcomes` is the number of different ends seen, where that was counted.
 pub fn verdict_without_finding(summary: &Summary, settings: &FileOptions, outcomes: Option<usize>) -> Verdict {
     Verdict::Inconclusive(match (summary.completeness, overlooking(settings)) {
         (Completeness::Complete, _) if summary.leaves == 0 => "no interleaving ends: some thread runs for ever".into(),
+        (Completeness::Complete, None) if settings.granularity == Some(Granularity::Whole) => WHOLE.into(),
         (Completeness::Complete, None) => return Verdict::Holds,
         (Completeness::Complete, Some(level)) => {
             format!(
@@ -185,7 +192,9 @@ pub fn stats(summary: &Summary, settings: &FileOptions, measured: bool) -> Stats
         transitions: summary.transitions,
         ends: summary.leaves,
         depth: summary.depth_seen as u64,
-        complete: summary.is_complete() && overlooking(settings).is_none(),
+        complete: summary.is_complete()
+            && overlooking(settings).is_none()
+            && settings.granularity != Some(Granularity::Whole),
         elapsed_ms: None,
         details: measured.then(details),
     }

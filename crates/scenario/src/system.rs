@@ -30,8 +30,8 @@ pub struct ScenarioSystem<'a> {
     pub hash: Hashing,
     /// Threads that do not act, as if they were not in the file.
     pub absent: ThreadSet,
-    /// Whether each row that a statement locks is a step.
-    pub row_steps: bool,
+    /// Between what others may act.
+    pub granularity: Granularity,
 }
 
 /// The database and how far each thread has come.
@@ -85,6 +85,8 @@ pub struct Event {
     pub cycle: Vec<usize>,
     /// Invariants whose answer it may have changed, by position in the file.
     pub watched: ColumnSet,
+    /// Those who take rows in the order in which they lie, and could tell when it wrote its rows.
+    pub(crate) moved: ColumnSet,
     /// The columns of each table whose value no row ever changes.
     pub(crate) constant: Arc<[ColumnSet]>,
     touch: OnceLock<Touch>,
@@ -108,8 +110,8 @@ impl<'a> ScenarioSystem<'a> {
         let (atomic, dependence) = (settings.atomic.unwrap_or_default(), settings.dependence.unwrap_or_default());
         let hash = settings.hash.unwrap_or_default();
         let absent = ThreadSet::default();
-        let row_steps = settings.granularity == Some(Granularity::Row);
-        ScenarioSystem { scenario, atomic, dependence, hash, absent, row_steps }
+        let granularity = settings.granularity.unwrap_or_default();
+        ScenarioSystem { scenario, atomic, dependence, hash, absent, granularity }
     }
 
     /// The thread that a session belongs to.
@@ -159,6 +161,15 @@ impl<'a> ScenarioSystem<'a> {
         invariants.filter(|(_, check)| watches(check)).map(|(i, _)| i).collect()
     }
 
+    /// The readers of the order of rows that could tell when an event wrote its rows.
+    fn moved(&self, event: &Event) -> ColumnSet {
+        let writes = event.steps.iter().flat_map(|step| &step.footprint.writes);
+        writes.fold(ColumnSet::NONE, |moved, write| {
+            let constant = event.constant.get(write.table.0 as usize).copied().unwrap_or(ColumnSet::NONE);
+            moved.union(self.scenario.order.moved(write, constant))
+        })
+    }
+
     /// The threads that wait for each other in a cycle, in the order of the file.
     pub fn deadlocked(&self, state: &State) -> Vec<usize> {
         let mut threads: Vec<usize> =
@@ -191,7 +202,8 @@ impl System for ScenarioSystem<'_> {
     fn initial(&self) -> State {
         let clients = self.scenario.threads.iter().map(|t| Arc::new(Client::new(t))).collect();
         let mut state = State { database: self.scenario.database.clone(), clients };
-        state.database.set_row_steps(self.row_steps);
+        state.database.set_row_steps(self.granularity == Granularity::Row);
+        state.database.set_commit_steps(self.granularity != Granularity::Whole);
         for thread in 0..self.scenario.threads.len() {
             self.work(&mut state, thread).advance();
         }
@@ -209,9 +221,9 @@ impl System for ScenarioSystem<'_> {
         let session = self.scenario.threads[thread].session;
         let resumed = !victim && matches!(state.database.activity(session), Activity::Resumable(_));
         let cycle = if victim { self.waiting(state) } else { Vec::new() };
-        let (steps, reactions, watched) = (Vec::new(), Vec::new(), ColumnSet::NONE);
+        let (steps, reactions, watched, moved) = (Vec::new(), Vec::new(), ColumnSet::NONE, ColumnSet::NONE);
         let (constant, touch) = (self.scenario.constant.clone(), OnceLock::new());
-        let mut event = Event { thread, victim, resumed, steps, reactions, cycle, watched, constant, touch };
+        let mut event = Event { thread, victim, resumed, steps, reactions, cycle, watched, moved, constant, touch };
         loop {
             let mut work = self.work(state, thread);
             if victim {
@@ -224,6 +236,7 @@ impl System for ScenarioSystem<'_> {
             event.reactions.append(&mut work.reactions);
             if !self.atomic || victim || ended || !self.can_step(state, thread) {
                 event.watched = self.watched(&event);
+                event.moved = self.moved(&event);
                 return event;
             }
         }
@@ -255,7 +268,7 @@ impl System for ScenarioSystem<'_> {
 
     fn class(&self, event: &Event) -> Option<u128> {
         let mut digester = Digester::default();
-        (event.victim, event.resumed, &event.cycle, event.watched).hash(&mut digester);
+        (event.victim, event.resumed, &event.cycle, event.watched, event.moved).hash(&mut digester);
         for step in &event.steps {
             let waits = matches!(step.outcome, Outcome::Blocked(_));
             let failed = matches!(step.outcome, Outcome::Error(_));

@@ -52,7 +52,7 @@ fn reports() {
 #[test]
 fn a_schedule_that_breaks_nothing_is_shown() {
     let scenario = load(&directory().join("lost-update.sql")).unwrap();
-    let report = replay_schedule(&scenario, "alice alice bob bob", &Options::default()).unwrap();
+    let report = replay_schedule(&scenario, "alice*3 bob*3", &Options::default()).unwrap();
     expect![[r#"
         inconclusive  lost-update.sql: this schedule breaks nothing; there are others
 
@@ -64,11 +64,13 @@ fn a_schedule_that_breaks_nothing_is_shown() {
                      1                                                    │
                    → UPDATE 1                                             │
                    ~ account id = 1: balance 100 → 40                     │
-          3     8                                                         │ SELECT balance AS b FROM account WHERE id = 1
+          3        (commits)                                              │
+          4     8                                                         │ SELECT balance AS b FROM account WHERE id = 1
                                                                           │ → b 40
-          4     9                                                         │ UPDATE account SET balance = :my_b - 30 WHERE id = 1
+          5     9                                                         │ UPDATE account SET balance = :my_b - 30 WHERE id = 1
                                                                           │ → UPDATE 1
                                                                           │ ~ account id = 1: balance 40 → 10
+          6                                                               │ (commits)
 
           account at the end
             id  balance
@@ -76,7 +78,7 @@ fn a_schedule_that_breaks_nothing_is_shown() {
 
         undecided  failed assertion, uncaught error, deadlock, serial outcome
 
-        searched  replay: 5 states, 4 steps, 1 end state, at most 4 steps deep; not all of them
+        searched  replay: 7 states, 6 steps, 1 end state, at most 6 steps deep; not all of them
     "#]].assert_eq(&report.to_text(Style::plain(120)));
 }
 
@@ -86,7 +88,7 @@ fn schedules_that_make_no_sense() {
     let refused = |schedule: &str| replay_schedule(&scenario, schedule, &Options::default()).map(|_| ()).unwrap_err();
     expect!["token 2 of the schedule, `carol`, names no step; at the start there are: alice, bob"]
         .assert_eq(&refused("alice carol"));
-    expect!["step 3 of the schedule, `alice`, is not possible; possible here: bob"].assert_eq(&refused("alice*5"));
+    expect!["step 4 of the schedule, `alice`, is not possible; possible here: bob"].assert_eq(&refused("alice*5"));
     expect!["step 1 of the schedule, `alice!`, is not possible; possible here: alice, bob"]
         .assert_eq(&refused("alice!"));
 }

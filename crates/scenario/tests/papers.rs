@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use expect_test::expect;
 use isolde_explore::{Reduction, Search, Strategy, System, Visit, on_leaf};
 use isolde_scenario::dependence::Dependence;
-use isolde_scenario::file::FileOptions;
+use isolde_scenario::file::{FileOptions, Granularity};
 use isolde_scenario::{Choice, Event, Scenario, ScenarioSystem, file};
 
 const SCHEMA: &str = "
@@ -68,7 +68,8 @@ fn what_the_relations_say_about_pairs_of_statements() {
     for (name, first, second) in PAIRS {
         let text = format!("{SCHEMA}--@ thread a\n{first};\n--@ thread b\n{second};\n");
         let scenario = Scenario::parse("pair.sql", &text, &mut file::no_includes).unwrap();
-        let system = ScenarioSystem::new(&scenario, &FileOptions::default());
+        let whole = FileOptions { granularity: Some(Granularity::Whole), ..FileOptions::default() };
+        let system = ScenarioSystem::new(&scenario, &whole);
         let (forward, backward) = (run(&system, 0), run(&system, 1));
         let matters = forward.1 != backward.1;
         table += &format!("{name:<18} {:<13}", if matters { "yes" } else { "no" });
@@ -123,7 +124,9 @@ fn what_the_relations_say_about_pairs_of_statements() {
 
 /// What all runs that a search sees come to.
 fn ends(scenario: &Scenario, dependence: Dependence, strategy: Strategy) -> BTreeSet<u128> {
-    let settings = FileOptions { dependence: Some(dependence), ..FileOptions::default() };
+    // The papers' operations are whole: they neither wait nor commit apart.
+    let granularity = Some(Granularity::Whole);
+    let settings = FileOptions { dependence: Some(dependence), granularity, ..FileOptions::default() };
     let system = ScenarioSystem::new(scenario, &settings);
     let mut ends = BTreeSet::new();
     let search = Search { strategy, ..Search::default() };

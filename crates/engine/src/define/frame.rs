@@ -32,7 +32,6 @@ use crate::define::sequence::OwnSequences;
 use crate::footprint::{ColumnSet, Write};
 use crate::lock::{LockKey, RowRef, Scope};
 use crate::machine::Machine;
-use crate::plan::facts::is_stable;
 use crate::session::{Frame, Notice};
 use crate::storage::{TableData, Tables, Tuple};
 use crate::transaction::Transaction;
@@ -401,7 +400,7 @@ fn is_one_value(e: &Expr) -> bool {
         one &= match &e.kind {
             ExprKind::Column { .. } | ExprKind::WholeRow { .. } | ExprKind::Routine(..) => false,
             ExprKind::Call(function, _) => match function.eval {
-                Eval::Session(function) => is_stable(function),
+                Eval::Session(function) => function.is_stable(),
                 _ => true,
             },
             _ => e.subquery().is_none(),

@@ -30,7 +30,6 @@ use crate::footprint::Read;
 use crate::lock::Target;
 use crate::plan::WithPlan;
 use crate::plan::expr::{AnyOf, DomainCast, Expr, IntegerOp, PureFn};
-use crate::plan::facts::is_stable;
 use crate::prepare::Prepared;
 use crate::ssi::Reader;
 use crate::storage::{RowId, Tables};
@@ -659,7 +658,7 @@ fn session(
     if strict && args.iter().any(|v| matches!(v, Value::Null)) {
         return Ok(Value::Null);
     }
-    if is_stable(function) {
+    if function.is_stable() {
         return ctx.host.session_function(function, &args);
     }
     if let Some(result) = ctx.calls.next() {

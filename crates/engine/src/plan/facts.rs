@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use isolde_sql::builtin::{Eval, SessionFunction};
+use isolde_sql::builtin::Eval;
 use isolde_sql::typed::{Expr, ExprKind, Query, RelSource, Select};
 
 use crate::footprint::ColumnSet;
@@ -48,7 +48,7 @@ pub(super) fn facts(e: &Expr) -> Facts {
             ExprKind::Call(builtin, _) => {
                 if let Eval::Session(function) = builtin.eval {
                     facts.local = false;
-                    facts.volatile |= !is_stable(function);
+                    facts.volatile |= !function.is_stable();
                 }
             }
             _ => {}
@@ -56,18 +56,6 @@ pub(super) fn facts(e: &Expr) -> Facts {
     });
     facts.local &= !facts.subquery && !facts.volatile;
     facts
-}
-
-/// Whether a session function has one value throughout a statement.
-pub(crate) fn is_stable(function: SessionFunction) -> bool {
-    use SessionFunction as F;
-    match function {
-        F::TransactionTimestamp | F::StatementTimestamp | F::CurrentUser => true,
-        F::CurrentSetting | F::TxidCurrent | F::BackendPid => true,
-        F::ClockTimestamp | F::NextVal | F::CurrVal | F::SetVal | F::LastVal => false,
-        F::Random | F::GenRandomUuid | F::PgSleep | F::Advisory(_) | F::SetConfig | F::Notify => false,
-        F::Sequence(_) => false,
-    }
 }
 
 /// The nearest enclosing query that `query` refers to: 1 is the one around it; `None` if it refers to none.

@@ -20,7 +20,6 @@ mod equal;
 mod estimate;
 pub(crate) mod expr;
 pub(crate) mod facts;
-mod heap;
 mod inline;
 mod join;
 mod merge;
@@ -279,7 +278,6 @@ pub(crate) fn query(catalog: &Catalog, q: &typed::Query) -> QueryPlan {
     name_outputs(&mut plan);
     order::by_index(catalog, &mut plan);
     siread::for_order(catalog, &mut plan);
-    heap::widen(catalog, &mut plan);
     plan
 }
 

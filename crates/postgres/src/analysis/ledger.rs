@@ -12,10 +12,10 @@
 //!
 //! Savepoints are layers: what was done since one is given up with it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use isolde_engine::footprint::Write;
+use isolde_engine::footprint::{ColumnSet, Write};
 use isolde_sql::ast::Isolation;
 use isolde_sql::catalog::TableId;
 
@@ -139,7 +139,19 @@ impl Ledger {
         let mut touched = analysis.touched.clone();
         self.widen(&mut touched, analysis);
         self.mark(&mut touched, analysis);
+        // What it has written before it waited is told when it is through.
+        touched.moves.extend(analysis.targets.iter().filter(|table| self.analyst.orders(**table)));
+        self.order(&mut touched);
         touched
+    }
+
+    /// Who takes rows as they lie reads all their columns: an update of any of them moves the row.
+    fn order(&self, touched: &mut Touched) {
+        let looks = touched.reads.iter_mut().chain(&mut touched.locks);
+        looks.filter(|look| self.analyst.orders(look.table)).for_each(|look| look.read.columns = ColumnSet::ALL);
+        let written = touched.writes.iter().filter(|write| write.after.is_some()).map(|write| write.table);
+        let moved: BTreeSet<TableId> = written.filter(|table| self.analyst.orders(*table)).collect();
+        touched.moves.extend(moved);
     }
 
     /// How to find out which rows the statement that was sent finds, where that can be asked again.
@@ -174,6 +186,7 @@ impl Ledger {
         keys::implied(&self.analyst, &writes, &mut touched);
         touched.writes = writes;
         self.mark(&mut touched, &analysis);
+        self.order(&mut touched);
         if !failed {
             self.remember(&analysis);
         }

@@ -52,6 +52,8 @@ pub struct Analyst {
     catalog: Catalog,
     /// Columns whose values cannot be compared here as the server compares them.
     opaque: BTreeSet<(TableId, usize)>,
+    /// Tables whose rows somebody takes in the order in which they lie.
+    ordered: BTreeSet<TableId>,
     known: Mutex<BTreeMap<Arc<str>, Arc<Analysis>>>,
 }
 
@@ -110,7 +112,17 @@ pub enum Control {
 impl Analyst {
     /// For the tables of a catalog. `opaque` are the columns whose type is not known here.
     pub fn new(catalog: Catalog, opaque: BTreeSet<(TableId, usize)>) -> Analyst {
-        Analyst { catalog, opaque, known: Mutex::default() }
+        Analyst { catalog, opaque, ordered: BTreeSet::new(), known: Mutex::default() }
+    }
+
+    /// The same where somebody takes the rows of these tables in the order in which they lie.
+    pub fn ordering(self, ordered: BTreeSet<TableId>) -> Analyst {
+        Analyst { ordered, ..self }
+    }
+
+    /// Whether the order of a table's rows matters to somebody.
+    pub(crate) fn orders(&self, table: TableId) -> bool {
+        self.ordered.contains(&table)
     }
 
     /// The tables.

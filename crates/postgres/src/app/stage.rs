@@ -4,6 +4,7 @@
 //! their thread is first let go. A step lets one thread send its statement and go on until it is at rest, and then, one after the other, those
 //! that this has woken.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
@@ -45,6 +46,8 @@ pub struct AppStage {
     connections: Vec<(usize, SessionId)>,
     /// Sessions say what they read.
     tells_reads: bool,
+    /// Threads that have written outside of a transaction.
+    lone: BTreeSet<usize>,
 }
 
 /// The server's default is a second; like this a deadlock is over soon, and its victim always who closed the circle.
@@ -98,6 +101,7 @@ impl AppStage {
             clean: true,
             connections: Vec::new(),
             tells_reads: false,
+            lone: BTreeSet::new(),
         };
         stage.set_up()?;
         let mut own = Vec::new();
@@ -116,7 +120,14 @@ impl AppStage {
     /// What the reader of an answer should know: statements that were never scheduled, because servers say them by themselves.
     pub fn warnings(&self) -> Vec<String> {
         let texts = self.conductor.background.iter();
-        texts.map(|text| format!("a server says `{text}` by itself; it is passed on whenever it comes")).collect()
+        let passed = texts.map(|text| format!("a server says `{text}` by itself; it is passed on whenever it comes"));
+        let lone = self.lone.iter().map(|&thread| {
+            let name = &self.names[thread];
+            format!(
+                "{name} writes outside of a transaction: what others do between such a statement and its commit is not explored"
+            )
+        });
+        passed.chain(lone).collect()
     }
 
     /// The server and how its data is put back, for `--stats`.
@@ -330,7 +341,11 @@ impl AppStage {
         let mut touched = Vec::new();
         let writes = data.writes(&answered.notices);
         data.note_draws(thread, &writes);
+        let was_open = line.ledger.is_open();
         line.enter(&answered, writes, &mut |_, what| touched.push(what));
+        if !was_open && !line.ledger.is_open() && touched.iter().any(|what| !what.writes.is_empty()) {
+            self.lone.insert(thread);
+        }
         if let (Some(again), [touched]) = (again, &mut *touched) {
             data.ask_again(&again, touched);
         }

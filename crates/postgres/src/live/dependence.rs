@@ -11,6 +11,7 @@
 //! | writes | writes the same unique key, or the row that a foreign key refers to | the same |
 //! | draws from a sequence | draws from it | they get each other's numbers |
 //! | SERIALIZABLE | SERIALIZABLE | who is aborted is up to all that they do |
+//! | writes a new version | writes one in the same table | somebody takes rows in the order in which they lie |
 //!
 //! A thread that took part in an event, be it that it was woken, comes after it.
 //!
@@ -40,6 +41,7 @@ fn conflict(catalog: &Catalog, a: &Touched, b: &Touched) -> bool {
         || (b.everything && !a.is_nothing())
         || serializable
         || sequences
+        || a.moves.iter().any(|table| b.moves.contains(table))
         || disturbs(catalog, a, b)
         || disturbs(catalog, b, a)
         || in_the_way(catalog, a, b)

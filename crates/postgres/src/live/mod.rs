@@ -223,6 +223,8 @@ pub struct Touched {
     pub settled_all: Vec<TableId>,
     /// What the transaction had locked by name.
     pub released_keys: Vec<NamedLock>,
+    /// Tables in which it put rows at the end, and whose rows somebody takes in the order in which they lie.
+    pub moves: Vec<TableId>,
     /// It may have touched anything: definitions were changed, or what it does is not understood.
     pub everything: bool,
     /// Why less is known than could be: a reason for each read that is as wide as its table, for `--stats`.

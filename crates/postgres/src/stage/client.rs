@@ -109,6 +109,15 @@ pub(super) enum What {
 }
 
 impl Client {
+    /// The commit of its statement has failed, and so has the statement: its answer never came.
+    pub(super) fn unsee(&mut self) {
+        let answers = |seen: &Observation| !seen.inner && !matches!(seen.what, What::Notice(_));
+        if let Some(at) = self.progress.seen.iter().rposition(answers) {
+            self.progress.seen.remove(at);
+            self.progress.next = self.progress.next.saturating_sub(1);
+        }
+    }
+
     pub(super) fn new(script: &Script, variables: Variables, ledger: Ledger) -> Client {
         let progress = Progress { variables, ..Progress::default() };
         Client {

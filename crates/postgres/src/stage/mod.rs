@@ -86,6 +86,8 @@ pub struct ScenarioStage {
     inner: bool,
     /// A step is a whole transaction.
     atomic: bool,
+    /// A lone statement and its commit are one step.
+    whole: bool,
     /// What statements have found is asked for.
     asks: bool,
     /// Nothing has happened since everything was put in place.

@@ -56,11 +56,11 @@ impl ScenarioStage {
                 return self.fail(thread, &error);
             }
         };
-        let opens = sent.calls
-            && !self.gates.is_empty()
-            && !self.gates.controls
-            && !self.scripts[thread].autocommit
-            && !client.ledger.is_open();
+        // A routine that passes gates, or a statement: in either case the commit is to be a step.
+        let gated = sent.calls && !self.gates.is_empty() && !self.gates.controls && !self.scripts[thread].autocommit;
+        let inside = sent.calls && (self.gates.controls || self.scripts[thread].autocommit);
+        let lone = sent.wraps && !self.whole && !inside;
+        let opens = (gated || lone) && !client.ledger.is_open();
         let calls_inside = sent.calls && self.scripts[thread].autocommit && client.ledger.is_open();
         if opens {
             client.wrapped = true;
@@ -221,6 +221,9 @@ impl ScenarioStage {
         note.into_iter().for_each(|note| self.clients[thread].note(note));
         self.finish(thread, shown, failed.is_some(), status, heard, done)?;
         if let Some(error) = failed {
+            if doing == Doing::Commit {
+                self.clients[thread].unsee();
+            }
             return self.fail(thread, &error);
         }
         if doing == Doing::Commit {
@@ -232,7 +235,6 @@ impl ScenarioStage {
         let client = &mut self.clients[thread];
         let next = client.progress.next;
         let sent = &self.scripts[thread].statements[next];
-        let calls = sent.calls && doing == Doing::Statement;
         client.progress.next += 1;
         client.partly = false;
         if let Some(prefix) = sent.gset.clone() {
@@ -249,9 +251,9 @@ impl ScenarioStage {
             }
         }
         let client = &mut self.clients[thread];
-        if calls && std::mem::take(&mut client.wrapped) && status == TransactionStatus::Open {
+        if doing == Doing::Statement && std::mem::take(&mut client.wrapped) && status == TransactionStatus::Open {
             // Where nobody could come in between with any effect, the commit is no step of its own.
-            if client.passed > 1 && client.ledger.is_noticeable() {
+            if client.ledger.is_noticeable() && (!self.whole || client.passed > 1) {
                 client.doing = Doing::Committing;
                 return Ok(());
             }
@@ -507,6 +509,7 @@ fn add_to_last(done: &mut [Part], thread: usize, more: Touched, note: Option<Str
     touched.released.extend(more.released);
     touched.settled_all.extend(more.settled_all);
     touched.released_keys.extend(more.released_keys);
+    touched.moves.extend(more.moves);
 }
 
 /// Numbers that a client drew from sequences, as far as rows show them.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use isolde_report::Place;
 use isolde_scenario::file::{ClientStatement, Sources};
+use isolde_sql::ast::StatementKind;
 use isolde_sql::facts::{Facts, Orders, Verb};
 use isolde_sql::{Span, SqlState, bind};
 use isolde_wire::Row;
@@ -40,6 +41,8 @@ pub(super) struct Sent {
     pub(super) ordered: bool,
     /// It runs a routine, statement by statement.
     pub(super) calls: bool,
+    /// It is a transaction of its own where none is open, and may as well stand in a block.
+    pub(super) wraps: bool,
     /// It reads or writes rows, which is planned before it is done: once is enough.
     pub(super) planned: bool,
 }
@@ -68,6 +71,7 @@ impl Sent {
             verb: facts.verb,
             ordered: Orders::default().asks(&statement.ast),
             planned: facts.verb.is_planned(),
+            wraps: may_stand_in_block(&statement.ast.kind),
             calls: computes || matches!(facts.verb, Verb::Call | Verb::Do),
             shown,
             span,
@@ -100,6 +104,15 @@ impl Sent {
         }
         Ok(out)
     }
+}
+
+/// Whether a statement reads or writes rows, or defines something, and a server lets it do so between BEGIN and COMMIT.
+fn may_stand_in_block(statement: &StatementKind) -> bool {
+    use StatementKind as S;
+    matches!(
+        statement,
+        S::Query(_) | S::Insert(_) | S::Update(_) | S::Delete(_) | S::Merge(_) | S::Truncate(_) | S::Copy(_)
+    )
 }
 
 /// The variables of a client.

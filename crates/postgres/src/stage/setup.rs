@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use isolde_scenario::file::{
-    ClientStatement, FileOptions, QuerySection, ScenarioFile, SerialCheck, Sources, ThreadSection,
+    ClientStatement, FileOptions, Granularity, QuerySection, ScenarioFile, SerialCheck, Sources, ThreadSection,
 };
-use isolde_scenario::{ScenarioError, generated};
+use isolde_scenario::{Scenario, ScenarioError, generated};
 use isolde_sql::ast::Isolation;
 use isolde_sql::catalog::TableId;
 use isolde_sql::facts::{Effects, Facts, Orders};
@@ -90,7 +90,9 @@ impl ScenarioStage {
         let mut known = catalog::read(&mut control)?;
         let analyst = Analyst::new(known.catalog.clone(), known.opaque.clone());
         known.forget_keys(&rekeyed(file, &analyst));
-        let analyst = Arc::new(Analyst::new(known.catalog.clone(), known.opaque.clone()));
+        let analyst = Analyst::new(known.catalog.clone(), known.opaque.clone());
+        let ordered = ordered(file, &analyst);
+        let analyst = Arc::new(analyst.ordering(ordered));
         let alertable = !control.query("SET deadlock_timeout = '1s'")?.iter().any(Response::is_error);
         effects::install(&mut control)?;
         control.execute(&gate::functions(alertable))?;
@@ -128,6 +130,7 @@ impl ScenarioStage {
             standings: vec![Standing::Waiting(Vec::new()); count],
             inner: file.options.serial.unwrap_or_default() == SerialCheck::On,
             atomic: file.options.atomic == Some(true),
+            whole: file.options.granularity == Some(Granularity::Whole),
             generated,
             scripts,
             clients,
@@ -163,9 +166,10 @@ fn plan(file: &ScenarioFile, effects: Effects, analyst: &Analyst, known: &Known)
     let levels = file.threads.iter().map(|t| t.isolation).chain([file.options.isolation]);
     let exact = levels.flatten().any(|level| level == Isolation::Serializable) || effects.serializable;
     let truncates = effects.truncates;
-    let Some(scanned) = scanned(file, analyst).filter(|_| !truncates) else {
+    let Some(mut scanned) = scanned(file, analyst).filter(|_| !truncates) else {
         return Plan { truncates, exact, ..Plan::default() };
     };
+    scanned.extend(known.oids.values().filter(|table| analyst.orders(**table)));
     // What a foreign key looks for in the table that has it is several rows.
     let is_keyed = |id: &TableId| {
         let table = known.catalog.table(*id);
@@ -181,6 +185,25 @@ fn rekeyed(file: &ScenarioFile, analyst: &Analyst) -> BTreeSet<TableId> {
     let statements = file.threads.iter().flat_map(|thread| &thread.body);
     let texts = statements.map(|statement| Sent::new(statement, &file.sources).without_variables());
     texts.flat_map(|text| analyst.analyse(&text).rekeyed.clone()).collect()
+}
+
+/// The tables whose rows some statement or property takes in the order in which they lie. What the embedded engine does not understand
+/// may do so with any table that is not reached by its primary key.
+fn ordered(file: &ScenarioFile, analyst: &Analyst) -> BTreeSet<TableId> {
+    let tables = || analyst.catalog().tables();
+    match Scenario::new(file.clone()) {
+        Ok(scenario) => {
+            let names = scenario.ordered_tables();
+            tables().filter(|table| names.contains(&table.name)).map(|table| table.id).collect()
+        }
+        Err(_) => {
+            let checks = file.invariants.iter().chain(&file.finals).map(|check| &check.statement);
+            let checks = checks.map(|check| analyst.analyse(&Sent::new(check, &file.sources).without_variables()));
+            let all = || tables().map(|table| table.id).collect();
+            let in_checks: BTreeSet<TableId> = checks.flat_map(|analysis| analysis.scanned.clone()).collect();
+            scanned(file, analyst).map_or_else(all, |scanned| &scanned | &in_checks)
+        }
+    }
 }
 
 /// The tables that threads reach in another way than by their whole primary key; `None` if that is not known.

@@ -9,6 +9,7 @@ pub(crate) mod constant;
 mod dpf;
 mod epor;
 mod operation;
+pub(crate) mod order;
 pub(crate) mod reach;
 mod serial;
 mod sound;

@@ -17,6 +17,7 @@
 //! | draws from a sequence | draws | same sequence |
 //! | is watched as serializable | is watched, or writes | see [`super::serial`] |
 //! | publishes | publishes | an invariant looks at both |
+//! | writes a new version | writes a new version | somebody takes both rows [as they lie](super::order) |
 //!
 //! # Rows that change while they are written
 //!
@@ -37,10 +38,11 @@
 //! order, and each of them publishes the same; so the tables that the invariant reads go through the same contents, and it is
 //! asked about all of them whichever run of the class is explored.
 //!
-//! # What is not seen
+//! # The order of rows
 //!
-//! The order of the heap. Two orders of the same inserts are one state to the engine's digest as well; a `LIMIT` without a
-//! total order, or statements that lock many rows of a table without an index, may tell them apart.
+//! Who takes rows as they lie reads all their columns: an update of any column moves the row to the end. And two events that
+//! move rows which one statement, invariant or final takes so are dependent, whatever rows they are ([`super::order`]). In tables
+//! that nobody takes so, two orders of the same inserts are one state, to the engine's digest as well.
 
 use isolde_engine::footprint::{ColumnSet, Footprint, Probe, ProbeKind, Read, Write};
 
@@ -101,6 +103,7 @@ fn beside_rows(first: &Event, second: &Event) -> bool {
         || one_way(second, b, first, a)
         || serial::dependent(a, b)
         || first.watched.meets(second.watched)
+        || first.moved.meets(second.moved)
         || a.locks.iter().any(|lock| b.locks.iter().any(|other| lock.conflicts(other)))
         || a.sequences.iter().any(|name| b.sequences.binary_search(name).is_ok())
 }

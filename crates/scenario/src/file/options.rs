@@ -124,8 +124,11 @@ choice!(SearchKind, "search", |kind| match kind {
                         says \"holds\"",
 });
 choice!(Granularity, "granularity", |unit| match unit {
-    Granularity::Statement => "A statement is one step, except where it waits (default)",
-    Granularity::Row => "Each row that a statement locks is a step",
+    Granularity::Statement => "A statement is one step, except where it waits, and so is each commit (default)",
+    Granularity::Row => "The same, and each row that a statement locks is a step",
+    Granularity::Whole =>
+        "A statement outside of a transaction commits in its own step, as published figures count: what \
+                           others do between the two is not explored",
 });
 choice!(SerialCheck, "setting", |kind| match kind {
     SerialCheck::On => "Everything a thread has seen counts",
@@ -217,22 +220,25 @@ impl SearchKind {
 /// Between what others may act.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Granularity {
-    /// Statements.
+    /// Statements and commits.
     #[default]
     Statement,
-    /// Statements, and the rows that one of them locks.
+    /// Statements, the rows that one of them locks, and commits.
     Row,
+    /// Statements, each with its commit where it is a transaction by itself.
+    Whole,
 }
 
 impl Granularity {
     /// Every kind.
-    pub const ALL: [Granularity; 2] = [Granularity::Statement, Granularity::Row];
+    pub const ALL: [Granularity; 3] = [Granularity::Statement, Granularity::Row, Granularity::Whole];
 
     /// Its name on the command line and in files.
     pub fn name(self) -> &'static str {
         match self {
             Granularity::Statement => "statement",
             Granularity::Row => "row",
+            Granularity::Whole => "whole",
         }
     }
 }

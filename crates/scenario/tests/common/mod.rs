@@ -3,6 +3,7 @@
 
 pub mod generate;
 pub mod program;
+pub mod unordered;
 pub mod versions;
 
 use std::ops::Range;
@@ -57,7 +58,16 @@ pub fn inside_seeds(variable: &str, usual: u64) -> Range<u64> {
 
 /// Complains about a program that fails a check, as small as it can be made.
 pub fn check_all(seeds: Range<u64>, check: impl Fn(&Program) -> Result<(), String> + Sync) {
-    if let Some((seed, complaint)) = first_failure(seeds, &check) {
+    check_all_of(generate, seeds, check);
+}
+
+/// The same for the programs of another generator.
+pub fn check_all_of(
+    generate: fn(u64) -> Program,
+    seeds: Range<u64>,
+    check: impl Fn(&Program) -> Result<(), String> + Sync,
+) {
+    if let Some((seed, complaint)) = first_failure_of(generate, seeds, &check) {
         let (small, why) = smaller(generate(seed), complaint, &check);
         panic!("seed {seed}: {why}\n\n{small}");
     }
@@ -65,6 +75,14 @@ pub fn check_all(seeds: Range<u64>, check: impl Fn(&Program) -> Result<(), Strin
 
 /// The first seed that fails a check, and how; all cores look for it.
 pub fn first_failure(
+    seeds: Range<u64>,
+    check: &(impl Fn(&Program) -> Result<(), String> + Sync),
+) -> Option<(u64, String)> {
+    first_failure_of(generate, seeds, check)
+}
+
+fn first_failure_of(
+    generate: fn(u64) -> Program,
     seeds: Range<u64>,
     check: &(impl Fn(&Program) -> Result<(), String> + Sync),
 ) -> Option<(u64, String)> {

@@ -138,6 +138,20 @@ pub enum SequenceField {
     IsCalled,
 }
 
+impl SessionFunction {
+    /// Whether it has one value throughout a statement.
+    pub fn is_stable(self) -> bool {
+        use SessionFunction as F;
+        match self {
+            F::TransactionTimestamp | F::StatementTimestamp | F::CurrentUser => true,
+            F::CurrentSetting | F::TxidCurrent | F::BackendPid => true,
+            F::ClockTimestamp | F::NextVal | F::CurrVal | F::SetVal | F::LastVal => false,
+            F::Random | F::GenRandomUuid | F::PgSleep | F::Advisory(_) | F::SetConfig | F::Notify => false,
+            F::Sequence(_) => false,
+        }
+    }
+}
+
 /// What a function of the family `pg_advisory_lock` does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]

@@ -10,6 +10,7 @@
 //! a string that loses its limit are the same expression under another type, so a column stays visibly a column.
 
 mod define;
+mod order;
 mod query;
 mod routine;
 mod session;
@@ -18,6 +19,7 @@ mod walk;
 use std::sync::Arc;
 
 pub use define::*;
+pub use order::*;
 pub use query::*;
 pub use routine::*;
 pub use session::*;

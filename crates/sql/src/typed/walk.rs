@@ -299,6 +299,15 @@ impl Query {
     }
 }
 
+impl Expr {
+    /// The routines that it calls.
+    pub fn routines(&self, routines: &mut BTreeSet<RoutineId>) {
+        let mut reach = Reach::default();
+        reach.expr(self);
+        routines.append(&mut reach.routines);
+    }
+}
+
 impl Select {
     /// A select from nowhere: `SELECT` with only a select list.
     pub fn is_bare(&self) -> bool {
