@@ -2,9 +2,14 @@
 #![allow(clippy::unwrap_used)]
 
 mod both;
+#[path = "../../scenario/tests/common/mod.rs"]
+mod common;
 
-use both::{gist, on_engine, on_server};
-use isolde_report::Report;
+use std::ops::ControlFlow;
+
+use both::{check_until, gist, on_engine, on_server, read, stage};
+use isolde_explore::Limit;
+use isolde_report::{Report, Verdict};
 
 /// What both say, which must be the same; the report is the server's.
 fn agreed(text: &str) -> (String, Report) {
@@ -200,4 +205,30 @@ UPDATE t SET n = :n + 1 WHERE id = 1;
     let found = report.counterexample.unwrap();
     assert_eq!(found.not_needed.threads, ["other"]);
     assert_eq!(found.headline, "No serial order of a1 and a2 ends like this run.");
+}
+
+/// Runs of one generated program that are worth the time.
+const RUNS_MAX: u64 = 100;
+
+/// What is broken on a server is broken on the engine, which knows all that a server does. (Not the other way round: on a
+/// server no thread comes between a commit and what it wakes.)
+#[test]
+fn what_holds_on_the_engine_holds_on_a_server() {
+    let mut judged = 0;
+    for seed in common::seeds("ISOLDE_RULES_SEEDS", 10) {
+        let text = common::generate(seed).to_string();
+        let file = read(&text);
+        let server = check_until(&file, &mut stage(&file), &mut |progress| match progress.leaves > RUNS_MAX {
+            true => ControlFlow::Break(Limit::Time),
+            false => ControlFlow::Continue(()),
+        });
+        let server = server.unwrap_or_else(|trouble| panic!("seed {seed}: {trouble}\n{text}"));
+        let engine = on_engine(&text);
+        match (&engine.verdict, &server.verdict) {
+            (_, Verdict::Inconclusive(_)) => {}
+            (Verdict::Holds, Verdict::Violated) => panic!("seed {seed}: {}\n{text}\n{server:?}", gist(&server)),
+            _ => judged += 1,
+        }
+    }
+    assert!(judged > 0, "all programs have too many runs");
 }

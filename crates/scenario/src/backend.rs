@@ -273,7 +273,7 @@ pub enum Failure<'s> {
 pub enum Completed {
     /// Its first statements, this many.
     Statements(usize),
-    /// Something that it had committed before it was aborted, and that cannot be run by itself.
+    /// Something that it had committed before it was aborted or stuck, and that cannot be run by itself.
     Unknown,
 }
 

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use isolde_explore::{Completeness, Done, Limit, Progress, Schedule, Summary, Visit, Visitor, replay};
 use isolde_report::{Counterexample, NotNeeded, PropertyResult, PropertyStatus, Report, Stats, Verdict};
 
-use crate::backend::{Backend, Failure, Fate, Runs};
+use crate::backend::{Backend, Capabilities, Completed, Failure, Fate, Runs};
 use crate::file::{FileOptions, SearchKind};
 use crate::minimise::{absent, minimise};
 use crate::oracle::Oracle;
@@ -362,8 +362,7 @@ pub struct Checker<'p, B: Backend> {
     system: B,
     oracle: Oracle<B>,
     told: Option<Told<'p>>,
-    /// A step is slow, so between the runs of the oracle the user may want to stop.
-    slow: bool,
+    capabilities: Capabilities,
     last_progress: Progress,
     /// The name of the only property to look at; all of them if there is none.
     pub(crate) wanted: Option<String>,
@@ -391,7 +390,7 @@ impl<B: Backend> Checker<'_, B> {
             system,
             oracle: Oracle::new(system),
             told: None,
-            slow: system.capabilities().slow,
+            capabilities: system.capabilities(),
             last_progress: Progress::default(),
             wanted: None,
             found: None,
@@ -445,7 +444,8 @@ impl<B: Backend> Checker<'_, B> {
 
     /// What a property says about the end of a run; a `Break` if the search is over.
     fn judge_end(&mut self, property: &dyn Property<B>, here: &At<'_, B>) -> ControlFlow<(), Option<Violation>> {
-        let (told, slow, last) = (self.told, self.slow, self.last_progress);
+        // Between the runs of the oracle the user may want to stop.
+        let (told, slow, last) = (self.told, self.capabilities.slow, self.last_progress);
         let mut watch = || told.filter(|_| slow).map_or(ControlFlow::Continue(()), |told| told(&last));
         match property.at_end(here, &mut self.oracle, &mut watch) {
             Ok(violation) => return ControlFlow::Continue(violation),
@@ -478,13 +478,17 @@ impl<B: Backend> Checker<'_, B> {
             if let Fate::Aborted(error) = self.system.fate(state, thread) {
                 let member = self.system.member(thread);
                 let retries = member.retries + 1;
-                let again = match self.system.capabilities().runs {
+                let again = match self.capabilities.runs {
                     Runs::Scenario => format!("write `retry {retries}` behind its name"),
                     Runs::Programs => format!("write `retries = {retries}` in its section"),
                 };
+                let counts = match self.system.completed(state, thread) {
+                    Completed::Statements(0) => "what the others do is checked without it",
+                    Completed::Statements(_) | Completed::Unknown => "only what it had committed before counts",
+                };
                 self.warnings.insert(format!(
-                    "{} is aborted in some interleavings ({error}) and has no retry left; what the others do is checked \
-                     without it. To let it try again, {again}.",
+                    "{} is aborted in some interleavings ({error}) and has no retry left; {counts}. To let it try again, \
+                     {again}.",
                     member.name
                 ));
             }

@@ -47,8 +47,8 @@ pub(crate) enum Judgement<'o> {
     Serial,
     /// No order does; this is what it came to, and these are what the orders come to.
     NotSerial(Box<Outcome>, &'o Serial),
-    /// It cannot say, because this thread had committed something before it was aborted that cannot be run by itself.
-    PartlyAborted(usize),
+    /// It cannot say, because this thread has committed something that cannot be run by itself.
+    Partly(usize),
     /// It cannot say, because this thread does not end on its own.
     Endless(usize),
     /// It cannot say, because there is no order in which no thread waits; this one does.
@@ -68,7 +68,7 @@ impl<B: Backend> Oracle<B> {
         for thread in self.system.present() {
             match self.system.completed(state, thread) {
                 Completed::Statements(count) => limits[thread] = count,
-                Completed::Unknown => return Ok(Judgement::PartlyAborted(thread)),
+                Completed::Unknown => return Ok(Judgement::Partly(thread)),
             }
         }
         let observed = self.system.outcome(state, &limits)?;

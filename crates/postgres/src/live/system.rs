@@ -177,20 +177,20 @@ impl<'s> Cursor<'s> {
                 Some(Standing::Ready(_)) => {}
             }
             let done = self.ask(spot, |stage| Ok(stage.statements_done(thread)))?;
-            self.advance(spot, thread, if done >= limit { leave } else { take_again })?;
+            self.advance(spot, thread, if done >= limit { Move::Leave } else { Move::StepAgain })?;
         }
         Ok(Alone::Endless)
     }
 
     /// Takes a step from a place, which becomes the place after it.
-    fn advance(&self, spot: &mut Spot, thread: usize, take: Take) -> Result<Event, Trouble> {
+    fn advance(&self, spot: &mut Spot, thread: usize, made: Move) -> Result<Event, Trouble> {
         self.go_to(spot)?;
         let (parts, did) = {
             let mut stage = self.stage.borrow_mut();
             *self.at.borrow_mut() = None;
-            step(&mut **stage, thread, take)?
+            step(&mut **stage, thread, made)?
         };
-        let leaves = std::ptr::fn_addr_eq(take, leave as Take);
+        let leaves = made == Move::Leave;
         spot.standings = did.after.clone();
         spot.way = Some(Arc::new(Link { before: spot.way.take(), thread, leaves, did }));
         *self.at.borrow_mut() = Some(spot.way.clone());
@@ -240,7 +240,7 @@ impl<'s> Cursor<'s> {
         stage.restart()?;
         self.expect(&self.start.standings, &standings(stage), "starts")?;
         for link in links {
-            let (_, did) = step(stage, link.thread, if link.leaves { leave } else { take_again })?;
+            let (_, did) = step(stage, link.thread, if link.leaves { Move::Leave } else { Move::StepAgain })?;
             self.replayed.set(self.replayed.get() + 1);
             self.expect(&link.did.after, &did.after, &link.did.statement)?;
             if (&did.statement, did.digest) != (&link.did.statement, link.did.digest) {
@@ -299,25 +299,28 @@ fn standings(stage: &mut dyn Stage) -> Arc<[Standing]> {
     (0..stage.threads().len()).map(|thread| stage.standing(thread).clone()).collect()
 }
 
-/// How a stage takes a step.
-type Take = fn(&mut dyn Stage, usize) -> Result<Vec<Part>, Trouble>;
-
-/// The first time, when it is to be found out what it touches.
-fn take_first(stage: &mut dyn Stage, thread: usize) -> Result<Vec<Part>, Trouble> {
-    stage.step(thread)
+/// What a thread is let do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Move {
+    /// A step, of which is to be found out what it touches.
+    Step,
+    /// A step, of which that does not matter.
+    StepAgain,
+    /// Its session ends.
+    Leave,
 }
 
-/// When what it touches does not matter.
-fn take_again(stage: &mut dyn Stage, thread: usize) -> Result<Vec<Part>, Trouble> {
-    stage.step_again(thread)
+impl Move {
+    fn make(self, stage: &mut dyn Stage, thread: usize) -> Result<Vec<Part>, Trouble> {
+        match self {
+            Move::Step => stage.step(thread),
+            Move::StepAgain => stage.step_again(thread),
+            Move::Leave => stage.leave(thread),
+        }
+    }
 }
 
-/// Ends the thread's session instead.
-fn leave(stage: &mut dyn Stage, thread: usize) -> Result<Vec<Part>, Trouble> {
-    stage.leave(thread)
-}
-
-fn step(stage: &mut dyn Stage, thread: usize, take: Take) -> Result<(Vec<Part>, Did), Trouble> {
+fn step(stage: &mut dyn Stage, thread: usize, made: Move) -> Result<(Vec<Part>, Did), Trouble> {
     let statement = match stage.standing(thread) {
         Standing::Ready(statement) => statement.clone(),
         other => {
@@ -328,7 +331,7 @@ fn step(stage: &mut dyn Stage, thread: usize, take: Take) -> Result<(Vec<Part>, 
     };
     let waited: Vec<usize> =
         (0..stage.threads().len()).filter(|&t| matches!(stage.standing(t), Standing::Waiting(_))).collect();
-    let parts = take(stage, thread)?;
+    let parts = made.make(stage, thread)?;
     let mut digester = Digester::default();
     parts.iter().for_each(|part| recognise(part, &mut digester));
     let raced = waited.len() > 1 && parts.iter().any(|part| waited.contains(&part.thread));
@@ -368,7 +371,7 @@ impl System for LiveSystem<'_, '_> {
     // In trouble, a step does nothing and no thread can continue: whoever looks on asks for the trouble.
     fn execute(&self, spot: &mut Spot, choice: &Choice) -> Event {
         let thread = choice.thread();
-        match self.cursor.advance(spot, thread, take_first) {
+        match self.cursor.advance(spot, thread, Move::Step) {
             Ok(event) => {
                 let coarse = event.touched().flat_map(|touched| touched.coarse.iter().cloned());
                 self.cursor.reasons.borrow_mut().extend(coarse);

@@ -19,6 +19,9 @@ pub(super) fn seen(clients: &[Client], inner: bool) -> Vec<Vec<Observation>> {
     clients.iter().map(seen).collect()
 }
 
+/// Something that was seen, with its rows as they are compared.
+type Masked<'o> = (&'o Observation, Cow<'o, [Row]>);
+
 /// What the clients have seen and left behind. Of each, only its first `limits` statements count.
 pub(super) fn outcome(
     generated: &Generated,
@@ -28,15 +31,11 @@ pub(super) fn outcome(
     inner: bool,
     limits: &[usize],
 ) -> Outcome {
-    let counts = |observation: &&Observation, limit: usize| observation.statement < limit;
-    let masked: Vec<Vec<(&Observation, Cow<'_, [Row]>)>> = clients
-        .iter()
-        .zip(limits)
-        .map(|(client, &limit)| {
-            let seen = client.progress.seen.iter().filter(|o| (inner || !o.inner) && counts(o, limit));
-            seen.map(|observation| (observation, masks.rows(observation))).collect()
-        })
-        .collect();
+    let masked = clients.iter().zip(limits).map(|(client, &limit)| {
+        let seen = client.progress.seen.iter().filter(|o| (inner || !o.inner) && o.statement < limit);
+        seen.map(|observation| (observation, masks.rows(observation))).collect()
+    });
+    let masked: Vec<Vec<Masked<'_>>> = masked.collect();
     let threads = clients.iter().zip(limits).zip(&masked).map(|((client, &limit), seen)| RawSeen {
         failed: match &client.doing {
             Doing::Ended(Ending::Failed(error)) if limit > 0 => Some(error.state),

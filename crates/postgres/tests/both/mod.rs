@@ -12,7 +12,7 @@ use isolde_postgres::reads::Module;
 use isolde_postgres::stage::{ScenarioStage, StageError, checks, settings};
 use isolde_report::Report;
 use isolde_scenario::file::{FileOptions, ScenarioFile};
-use isolde_scenario::{Choice, Event, Options, Scenario, ScenarioSystem, State, Status, file};
+use isolde_scenario::{Choice, Event, OnProgress, Options, Scenario, ScenarioSystem, State, Status, file};
 use isolde_sql::Value;
 use isolde_testkit::Cluster;
 use isolde_wire::{Response, Settings};
@@ -43,6 +43,15 @@ pub fn stage_reading(file: &ScenarioFile, module: &Module) -> ScenarioStage {
 
 /// What a check of a stage says.
 pub fn check(file: &ScenarioFile, stage: &mut ScenarioStage) -> Result<Report, Trouble> {
+    check_until(file, stage, &mut |_| ControlFlow::Continue(()))
+}
+
+/// The same, until there was enough.
+pub fn check_until(
+    file: &ScenarioFile,
+    stage: &mut ScenarioStage,
+    progress: OnProgress<'_>,
+) -> Result<Report, Trouble> {
     let (invariants, finals) = checks(file);
     let question = Question {
         command: String::new(),
@@ -53,7 +62,7 @@ pub fn check(file: &ScenarioFile, stage: &mut ScenarioStage) -> Result<Report, T
         replay: &|schedule| schedule.to_string(),
         clock: None,
     };
-    live::check(stage, &question, &mut |_| ControlFlow::Continue(()))
+    live::check(stage, &question, progress)
 }
 
 /// The same for a text, on the shared server.

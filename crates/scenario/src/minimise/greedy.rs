@@ -23,8 +23,11 @@ use crate::trouble::Trouble;
 pub(super) fn shorten<B: Backend>(system: B, found: Finding) -> Finding {
     let Capabilities { attempts_max, steps_max, .. } = system.capabilities();
     let mut attempts = Attempts { system, oracles: BTreeMap::new(), steps_left: steps_max, runs_left: attempts_max };
-    // A run may be worth more than a step: then blocks are moved before pieces are left out.
     let thrifty = attempts_max < usize::MAX;
+    let is_better = |one: &Finding, other: &Finding| match thrifty {
+        true => fewest_switches(one) < fewest_switches(other),
+        false => rank(one) < rank(other),
+    };
     let mut best = found;
     'again: while attempts.steps_left > 0 {
         for candidate in candidates(&best.schedule.steps, thrifty) {
@@ -35,7 +38,7 @@ pub(super) fn shorten<B: Backend>(system: B, found: Finding) -> Finding {
                 system.forget_trouble();
                 None
             });
-            if let Some(better) = tried.filter(|f| rank(f) < rank(&best)) {
+            if let Some(better) = tried.filter(|tried| is_better(tried, &best)) {
                 best = better;
                 continue 'again;
             }
@@ -45,21 +48,26 @@ pub(super) fn shorten<B: Backend>(system: B, found: Finding) -> Finding {
     best
 }
 
-/// Schedules to try instead of one, the boldest first; or, if runs are few, those with fewer switches first.
+/// Lower is better where runs are few, and no search looks for the shortest one: threads, switches, steps.
+fn fewest_switches(finding: &Finding) -> (usize, usize, usize) {
+    let (threads, steps, switches) = rank(finding);
+    (threads, switches, steps)
+}
+
+/// Schedules to try instead of one, the boldest first. Where runs are few, none with pieces left out: what a thread does
+/// then, it does at the end.
 fn candidates(steps: &[Choice], thrifty: bool) -> Vec<Vec<Choice>> {
     let acting = acting(steps);
     let threads = (0..128).rev().filter(|&thread| acting.contains(thread));
     let without = |thread: usize| steps.iter().copied().filter(|choice| choice.thread() != thread).collect();
     let mut candidates: Vec<Vec<Choice>> = threads.map(without).collect();
-    let mut pieces = Vec::new();
-    let mut size = steps.len() / 2;
+    let mut size = if thrifty { 0 } else { steps.len() / 2 };
     while size > 0 {
-        let starts = (0..steps.len()).step_by(size);
-        pieces.extend(starts.map(|at| [&steps[..at], &steps[(at + size).min(steps.len())..]].concat()));
+        let pieces = (0..steps.len()).step_by(size);
+        candidates.extend(pieces.map(|at| [&steps[..at], &steps[(at + size).min(steps.len())..]].concat()));
         size /= 2;
     }
-    let moved = moved(steps);
-    candidates.extend(if thrifty { [moved, pieces] } else { [pieces, moved] }.concat());
+    candidates.extend(moved(steps));
     candidates
 }
 

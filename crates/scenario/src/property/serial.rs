@@ -6,7 +6,7 @@ use isolde_sql::Value;
 use isolde_sql::catalog::TableId;
 
 use super::{At, Property, Unclear, Violation};
-use crate::backend::Backend;
+use crate::backend::{Backend, Fate};
 use crate::file::SerialCheck;
 use crate::names;
 use crate::oracle::{Judgement, Oracle, SERIAL_THREADS_MAX, Serial, Watch};
@@ -53,10 +53,13 @@ impl<B: Backend> Property<B> for SerialOutcome {
             Judgement::Waits(thread) => {
                 format!("the serial outcome is not checked: {} waits although it runs alone", name(thread))
             }
-            Judgement::PartlyAborted(thread) => format!(
-                "the serial outcome is not checked where {} is aborted half way: what it had committed before stays",
-                name(thread)
-            ),
+            Judgement::Partly(thread) => match system.fate(at.state, thread) {
+                Fate::Running => format!("the serial outcome is not checked where {} waits for ever", name(thread)),
+                _ => format!(
+                    "the serial outcome is not checked where {} is aborted half way: what it had committed before stays",
+                    name(thread)
+                ),
+            },
         }))
     }
 }
