@@ -79,26 +79,27 @@ url = "postgres://"
 setup_sql = "CREATE TABLE t (n int)"
 [[thread]]
 name = "sleeper"
-command = "psql -Xqc 'SELECT n FROM t'; echo $$ >sleeper; exec sleep 60"
+command = "psql -Xqc 'SELECT n FROM t'; sleep SECONDS"
 "#;
 
 /// Ctrl-C: an answer that says so, and nothing is left. Without notice: no process is left, and the next run drops the
 /// database.
 #[test]
 fn an_interrupted_run_leaves_nothing_behind() {
-    if skipped::without("psql", "that an interrupted run of an application leaves nothing behind") {
+    let what = "that an interrupted run of an application leaves nothing behind";
+    if skipped::without("psql", what) || skipped::without("ps", what) {
         return;
     }
+    // A time that nobody else sleeps for: another run of the tests may be under way.
+    let seconds = format!("61.{}", std::process::id());
+    let sleeps = || is_running(&format!("sleep {seconds}"));
     let cluster = Cluster::start().unwrap();
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("sleeper.toml");
-    fs::write(&file, SLEEPER).unwrap();
+    fs::write(&file, SLEEPER.replace("SECONDS", &seconds)).unwrap();
     for (signal, code) in [("INT", Some(3)), ("KILL", None)] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_isolde"));
         command.arg("explore").arg(&file).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let sleeper = directory.path().join("sleeper");
-        let _ = fs::remove_file(&sleeper);
-        let sleeps = || fs::read_to_string(&sleeper).is_ok_and(|pid| shell(&format!("kill -0 {pid}")));
         let run = on(&cluster, &mut command).spawn().unwrap();
         until(sleeps, "the thread runs");
         assert!(shell(&format!("kill -s {signal} {}", run.id())));
@@ -110,7 +111,7 @@ fn an_interrupted_run_leaves_nothing_behind() {
             assert!(answer.contains("interrupted"), "{answer}");
         } else {
             assert_eq!(cluster.left_behind().unwrap().len(), 1);
-            fs::write(&file, SLEEPER.replace("; echo $$ >sleeper; exec sleep 60", "")).unwrap();
+            fs::write(&file, SLEEPER.replace("; sleep SECONDS", "")).unwrap();
             let mut command = Command::new(env!("CARGO_BIN_EXE_isolde"));
             assert!(on(&cluster, command.arg("explore").arg(&file)).status().unwrap().success());
         }
@@ -160,6 +161,12 @@ fn a_race_of_an_application_becomes_a_spec() {
 
 fn on<'a>(cluster: &Cluster, command: &'a mut Command) -> &'a mut Command {
     command.env("PGHOST", cluster.socket_directory()).env("PGUSER", "postgres").env_remove("PGPORT")
+}
+
+/// Whether a process with this command line runs.
+fn is_running(command: &str) -> bool {
+    let listed = Command::new("ps").args(["-eo", "args"]).output().unwrap();
+    String::from_utf8_lossy(&listed.stdout).lines().any(|line| line == command)
 }
 
 /// Whether a shell does something without complaint: it has a `kill` of its own on every machine.

@@ -48,20 +48,22 @@ pub struct Generator {
     pub name: &'static str,
     /// How often it is chosen, compared with the others.
     pub weight: usize,
+    /// The first major version whose answers are those of the engine. In 13, `extract` is a double precision number.
+    pub since: u32,
     /// The program of a seed.
     pub generate: fn(u64) -> Program,
 }
 
 /// Every generator. To add one: a function, and a line here; the long comparisons use it from then on.
 pub const GENERATORS: &[Generator] = &[
-    Generator { name: "single", weight: 10, generate: single },
-    Generator { name: "concurrent", weight: 20, generate: concurrent },
-    Generator { name: "procedures", weight: 10, generate: procedures },
-    Generator { name: "world", weight: 20, generate: world },
-    Generator { name: "worlds", weight: 40, generate: concurrent_world },
-    Generator { name: "serializable", weight: 10, generate: serializable },
-    Generator { name: "values", weight: 10, generate: values },
-    Generator { name: "locks", weight: 15, generate: locks },
+    Generator { name: "single", weight: 10, since: 13, generate: single },
+    Generator { name: "concurrent", weight: 20, since: 13, generate: concurrent },
+    Generator { name: "procedures", weight: 10, since: 13, generate: procedures },
+    Generator { name: "world", weight: 20, since: 13, generate: world },
+    Generator { name: "worlds", weight: 40, since: 13, generate: concurrent_world },
+    Generator { name: "serializable", weight: 10, since: 13, generate: serializable },
+    Generator { name: "values", weight: 10, since: 14, generate: values },
+    Generator { name: "locks", weight: 15, since: 13, generate: locks },
 ];
 
 /// The generator that this seed chooses, by weight.
