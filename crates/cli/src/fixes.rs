@@ -104,5 +104,6 @@ fn write(
             hint: Some("name another file, or add --overwrite".into()),
         });
     }
-    output::write(path, &file.text)
+    // Over the file that it is for, if that was asked for.
+    if overwrite { output::replace(path, &file.text) } else { output::write(path, &file.text) }
 }

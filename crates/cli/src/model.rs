@@ -192,7 +192,8 @@ fn write_files(
     report: &ModelReport,
 ) -> Result<(), Mistake> {
     if let Some(path) = &args.write_baseline {
-        write(path, &Baseline::of(report))?;
+        let put = if Some(path) == args.baseline.as_ref() { output::replace } else { write };
+        put(path, &Baseline::of(report))?;
     }
     if let Some(path) = &args.emit_sql {
         write(path, &report.to_sql())?;

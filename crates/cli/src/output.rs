@@ -71,11 +71,16 @@ pub(crate) fn declare(path: &Path) -> Result<(), Mistake> {
 pub(crate) fn read(path: &Path) -> Result<(), Mistake> {
     let Some(identity) = Identity::of(path) else { return Ok(()) };
     let mut files = FILES.lock().unwrap_or_else(PoisonError::into_inner);
-    if files.written.contains(&identity) {
-        return Err(refused(path));
-    }
+    let is_output = files.written.contains(&identity);
+    // Noted in any case: what is said about the mistake must not be written there either.
     files.read.push(identity);
-    Ok(())
+    if is_output { Err(refused(path)) } else { Ok(()) }
+}
+
+/// Whether a file was read.
+fn is_input(path: &Path) -> bool {
+    let files = FILES.lock().unwrap_or_else(PoisonError::into_inner);
+    Identity::of(path).is_some_and(|identity| files.read.contains(&identity))
 }
 
 /// The sentence is for both orders.
@@ -86,8 +91,16 @@ fn refused(path: &Path) -> Mistake {
 
 /// Writes a whole file, or leaves what is there.
 pub(crate) fn write(path: &Path, text: &str) -> Result<(), Mistake> {
+    if is_input(path) {
+        return Err(refused(path));
+    }
+    replace(path, text)
+}
+
+/// The same where an input is to be replaced, because the user says so.
+pub(crate) fn replace(path: &Path, text: &str) -> Result<(), Mistake> {
     let mut output = Draft::open(path)?;
-    output.write_all(text.as_bytes()).and_then(|()| output.finish()).map_err(|error| cannot(path, &error))
+    output.write_all(text.as_bytes()).and_then(|()| output.put()).map_err(|error| cannot(path, &error))
 }
 
 fn cannot(path: &Path, error: &io::Error) -> Mistake {
@@ -133,8 +146,15 @@ impl Draft {
         Ok(Draft::Beside(beside, target))
     }
 
-    /// Puts the file into its place.
+    /// Puts the file into its place, unless it is an input.
     pub(crate) fn finish(self) -> io::Result<()> {
+        match &self {
+            Draft::Beside(_, target) if is_input(target) => Err(io::Error::other("it is an input of this command")),
+            _ => self.put(),
+        }
+    }
+
+    fn put(self) -> io::Result<()> {
         match self {
             Draft::Beside(file, target) => {
                 file.as_file().sync_all()?;

@@ -71,12 +71,18 @@ pub(crate) fn without_passwords(text: &str) -> String {
     text.split_inclusive('\n').map(hidden).collect()
 }
 
-/// Where the password of a URL in a line is, as far as it can be told: from the first colon of the login to its last `@`.
+/// Where the password of a URL in a line is, as far as it can be told: from the first colon of the login to its last `@`; without
+/// one, whatever stands where a port should be and is none.
 pub(crate) fn secret(line: &str) -> Option<std::ops::Range<usize>> {
     let login = line.find("://")? + "://".len();
-    let end = login + line[login..].rfind('@')?;
-    let start = login + line[login..end].find(':')? + 1;
-    Some(start..end)
+    let rest = &line[login..];
+    if let Some(at) = rest.rfind('@') {
+        return rest[..at].find(':').map(|colon| login + colon + 1..login + at);
+    }
+    let host = if rest.starts_with('[') { rest.find(']')? } else { 0 };
+    let start = host + rest[host..].find(':')? + 1;
+    let end = rest[start..].find(['/', '?', '"', '\'', '\n']).map_or(rest.len(), |end| start + end);
+    (!rest[start..end].bytes().all(|byte| byte.is_ascii_digit())).then_some(login + start..login + end)
 }
 
 #[cfg(test)]
@@ -106,6 +112,9 @@ mod tests {
     fn passwords_are_hidden_in_place() {
         let text = "[database]\nurl = \"postgres://ann:s@c:ret@host/db\nx = 1";
         assert_eq!(without_passwords(text), "[database]\nurl = \"postgres://ann:*******@host/db\nx = 1");
-        assert_eq!(without_passwords("postgres://ann@host/db"), "postgres://ann@host/db");
+        for fine in ["postgres://ann@host/db", "postgres://host:5432/db", "postgres://[::1]:5432/db", "http://h:80"] {
+            assert_eq!(without_passwords(fine), fine);
+        }
+        assert_eq!(without_passwords("postgres://bob:s3cret/db"), "postgres://bob:******/db");
     }
 }
