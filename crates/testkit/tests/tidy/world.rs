@@ -44,7 +44,7 @@ fn nothing_is_left_to_chance() {
     let core = ["sql", "engine", "explore", "history", "scenario", "report"];
     let sources = sources().into_iter().filter(|source| source.is_product() && core.contains(&source.of_crate()));
     let broken = sources.flat_map(|source| {
-        ["RandomState", "use rand", "thread_rng", "getrandom"]
+        ["RandomState", "use rand::", "thread_rng", "getrandom"]
             .iter()
             .flat_map(|word| source.code_with(word))
             .collect::<Vec<_>>()
