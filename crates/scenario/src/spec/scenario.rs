@@ -83,8 +83,10 @@ fn client_statement(text: &str, offset: u32) -> Result<ClientStatement, Diagnost
 
 /// The two statements of [`AROUND`], which stands at this place.
 fn bracket(around: u32) -> Result<[ClientStatement; 2], Diagnostic> {
-    let at = AROUND.find("COMMIT").unwrap_or(0);
-    Ok([client_statement("BEGIN", around)?, client_statement("COMMIT", around + at as u32)?])
+    let spans = parse::split(AROUND);
+    let [begin, commit] = spans.as_slice() else { unreachable!("it holds two statements") };
+    let one = |span: &Span| client_statement(span.of(AROUND), around + span.start);
+    Ok([one(begin)?, one(commit)?])
 }
 
 /// Whether a statement leaves a transaction open, as far as it says anything about that.
