@@ -83,7 +83,7 @@ fn undecided(
             format!("{name} seemed to be violated and could not be seen again ({headline}; schedule: {schedule})")
         }
     };
-    let summary = Summary { replayed: system.replayed(), ..summary.clone() };
+    let summary = Summary { replayed: system.replayed(), ..*summary };
     let stats = Stats { complete: false, ..stats(&summary, question, &BTreeSet::new()) };
     let verdict = Verdict::Inconclusive(format!("{why}; {seen}"));
     let mut report = Report::new(&question.command, &question.file, verdict, stats);
@@ -107,7 +107,7 @@ fn tell(
         Some(_) => Verdict::Violated,
         None => verdict(summary, &question.settings),
     };
-    let summary = Summary { replayed: system.replayed(), ..summary.clone() };
+    let summary = Summary { replayed: system.replayed(), ..*summary };
     let stats = Stats { elapsed_ms: took, ..stats(&summary, question, &reasons) };
     let mut report = Report::new(&question.command, &question.file, verdict, stats);
     let found = found.map(|finding| simplified(system, question, finding)).transpose()?;
