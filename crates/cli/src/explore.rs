@@ -80,7 +80,7 @@ pub(crate) fn run(explore: &Explore, color: Color) -> Result<u8, Mistake> {
 
 /// The answer where something around the check has failed.
 fn undecided(file: &Path, why: String) -> Report {
-    Report::new(&args::command_line(), &file.display().to_string(), Verdict::Inconclusive(why), Stats::default())
+    Report::new(args::command_line(), file.display().to_string(), Verdict::Inconclusive(why), Stats::default())
 }
 
 /// Reads and explores one file.
