@@ -124,12 +124,8 @@ fn checked_statements_are_no_superusers() {
     ] {
         let answers = session.query(attack).unwrap();
         let refused = answers.iter().find_map(Response::error);
-        assert!(refused.is_some(), "{attack}: {answers:?}");
-        assert_eq!(
-            refused.map(|error| &*error.sqlstate).filter(|code| ["42501", "0A000"].contains(code)).is_some(),
-            true,
-            "{attack}: {refused:?}"
-        );
+        let code = refused.map(|error| error.sqlstate.as_str()).unwrap_or_default();
+        assert!(["42501", "0A000"].contains(&code), "{attack}: {answers:?}");
     }
     drop((session, home));
     assert_eq!(cluster.left_behind().unwrap(), [""; 0]);
