@@ -214,8 +214,7 @@ impl Prepared {
     pub(crate) fn late(catalog: &Catalog, statement: &ast::Statement, source: &str, params: &[Type]) -> Self {
         let text = isolde_sql::bind::one_line(statement.span.of(source));
         let facts = Facts::of(statement);
-        let locks =
-            locked_in_turn(catalog, &statement.kind).unwrap_or_else(|| named_tables(catalog, &facts).collect());
+        let locks = locked_in_turn(catalog, &statement.kind).unwrap_or_else(|| named_tables(catalog, &facts).collect());
         let kind = StatementKind::Late(facts.verb);
         let typed = typed::Statement { kind, text: text.clone(), span: statement.span };
         let origin = Origin { statement: statement.clone(), text, params: params.to_vec() };
