@@ -3,8 +3,8 @@
 use super::{Facts, RowOrder, SettingKind, TableUse, suspect};
 use crate::ast::plpgsql::{DeclarationKind, OpenSource, StmtKind};
 use crate::ast::{
-    Discard, Expr, ExprKind, Isolation, LockStrength, Part, QualifiedName, QueryBody, RoutineBody, SessionCommand, Set, StatementKind,
-    TransactionModes,
+    Discard, Expr, ExprKind, Isolation, LockStrength, Part, QualifiedName, QueryBody, RoutineBody, SessionCommand, Set,
+    StatementKind, TransactionModes,
 };
 
 /// What running a statement may do besides reading and writing rows. Each field is true if it cannot be excluded.
@@ -136,8 +136,7 @@ impl Finder {
             Part::Statement(statement) => self.statement(statement),
             Part::Query(query) => {
                 effects.queries = true;
-                self.facts.selects_from |=
-                    matches!(&query.body, QueryBody::Select(select) if !select.from.is_empty());
+                self.facts.selects_from |= matches!(&query.body, QueryBody::Select(select) if !select.from.is_empty());
                 effects.locks_rows = effects.locks_rows.max(query.locking.iter().map(|l| l.strength).max());
             }
             Part::Table(name) => self.table(name, false),
@@ -217,7 +216,9 @@ impl Finder {
                     effects.outside |= suspect::is_outside(tag);
                 }
             },
-            S::CreateIndex(_) | S::CreateSequence(_) | S::CreateRoutine(_) | S::CreateTrigger(_) => effects.defines = true,
+            S::CreateIndex(_) | S::CreateSequence(_) | S::CreateRoutine(_) | S::CreateTrigger(_) => {
+                effects.defines = true
+            }
             S::DropTrigger(_) | S::SwitchTriggers(_) | S::CreateType(_) | S::CreateDomain(_) => effects.defines = true,
             S::AlterType(_) | S::AlterTable(_) | S::AlterSequence(_) | S::AlterObject(_) => effects.defines = true,
             S::CreateView(_) | S::Refresh(_) | S::CreateSchema(_) | S::Drop(_) => effects.defines = true,
@@ -230,9 +231,9 @@ impl Finder {
 
     fn stmt(&mut self, stmt: &StmtKind) {
         let text = match stmt {
-            StmtKind::Execute { text, .. } | StmtKind::ForExecute { text, .. } | StmtKind::ReturnExecute { text, .. } => {
-                text
-            }
+            StmtKind::Execute { text, .. }
+            | StmtKind::ForExecute { text, .. }
+            | StmtKind::ReturnExecute { text, .. } => text,
             StmtKind::Open { source: OpenSource::Execute(text, _), .. } => text,
             StmtKind::Open { source: OpenSource::Query(statement), .. } => {
                 self.facts.effects.opens_ordered |= RowOrder::of(&statement.kind) == RowOrder::Asked;
@@ -251,7 +252,8 @@ pub(super) fn set(effects: &mut Effects, local: bool, name: Option<&str>, value:
     let is_one = |kind: SettingKind| name.is_none_or(|name| SettingKind::of(name) == kind);
     effects.keeps |= !local;
     effects.rewords |= is_one(SettingKind::Wording);
-    effects.serializable |= is_one(SettingKind::Level) && value.is_none_or(|value| value.eq_ignore_ascii_case("serializable"));
+    effects.serializable |=
+        is_one(SettingKind::Level) && value.is_none_or(|value| value.eq_ignore_ascii_case("serializable"));
 }
 
 fn level(effects: &mut Effects, modes: &TransactionModes) {

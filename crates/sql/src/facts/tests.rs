@@ -147,10 +147,24 @@ fn effects_of_statements() {
         ("DO $$ BEGIN EXECUTE 'UPDATE t SET n = 1'; END $$", &["executes"]),
         ("DO $$ BEGIN EXECUTE format('UPDATE %I SET n = 1', 't'); END $$", &["executes"]),
         ("DO $$ BEGIN EXECUTE 'SET a.b = 1'; END $$", &["executes", "keeps"]),
-        ("DO $$ BEGIN EXECUTE 'TRUN' || 'CATE t'; END $$", &[
-            "defines", "truncates", "catches", "ends", "executes", "keeps", "deallocates", "two_phase", "rewords",
-            "serializable", "locks_tables", "locks_rows", "opens_ordered",
-        ]),
+        (
+            "DO $$ BEGIN EXECUTE 'TRUN' || 'CATE t'; END $$",
+            &[
+                "defines",
+                "truncates",
+                "catches",
+                "ends",
+                "executes",
+                "keeps",
+                "deallocates",
+                "two_phase",
+                "rewords",
+                "serializable",
+                "locks_tables",
+                "locks_rows",
+                "opens_ordered",
+            ],
+        ),
         ("CREATE FUNCTION f() RETURNS void LANGUAGE plpgsql AS $$ BEGIN COMMIT; END $$", &["defines", "locks_tables"]),
     ];
     for (text, expected) in table {

@@ -139,7 +139,9 @@ mod tests {
 
     #[test]
     fn lexemes_are_the_text_whatever_it_is() {
-        for text in ["", "'", "a'b''c'\"d", "E'\\''x", "$1$2", "$$ ' $$;", "$", "é$a$ü", "/* x", "--", "1.5e3", "\u{a0}'"] {
+        for text in
+            ["", "'", "a'b''c'\"d", "E'\\''x", "$1$2", "$$ ' $$;", "$", "é$a$ü", "/* x", "--", "1.5e3", "\u{a0}'"]
+        {
             assert_eq!(lexemes(text).map(|lexeme| lexeme.text).collect::<String>(), text);
         }
     }
@@ -157,7 +159,10 @@ mod tests {
 
     #[test]
     fn a_headline_ends_where_the_statements_inside_begin() {
-        assert_eq!(headline("IF a = 'THEN' AND CASE WHEN b THEN c END THEN d; END IF"), "IF a = 'THEN' AND CASE WHEN b THEN c END");
+        assert_eq!(
+            headline("IF a = 'THEN' AND CASE WHEN b THEN c END THEN d; END IF"),
+            "IF a = 'THEN' AND CASE WHEN b THEN c END"
+        );
         assert_eq!(headline("CASE x WHEN 1 THEN a; END CASE"), "CASE x WHEN 1");
         assert_eq!(headline("WHILE EXISTS (SELECT 1 FROM loop) LOOP x; END LOOP"), "WHILE EXISTS (SELECT 1 FROM loop)");
         assert_eq!(headline("x := 1"), "x := 1");
@@ -165,6 +170,9 @@ mod tests {
 
     #[test]
     fn names_are_also_those_in_strings_and_not_those_in_comments() {
-        assert_eq!(names("DO $$ BEGIN EXECUTE 'SELECT F()'; /* g */ END $$ -- h"), ["do", "begin", "execute", "end", "select", "f"]);
+        assert_eq!(
+            names("DO $$ BEGIN EXECUTE 'SELECT F()'; /* g */ END $$ -- h"),
+            ["do", "begin", "execute", "end", "select", "f"]
+        );
     }
 }
