@@ -302,6 +302,7 @@ impl Database {
         machine.put_back();
         self.untangle(session);
         self.renew_waits();
+        self.assert_at_rest(session, reply.as_ref());
         reply
     }
 
@@ -431,6 +432,7 @@ impl Database {
     ) -> Step {
         footprint.heavy.extend(self.untangle(session));
         self.renew_waits();
+        self.assert_at_rest(session, reply.as_ref());
         footprint.quiet = (was_quiet, self.sessions[session.0].is_quiet());
         match (footprint.snapshot, &self.sessions[session.0].reach) {
             (Some(SnapshotTaken::Transaction), Some(reach)) => footprint.kept = Some(reach.clone()),
@@ -442,6 +444,24 @@ impl Database {
             _ => Outcome::Done,
         });
         Step { pending, outcome, returned, footprint, notices, reply }
+    }
+
+    /// What holds whenever a session was put back.
+    fn assert_at_rest(&self, session: SessionId, reply: Option<&Reply>) {
+        let s = &*self.sessions[session.0];
+        debug_assert!(reply.is_none() || s.is_idle(), "who has answered has nothing left to do");
+        debug_assert!(reply.is_some() || !s.is_idle(), "who has not answered has something to do");
+        debug_assert!(s.wait.is_none() || !s.is_idle(), "only a statement, or the end of a transaction, waits");
+        debug_assert!(
+            s.frames.last().is_none_or(|top| matches!(top, Frame::Statement(_))),
+            "a routine rests before its next statement, never between two instructions"
+        );
+        debug_assert!(
+            s.frames.is_empty() || matches!(s.frames[0], Frame::Statement(_)),
+            "at the bottom is what the client sent"
+        );
+        debug_assert!(s.granted.is_none() || !s.is_idle(), "what a wait has brought is taken by the call that waited");
+        debug_assert!(s.running().all(|run| !run.view.is_after(self.epoch)), "no snapshot is of the future");
     }
 
     /// Runs a query on the committed rows, changing nothing.

@@ -9,6 +9,7 @@ use imbl::{OrdMap, OrdSet, Vector};
 use isolde_sql::Row;
 use isolde_sql::ast::{Isolation, LockStrength, TableLockMode};
 use isolde_sql::catalog::{Catalog, Table, TableId};
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 use crate::define::frame::{Definitions, Rebuilt, older};
@@ -32,20 +33,9 @@ pub(crate) struct Transaction {
     pub(crate) failed: bool,
     /// REPEATABLE READ: what was committed when the first statement began.
     pub(crate) snapshot: Option<Snapshot>,
-    /// What statements read. Valid at READ COMMITTED only while `view_epoch` is the database's epoch.
-    view: Tables,
-    view_epoch: Option<u64>,
-    /// Rows changed, with what COMMIT makes of them.
-    pub(crate) writes: OrdMap<RowRef, Change>,
-    /// Row locks held, the strongest per row.
-    pub(crate) locks: OrdMap<RowRef, Held>,
-    /// Locks on tables and advisory keys.
-    pub(crate) heavy: OrdMap<LockKey, Modes>,
+    /// What it has done and holds.
+    effects: Effects,
     pub(crate) savepoints: Vec<Savepoint>,
-    /// What it has defined.
-    pub(crate) definitions: Definitions,
-    /// Checks put off until COMMIT.
-    pub(crate) deferred: Deferred,
     /// Whether a query has run, so that the level can no longer change.
     pub(crate) queried: bool,
     /// When it began.
@@ -56,10 +46,60 @@ pub(crate) struct Transaction {
     pub(crate) xid: Option<u64>,
     /// SERIALIZABLE: under what name it is watched, from its snapshot on.
     pub(crate) serial: Option<XactId>,
+}
+
+/// What a transaction has done and holds so far: what a savepoint keeps a copy of, and ROLLBACK TO puts back. Fields of a transaction
+/// that are not here survive that.
+#[derive(Clone, Debug)]
+pub(crate) struct Effects {
+    /// What statements read. Valid at READ COMMITTED only while `view_epoch` is the database's epoch.
+    view: Tables,
+    view_epoch: Option<u64>,
+    /// Rows changed, with what COMMIT makes of them.
+    pub(crate) writes: OrdMap<RowRef, Change>,
+    /// Row locks held, the strongest per row.
+    pub(crate) locks: OrdMap<RowRef, Held>,
+    /// Locks on tables and advisory keys.
+    pub(crate) heavy: OrdMap<LockKey, Modes>,
+    /// What it has defined.
+    pub(crate) definitions: Definitions,
+    /// Checks put off until COMMIT.
+    pub(crate) deferred: Deferred,
     /// How many versions it has written.
     pub(crate) written: usize,
     /// Versions of its own that it has replaced by others with other keys: those keys are not free before it ends.
     pub(crate) replaced: OrdMap<RowRef, Vector<Row>>,
+}
+
+impl Effects {
+    /// Nothing was done.
+    fn none() -> Effects {
+        Effects {
+            view: Tables::none().clone(),
+            view_epoch: None,
+            writes: OrdMap::new(),
+            locks: OrdMap::new(),
+            heavy: OrdMap::new(),
+            definitions: Definitions::default(),
+            deferred: Deferred::default(),
+            written: 0,
+            replaced: OrdMap::new(),
+        }
+    }
+}
+
+impl Deref for Transaction {
+    type Target = Effects;
+
+    fn deref(&self) -> &Effects {
+        &self.effects
+    }
+}
+
+impl DerefMut for Transaction {
+    fn deref_mut(&mut self) -> &mut Effects {
+        &mut self.effects
+    }
 }
 
 /// What a transaction did to a row.
@@ -123,19 +163,19 @@ impl Savepoint {
     }
 
     pub(crate) fn definitions(&self) -> &Definitions {
-        &self.definitions
+        &self.effects.definitions
     }
 
     pub(crate) fn heavy(&self) -> &OrdMap<LockKey, Modes> {
-        &self.heavy
+        &self.effects.heavy
     }
 
     pub(crate) fn writes(&self) -> &OrdMap<RowRef, Change> {
-        &self.writes
+        &self.effects.writes
     }
 
     pub(crate) fn locks(&self) -> &OrdMap<RowRef, Held> {
-        &self.locks
+        &self.effects.locks
     }
 }
 
@@ -148,6 +188,11 @@ impl Snapshot {
     fn kept(tables: Tables, reach: Option<Arc<Reach>>, epoch: u64) -> Self {
         let reads = reach.as_ref().map_or(TableSet::ALL, |reach| reach.tables());
         Snapshot { rows: reach, ..Snapshot::new(tables, reads, epoch) }
+    }
+
+    /// Whether it was taken later than this.
+    pub(crate) fn is_after(&self, epoch: u64) -> bool {
+        self.epoch > epoch
     }
 
     /// Whether it was taken in this epoch.
@@ -206,15 +251,7 @@ pub(crate) struct Savepoint {
     xid: Option<u64>,
     /// Whether the transaction was READ ONLY and DEFERRABLE when it was set.
     modes: (bool, bool),
-    view: Tables,
-    view_epoch: Option<u64>,
-    writes: OrdMap<RowRef, Change>,
-    locks: OrdMap<RowRef, Held>,
-    heavy: OrdMap<LockKey, Modes>,
-    written: usize,
-    replaced: OrdMap<RowRef, Vector<Row>>,
-    definitions: Definitions,
-    deferred: Deferred,
+    effects: Effects,
 }
 
 impl Transaction {
@@ -226,21 +263,13 @@ impl Transaction {
             explicit,
             failed: false,
             snapshot: None,
-            view: Tables::none().clone(),
-            view_epoch: None,
-            writes: OrdMap::new(),
-            locks: OrdMap::new(),
-            heavy: OrdMap::new(),
+            effects: Effects::none(),
             savepoints: Vec::new(),
-            definitions: Definitions::default(),
-            deferred: Deferred::default(),
             queried: false,
             began: 0,
             statements: 0,
             xid: None,
             serial: None,
-            written: 0,
-            replaced: OrdMap::new(),
         }
     }
 
@@ -347,13 +376,13 @@ impl Transaction {
             older(&mut snapshot.tables, theirs, new);
         }
         self.invalidate_view();
-        self.savepoints.iter_mut().for_each(|savepoint| savepoint.view_epoch = None);
+        self.savepoints.iter_mut().for_each(|savepoint| savepoint.effects.view_epoch = None);
     }
 
     /// Its own definitions, and those of its savepoints.
     pub(crate) fn each_definitions(&mut self, mut change: impl FnMut(&mut Definitions)) {
         change(&mut self.definitions);
-        self.savepoints.iter_mut().for_each(|savepoint| change(&mut savepoint.definitions));
+        self.savepoints.iter_mut().for_each(|savepoint| change(&mut savepoint.effects.definitions));
     }
 
     /// A broken engine, for tests: takes an old view for a new one.
@@ -371,10 +400,11 @@ impl Transaction {
             Some(tuple) => data.put(table, row.1, tuple.clone()),
             None => data.remove(table, row.1),
         }
-        let (before, first) = match self.writes.get(&row) {
+        let effects = &mut self.effects;
+        let (before, first) = match effects.writes.get(&row) {
             Some(change) => {
                 if let Some(own) = change.after.as_ref().filter(|own| !same_keys(table, own, after.as_ref())) {
-                    self.replaced.entry(row).or_default().push_back(own.values.clone());
+                    effects.replaced.entry(row).or_default().push_back(own.values.clone());
                 }
                 (change.before.clone(), change.first)
             }
@@ -434,20 +464,8 @@ impl Transaction {
 
     /// Sets a savepoint.
     pub(crate) fn save(&mut self, name: Option<Arc<str>>) {
-        self.savepoints.push(Savepoint {
-            name,
-            xid: None,
-            modes: (self.read_only, self.deferrable),
-            view: self.view.clone(),
-            view_epoch: self.view_epoch,
-            writes: self.writes.clone(),
-            locks: self.locks.clone(),
-            heavy: self.heavy.clone(),
-            written: self.written,
-            replaced: self.replaced.clone(),
-            definitions: self.definitions.clone(),
-            deferred: self.deferred.clone(),
-        });
+        let (modes, effects) = ((self.read_only, self.deferrable), self.effects.clone());
+        self.savepoints.push(Savepoint { name, xid: None, modes, effects });
     }
 
     /// The depth of the youngest savepoint with this name.
@@ -461,24 +479,15 @@ impl Transaction {
         self.savepoints.iter_mut().skip(depth).for_each(|savepoint| savepoint.xid = None);
         let Some(savepoint) = self.savepoints.last().cloned() else { return (Vec::new(), Vec::new()) };
         (self.read_only, self.deferrable) = savepoint.modes;
-        let heavy = std::mem::replace(&mut self.heavy, savepoint.heavy);
-        let held = std::mem::replace(&mut self.locks, savepoint.locks);
-        self.view = savepoint.view;
         // A commit since then is not in the saved view; at REPEATABLE READ that is as it should be.
-        self.view_epoch = savepoint.view_epoch;
-        self.writes = savepoint.writes;
-        self.written = savepoint.written;
-        self.replaced = savepoint.replaced;
-        self.keep_sequences(&heavy);
-        let sequences = std::mem::take(&mut self.definitions.sequences);
-        self.definitions = savepoint.definitions;
-        let kept = std::mem::replace(&mut self.definitions.sequences, sequences).len();
+        let undone = std::mem::replace(&mut self.effects, savepoint.effects);
+        self.keep_sequences(&undone.heavy);
+        let kept = std::mem::replace(&mut self.definitions.sequences, undone.definitions.sequences).len();
         self.definitions.sequences.truncate(kept);
-        self.deferred = savepoint.deferred;
         self.failed = false;
-        let lost = held.iter().filter(|&(row, held)| self.locks.get(row) != Some(held));
+        let lost = undone.locks.iter().filter(|&(row, held)| self.locks.get(row) != Some(held));
         let rows = lost.map(|(row, held)| released(*row, held.strength)).collect();
-        (rows, heavy_released(&heavy, &self.heavy))
+        (rows, heavy_released(&undone.heavy, &self.heavy))
     }
 
     /// Who has drawn from a sequence keeps it locked until the end, whatever is rolled back before.
@@ -500,15 +509,7 @@ impl Transaction {
 
     /// Holds the locks and writes of a savepoint, and no more.
     pub(crate) fn keep(&mut self, savepoint: &Savepoint) {
-        self.locks = savepoint.locks.clone();
-        self.heavy = savepoint.heavy.clone();
-        self.writes = savepoint.writes.clone();
-        self.written = savepoint.written;
-        self.replaced = savepoint.replaced.clone();
-        self.deferred = savepoint.deferred.clone();
-        self.view = savepoint.view.clone();
-        self.view_epoch = savepoint.view_epoch;
-        self.definitions = savepoint.definitions.clone();
+        self.effects = savepoint.effects.clone();
     }
 
     /// Forgets a savepoint and all set since; what was done stays done, but the transaction is READ ONLY if it was before.

@@ -63,7 +63,7 @@ pub enum Exhausted {
 const RELEASED: u8 = u8::MAX;
 
 thread_local! {
-    static CURRENT: RefCell<Budget> = RefCell::default();
+    static CURRENT: RefCell<Option<Budget>> = const { RefCell::new(None) };
     /// Work left until the next look.
     static UNTIL_LOOK: Cell<u64> = const { Cell::new(0) };
     /// Work left after that.
@@ -71,15 +71,15 @@ thread_local! {
 }
 
 impl Budget {
-    /// The budget that this thread works under; one that nobody ends if there is none.
+    /// The budget that this thread works under; a new one, which nobody ends, if there is none.
     pub fn current() -> Budget {
-        CURRENT.with_borrow(Budget::clone)
+        CURRENT.with_borrow(Option::clone).unwrap_or_default()
     }
 
     /// This thread works under the budget, with [`WORK_MAX`] to spend, until the result is dropped.
     #[must_use = "dropping it leaves the budget"]
     pub fn enter(&self) -> Entered {
-        let before = CURRENT.replace(self.clone());
+        let before = CURRENT.replace(Some(self.clone()));
         let left = (UNTIL_LOOK.replace(0), AFTER_LOOK.replace(WORK_MAX));
         Entered { before, left, thread: PhantomData }
     }
@@ -120,7 +120,7 @@ impl Budget {
 /// A thread works under a budget as long as it has this.
 #[derive(Debug)]
 pub struct Entered {
-    before: Budget,
+    before: Option<Budget>,
     left: (u64, u64),
     /// It belongs to its thread.
     thread: PhantomData<*const ()>,
@@ -128,7 +128,7 @@ pub struct Entered {
 
 impl Drop for Entered {
     fn drop(&mut self) {
-        CURRENT.set(std::mem::take(&mut self.before));
+        CURRENT.set(self.before.take());
         UNTIL_LOOK.set(self.left.0);
         AFTER_LOOK.set(self.left.1);
     }
@@ -153,7 +153,7 @@ fn look(work: u64) -> Result<(), SqlError> {
     if work > left {
         return Err(Exhausted::Work.error());
     }
-    if let Some(why) = CURRENT.with_borrow(Budget::ended) {
+    if let Some(why) = CURRENT.with_borrow(|current| current.as_ref().and_then(Budget::ended)) {
         return Err(why.error());
     }
     let next = LOOK_EVERY.min(left - work);
@@ -254,6 +254,17 @@ mod tests {
         assert!(make(1000).is_ok());
         assert!(make(VALUE_BYTES_MAX + 1).is_err_and(|error| error.is_cut()));
         assert!(make(1 << 30).is_err_and(|error| error.state == SqlState::PROGRAM_LIMIT_EXCEEDED));
+    }
+
+    /// What is cut off in one database says nothing about another.
+    #[test]
+    fn who_enters_no_budget_has_one_of_their_own() {
+        Budget::current().note_cut("LOOP");
+        assert_eq!(Budget::current().cut(), None);
+        let budget = Budget::default();
+        let _entered = budget.enter();
+        Budget::current().note_cut("LOOP");
+        assert!(budget.cut().is_some());
     }
 
     #[test]

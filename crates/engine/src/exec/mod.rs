@@ -25,6 +25,7 @@ mod version;
 
 use std::sync::Arc;
 
+use isolde_sql::budget::spend;
 use isolde_sql::catalog::RoutineId;
 use isolde_sql::typed::{OutputColumn, StatementKind};
 use isolde_sql::{Row, SqlError, Value};
@@ -43,6 +44,9 @@ pub(crate) use constraint::{index_key_text, key_text};
 pub(crate) use deferred::{Deferred, Settling};
 pub(crate) use foreign_key::After;
 pub(crate) use version::Lock;
+
+/// What a foreign key to see to costs; it may lead to others without end in sight. See [`isolde_sql::budget`].
+const AFTER_COST: u64 = 100;
 
 /// How far a statement has come.
 #[derive(Clone, Debug)]
@@ -265,6 +269,7 @@ impl Machine<'_> {
     /// What is to be seen to after the rows, in the order of the queue.
     pub(crate) fn work_off(&mut self, run: &mut Running) -> Result<(), Stop> {
         while run.after_next < run.after.len() {
+            spend(AFTER_COST)?;
             self.after(run)?;
             run.after_next += 1;
             run.calls.clear();
