@@ -14,7 +14,7 @@ use crate::check::{self, Finding, OnProgress};
 use crate::client::Status;
 use crate::file::FileOptions;
 use crate::names;
-use crate::property::Violation;
+use crate::property::{Property, Violation};
 use crate::scenario::Scenario;
 use crate::system::{Choice, ScenarioSystem, State};
 use crate::trace::Run;
@@ -37,6 +37,7 @@ pub(super) struct Judged {
 
 /// A violation and a run that shows it.
 pub(super) struct Found {
+    pub(super) property: &'static dyn Property,
     pub(super) violation: Violation,
     pub(super) schedule: Schedule<Choice>,
 }
@@ -98,7 +99,11 @@ impl Standard {
                 summary.completeness,
                 Completeness::Stopped(Limit::Time | Limit::Memory | Limit::Interrupt)
             ),
-            found: searched.found.map(|Finding { violation, schedule, .. }| Found { violation, schedule }),
+            found: searched.found.map(|Finding { property, violation, schedule, .. }| Found {
+                property,
+                violation,
+                schedule,
+            }),
         }
     }
 
