@@ -17,9 +17,9 @@ pub struct History {
     pub aborted: BTreeSet<usize>,
     /// Transactions that read from one snapshot, taken at their first statement (REPEATABLE READ and above).
     pub snapshots: BTreeSet<usize>,
-    /// Columns of rows that end with a value that they also have at the end of some serial order. No update of such a column is
-    /// lost, whoever has overwritten it.
-    pub ends_serially: BTreeSet<(String, u64, String)>,
+    /// Columns of rows that end with the effect of every update: each was computed from the one before, or the value is also that at
+    /// the end of a serial order with the same writers. No update of such a column is lost.
+    pub kept: BTreeSet<(String, u64, String)>,
 }
 
 impl History {
@@ -75,9 +75,9 @@ impl History {
             })
     }
 
-    /// Whether the overwritten values are lost: the row does not end as in any serial order. Unknown counts as lost.
+    /// Whether the overwritten values are lost: the column does not end with their effect. Unknown counts as lost.
     pub(crate) fn is_lost(&self, item: &Item) -> bool {
-        let kept = |column: &String| self.ends_serially.contains(&(item.table.clone(), item.id, column.clone()));
+        let kept = |column: &String| self.kept.contains(&(item.table.clone(), item.id, column.clone()));
         item.columns.is_empty() || !item.columns.iter().all(kept)
     }
 }

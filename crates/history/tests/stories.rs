@@ -3,7 +3,7 @@
 //! A story is text: a line for each operation in the order of the trace (`unit.transaction VERB line`; `none` behind it
 //! says that it found nothing), then a line for each conflict (`rw 0 2 table [row] columns`, numbering the operations from
 //! 0; `?` after the kind marks one through a condition). `aborted 2` says that transaction 2 was rolled back, `snapshot 2` that it
-//! reads from one snapshot, `kept table [row] column` that a column ends as in some serial order.
+//! reads from one snapshot, `kept table [row] column` that no update of a column is lost.
 
 #![allow(clippy::unwrap_used)]
 
@@ -24,7 +24,7 @@ fn history(story: &str) -> History {
             }
             None if words[0] == "kept" => {
                 let column = words[words.len() - 1].to_string();
-                history.ends_serially.insert((words[1].to_string(), id_of(line), column));
+                history.kept.insert((words[1].to_string(), id_of(line), column));
             }
             None => conflict(&mut history, line, &words),
         }

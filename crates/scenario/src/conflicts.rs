@@ -113,15 +113,23 @@ pub(crate) fn of_run(run: &Run<'_>) -> History {
     let conflicts = std::mem::take(&mut history.conflicts).into_iter().zip(&claims);
     history.conflicts = conflicts.filter(|(_, claim)| verifier.holds(claim)).map(|(conflict, _)| conflict).collect();
     let mut overwritten: BTreeMap<(TableId, RowId), ColumnSet> = BTreeMap::new();
-    for (row, columns) in claims.iter().filter_map(Claim::overwritten) {
+    let mut blind: BTreeMap<(TableId, RowId), ColumnSet> = BTreeMap::new();
+    for (row, columns, by) in claims.iter().filter_map(Claim::overwritten) {
         let known = overwritten.entry(row).or_default();
         *known = known.union(columns);
+        let known = blind.entry(row).or_default();
+        *known = known.union(columns.without(verifier.computed(by, row)));
     }
-    for ((id, row), columns) in serially::ends_serially(run, &overwritten) {
+    let mut kept = serially::ends_serially(run, &overwritten);
+    for (row, columns) in overwritten {
+        let known = kept.entry(row).or_default();
+        *known = known.union(columns.without(blind[&row]));
+    }
+    for ((id, row), columns) in kept {
         let Some(table) = table(id) else { continue };
         let names = table.columns.iter().enumerate().filter(|(column, _)| columns.contains(*column));
         let known = names.map(|(_, column)| (table.name.to_string(), row.0, column.name.to_string()));
-        history.ends_serially.extend(known);
+        history.kept.extend(known);
     }
     history
 }

@@ -1,20 +1,20 @@
 //! A run beside the serial orders of its threads: which values it does not share with any of them, and whether what it breaks is
 //! broken without any overlap too.
 //!
-//! An update is *lost* if its effect is missing at the end: the column has a value that it has in no serial order. If the value is
-//! one of theirs, nothing is lost, however stale the reads were. And a property that a serial order breaks is no matter of
+//! An update is *lost* if its effect is missing at the end: it was overwritten by a value that was not computed from it, and the column
+//! has no value that it also has in a serial order with the same writers. Otherwise nothing is lost, however stale the reads were. And a property that a serial order breaks is no matter of
 //! isolation; that is said first.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-use isolde_engine::RowId;
 use isolde_engine::footprint::ColumnSet;
+use isolde_engine::{RowId, Step};
 use isolde_explore::System;
 use isolde_sql::catalog::{Table, TableId};
 use isolde_sql::{Row, Value};
 
-use crate::backend::{Alone, Backend, Fate};
+use crate::backend::{Backend, Fate};
 use crate::names;
 use crate::oracle::Oracle;
 use crate::outcome::{Generated, generated};
@@ -38,16 +38,22 @@ const ROWS_MAX: usize = 1_000;
 /// A row of a table.
 type RowRef = (TableId, RowId);
 
-/// The columns that end, in a run, with a value that they also have at the end of some serial order of its threads. If not all
-/// of the orders are known, there are none.
+/// The columns that end, in a run, with a value that they also have at the end of a serial order in which the same threads write
+/// their row. If not all of the orders are known, there are none.
 pub(crate) fn ends_serially(run: &Run<'_>, rows: &BTreeMap<RowRef, ColumnSet>) -> BTreeMap<RowRef, ColumnSet> {
     let mut same: BTreeMap<RowRef, ColumnSet> = BTreeMap::new();
     if rows.is_empty() {
         return same;
     }
-    for end in ends(run).unwrap_or_default() {
+    let steps = run.events.iter().flat_map(|event| event.steps.iter().map(|step| (event.thread, step)));
+    let wrote: BTreeSet<(usize, RowRef)> = steps.flat_map(|(thread, step)| published(thread, step)).collect();
+    for End { state, wrote: there } in ends(run).unwrap_or_default() {
         for (&row, &columns) in rows {
-            let equal = equal_columns(&run.end, &end, row).common(columns);
+            // An order in which one of the writers is refused says nothing about what becomes of its update.
+            if wrote.iter().any(|write| write.1 == row && !there.contains(write)) {
+                continue;
+            }
+            let equal = equal_columns(&run.end, &state, row).common(columns);
             let known = same.entry(row).or_default();
             *known = known.union(equal);
         }
@@ -58,7 +64,7 @@ pub(crate) fn ends_serially(run: &Run<'_>, rows: &BTreeMap<RowRef, ColumnSet>) -
 /// What the run leaves in the tables that no serial order leaves there, in a sentence; `None` if there is nothing of the kind, or
 /// not all orders are known.
 pub(crate) fn summary(run: &Run<'_>) -> Option<String> {
-    let serial = ends(run).filter(|ends| !ends.is_empty())?;
+    let serial: Vec<State> = ends(run)?.into_iter().map(|end| end.state).collect();
     let steps = run.events.iter().flat_map(|event| &event.steps);
     let changed: BTreeSet<TableId> =
         steps.flat_map(|step| &step.footprint.published).map(|write| write.table).collect();
@@ -200,9 +206,19 @@ impl<B: Backend> Serial<'_, B> {
     }
 }
 
-/// The states at the ends of all serial orders, each thread taking as many statements as in the run; `None` if not all of them
-/// are known.
-fn ends(run: &Run<'_>) -> Option<Vec<State>> {
+/// The end of a serial order, and which threads have written which rows.
+#[derive(Clone)]
+struct End {
+    state: State,
+    wrote: BTreeSet<(usize, RowRef)>,
+}
+
+fn published(thread: usize, step: &Step) -> impl Iterator<Item = (usize, RowRef)> {
+    step.footprint.published.iter().map(move |write| (thread, (write.table, write.row)))
+}
+
+/// The ends of all serial orders, each thread taking as many statements as in the run; `None` if not all of them are known.
+fn ends(run: &Run<'_>) -> Option<Vec<End>> {
     let system = ScenarioSystem { atomic: false, ..run.system };
     let threads: Vec<usize> = system.present().collect();
     if threads.len() > THREADS_MAX {
@@ -211,19 +227,33 @@ fn ends(run: &Run<'_>) -> Option<Vec<State>> {
     let limits = run.end.clients.iter().zip(&system.scenario.threads);
     let limits: Vec<usize> = limits.map(|(client, thread)| client.completed(thread)).collect();
     let mut ends = Vec::new();
-    extend(system, &system.initial(), &threads, &limits, &mut ends).then_some(ends)
+    let start = End { state: system.initial(), wrote: BTreeSet::new() };
+    extend(system, &start, &threads, &limits, &mut ends).then_some(ends)
 }
 
-fn extend(system: ScenarioSystem<'_>, state: &State, left: &[usize], limits: &[usize], ends: &mut Vec<State>) -> bool {
+fn extend(system: ScenarioSystem<'_>, from: &End, left: &[usize], limits: &[usize], ends: &mut Vec<End>) -> bool {
     if left.is_empty() {
-        ends.push(state.clone());
+        ends.push(from.clone());
     }
     left.iter().all(|&thread| {
-        let mut next = state.clone();
         let rest: Vec<usize> = left.iter().copied().filter(|other| *other != thread).collect();
-        ScenarioSystem::run_alone(&system, &mut next, thread, limits[thread], STEPS_MAX) == Alone::Through
-            && extend(system, &next, &rest, limits, ends)
+        let next = followed(system, from.clone(), thread, limits[thread]);
+        next.is_some_and(|next| extend(system, &next, &rest, limits, ends))
     })
+}
+
+/// Runs the first `limit` statements of a thread; `None` if that takes too many steps.
+fn followed(system: ScenarioSystem<'_>, mut end: End, thread: usize, limit: usize) -> Option<End> {
+    for _ in 0..STEPS_MAX {
+        let mut choices = Vec::new();
+        system.enabled(&end.state, &mut choices);
+        if end.state.clients[thread].progress.next >= limit || !choices.contains(&Choice::Step(thread)) {
+            return Some(end);
+        }
+        let event = system.execute(&mut end.state, &Choice::Step(thread));
+        end.wrote.extend(event.steps.iter().flat_map(|step| published(thread, step)));
+    }
+    None
 }
 
 fn equal_columns(one: &State, other: &State, (table, row): RowRef) -> ColumnSet {

@@ -59,10 +59,10 @@ pub(crate) enum How {
 }
 
 impl Claim {
-    /// The columns of a row in which one thread has overwritten what another one wrote.
-    pub(crate) fn overwritten(&self) -> Option<(RowRef, ColumnSet)> {
+    /// The columns of a row in which one thread has overwritten what another one wrote, and the step that did.
+    pub(crate) fn overwritten(&self) -> Option<(RowRef, ColumnSet, usize)> {
         match self {
-            Claim::Wrote { row, columns, .. } if !columns.is_empty() => Some((*row, *columns)),
+            Claim::Wrote { row, columns, second, .. } if !columns.is_empty() => Some((*row, *columns, second.0)),
             _ => None,
         }
     }
@@ -117,6 +117,14 @@ impl<'r> Verifier<'r> {
                     }
             }
         }
+    }
+
+    /// The columns of a row whose new values the step that wrote them computed from the version that it replaced.
+    pub(crate) fn computed(&self, wrote: usize, row: RowRef) -> ColumnSet {
+        let Some((_, step)) = self.steps.get(wrote) else { return ColumnSet::NONE };
+        let reads = self.reads(step, row.0).filter(|read| read.current).map(|read| read.columns);
+        let added = step.footprint.added.iter().filter(|(other, _)| *other == row).map(|(_, columns)| *columns);
+        reads.chain(added).fold(ColumnSet::NONE, ColumnSet::union)
     }
 
     /// The thread whose step wrote a row, if another step of that thread then committed it.

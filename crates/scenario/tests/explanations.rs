@@ -523,6 +523,9 @@ fn read_item(text: &str) -> &str {
     text.strip_prefix("by ").and_then(|text| text.split_once(' ')).map_or(text, |(_, item)| item)
 }
 
+/// Where in the trace, the key of the row, what became of it, its value before and after.
+type Written = (usize, String, ChangeKind, Option<String>, Option<String>);
+
 /// The first of these wrote a row after the second.
 fn check_overwrite(
     told: &Told<'_>,
@@ -531,7 +534,7 @@ fn check_overwrite(
     (victim, victim_verb, victim_line): (&str, &str, &str),
     deleted: bool,
 ) -> Result<(String, String), String> {
-    let keys = |who, verb, line| -> Result<Vec<(usize, String, ChangeKind, Option<String>, Option<String>)>, String> {
+    let keys = |who, verb, line| -> Result<Vec<Written>, String> {
         let steps = told.at(who, verb, line)?;
         let changes = steps.iter().flat_map(|(at, step)| step.changes.iter().map(move |change| (*at, change)));
         let changes = changes.map(|(at, change)| {

@@ -15,7 +15,7 @@ use crate::client::Status;
 use crate::embedded_check::without_trouble;
 use crate::file::FileOptions;
 use crate::names;
-use crate::property::Violation;
+use crate::property::{PropertyId, Violation};
 use crate::scenario::Scenario;
 use crate::system::{Choice, ScenarioSystem, State};
 use crate::trace::Run;
@@ -38,6 +38,7 @@ pub(super) struct Judged {
 
 /// A violation and a run that shows it.
 pub(super) struct Found {
+    pub(super) property: PropertyId,
     pub(super) violation: Violation,
     pub(super) schedule: Schedule<Choice>,
 }
@@ -99,7 +100,11 @@ impl Standard {
                 summary.completeness,
                 Completeness::Stopped(Limit::Time | Limit::Memory | Limit::Interrupt)
             ),
-            found: searched.found.map(|Finding { violation, schedule, .. }| Found { violation, schedule }),
+            found: searched.found.map(|Finding { property, violation, schedule, .. }| Found {
+                property,
+                violation,
+                schedule,
+            }),
         }
     }
 

@@ -48,6 +48,7 @@ use crate::embedded_check::{Options, without_trouble};
 use crate::file::{FileOptions, Included};
 use crate::scenario::Scenario;
 use crate::search::STATES_MAX;
+use crate::serially;
 use crate::system::{Choice, ScenarioSystem};
 
 /// Every kind of fix, in the order in which they are tried: those that tend to have fewer states first.
@@ -195,7 +196,7 @@ struct Broken {
     schedule: Schedule<Choice>,
     /// What was seen to happen on the way here; the same again is no progress.
     seen: Vec<String>,
-    /// The first violation happens without an overlap too.
+    /// The violation happens without an overlap too.
     serially: bool,
     kinds: Vec<&'static str>,
     titles: Vec<String>,
@@ -309,13 +310,16 @@ impl Workshop<'_, '_> {
         }
         self.keep(&attempt, &judged);
         let found = judged.found?;
-        let headline = found.violation.headline;
+        let headline = found.violation.headline.clone();
         if parent.seen.contains(&headline) {
             return None;
         }
         let Attempt { program, loaded, kinds, titles, size, .. } = attempt;
         let seen = parent.seen.iter().cloned().chain([headline]).collect();
-        let serially = parent.serially;
+        let settings = settings(&loaded.scenario, self.options);
+        let scenario = loaded.scenario.clone().with_options(settings.clone());
+        let system = ScenarioSystem::new(&scenario, &settings);
+        let serially = !serially::breaks(system, found.property.on(), &found.violation).is_empty();
         Some(Broken { program, loaded, schedule: found.schedule, seen, serially, kinds, titles, size })
     }
 
