@@ -23,7 +23,7 @@ use isolde_report::{FinalTable, Place, TraceStep};
 use isolde_sql::catalog::TableId;
 use isolde_sql::{Span, SqlError, SqlState};
 
-use crate::check::{Checker, Examination};
+use crate::checker::{Checker, Examination};
 use crate::file::FileOptions;
 use crate::outcome::Outcome;
 use crate::system::Choice;
@@ -85,7 +85,7 @@ pub trait Backend: System<Step = Choice> + Copy {
     /// made of.
     fn run_alone(&self, state: &mut Self::State, thread: usize, limit: usize) -> Result<Alone, Trouble>;
 
-    /// What the run that ended in `state` comes to. Of each thread, only its first `limits` statements count.
+    /// The outcome of the run that ended in `state`. Of each thread, only its first `limits` statements count.
     fn outcome(&self, state: &Self::State, limits: &[usize]) -> Result<Outcome, Trouble>;
 
     /// A table's name, as reports show it.

@@ -14,7 +14,7 @@ use isolde_sql::{Row, Span, Value, facts};
 use crate::backend::{
     Alone, Backend, Capabilities, Completed, Failure, Fate, Holds, Member, Runs, Toll, Truth, Wait, WaitEnd, When,
 };
-use crate::check::{Checker, Examination};
+use crate::checker::{Checker, Examination};
 use crate::client::{Observation, Reaction, Status};
 use crate::conflicts;
 use crate::file::{FileOptions, Hashing, SearchKind, SerialCheck};
@@ -243,7 +243,7 @@ impl ScenarioSystem<'_> {
     }
 }
 
-/// What a run that has ended in `state` comes to. Of each thread, only its first `limits` statements count.
+/// The outcome of the run that ended in `state`. Of each thread, only its first `limits` statements count.
 fn outcome(scenario: &Scenario, state: &State, limits: &[usize]) -> Outcome {
     let inner = scenario.options.serial.unwrap_or_default() == SerialCheck::On;
     let threads = state.clients.iter().zip(&scenario.threads).zip(limits).map(|((client, thread), &limit)| {
@@ -292,7 +292,7 @@ fn changed_rows<'s>(scenario: &'s Scenario, state: &'s State) -> BTreeMap<TableI
     tables.collect()
 }
 
-/// The end of a run as a text: equal for two runs if nobody could tell them apart. For tests of searches.
+/// The end of a run as a text: equal for two runs that an application could not tell apart. For tests of searches.
 #[doc(hidden)]
 pub fn describe_end(system: &ScenarioSystem<'_>, state: &State) -> String {
     let scenario = system.scenario;

@@ -3,6 +3,7 @@
 use isolde_report::{Place, Report, shell_word};
 
 use crate::check::{self, Examined, OnProgress, Question};
+use crate::checker::Finding;
 use crate::checkpoint::Checkpoint;
 use crate::file::{FileOptions, Granularity};
 use crate::minimise;
@@ -105,7 +106,7 @@ fn question<'q>(
 }
 
 /// The places of statements that could be left out of the file, and the same would happen.
-fn statements_not_needed(system: ScenarioSystem<'_>, shown: &check::Finding) -> Vec<Place> {
+fn statements_not_needed(system: ScenarioSystem<'_>, shown: &Finding) -> Vec<Place> {
     let spans = minimise::statements_not_needed(system, shown).into_iter();
     spans.map(|span| crate::names::place(system.scenario, span)).collect()
 }

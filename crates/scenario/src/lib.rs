@@ -38,6 +38,7 @@
 
 mod backend;
 mod check;
+mod checker;
 mod checkpoint;
 mod client;
 pub mod conflicts;
@@ -69,7 +70,8 @@ mod verify;
 pub use backend::{
     Alone, Backend, Capabilities, Completed, Failure, Fate, Holds, Member, Runs, Toll, Truth, Wait, WaitEnd, When,
 };
-pub use check::{Checker, Examination, Examined, OnProgress, Question, examine, replay_on};
+pub use check::{Examined, OnProgress, Question, examine, replay_on};
+pub use checker::{Checker, Examination};
 pub use checkpoint::Checkpoint;
 pub use client::{Client, Reaction, Status};
 #[doc(hidden)]

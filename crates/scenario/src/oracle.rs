@@ -7,8 +7,8 @@
 //! threads means not at all. So there is a set of serial outcomes for each combination of how far the threads came;
 //! nearly always that is the one in which all of them finished.
 //!
-//! Where it cannot be known which part of a thread counts ([`Completed::Unknown`]), or what a thread comes to when it runs
-//! alone, the oracle does not decide.
+//! Where it cannot be known which part of a thread counts ([`Completed::Unknown`]), or what the outcome of a thread alone
+//! is, the oracle does not decide.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -43,7 +43,7 @@ pub(crate) struct Serial {
 
 /// What the oracle says about the end of a run.
 pub(crate) enum Judgement<'o> {
-    /// Some order of the threads comes to the same.
+    /// Some order of the threads has the same outcome.
     Serial,
     /// No order does; this is what it came to, and these are what the orders come to.
     NotSerial(Box<Outcome>, &'o Serial),

@@ -153,7 +153,7 @@ fn a_race_of_an_application_becomes_a_spec() {
     let (code, on_server) = run(&["spec", "race.spec", "--on", "postgres://"]);
     assert_eq!(code, Some(0), "{on_server}");
     assert!(
-        on_server.contains("step look: SELECT * FROM counter ORDER BY 1;\nid|n\n--+-\n 1|1\n(1 row)\n"),
+        on_server.contains("step look: SELECT * FROM \"counter\" ORDER BY 1;\nid|n\n--+-\n 1|1\n(1 row)\n"),
         "{on_server}"
     );
     assert_eq!(run(&["spec", "race.spec"]), (Some(0), on_server));

@@ -293,7 +293,7 @@ fn observe<'p>(part: &'p Part, keeps: &mut [bool]) -> Observed<'p> {
     let begins = part.kind != StepKind::Resume && part.kind != StepKind::Victim;
     let snapshot = begins && (touched.snapshot || !keeps[part.thread]);
     keeps[part.thread] = (keeps[part.thread] || touched.snapshot) && touched.ended.is_none();
-    // What went on has looked when it began.
+    // What resumes has looked when it began.
     let looked = || touched.reads.iter().chain(&touched.locks).map(|look| &look.read);
     let none = match &part.result {
         StepResult::Rows { rows, .. } => rows.is_empty(),

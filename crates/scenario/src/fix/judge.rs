@@ -10,7 +10,8 @@ use std::ops::ControlFlow;
 use isolde_explore::{Completeness, Limit, Schedule, System, replay};
 use isolde_report::{FixCost, FixVerdict, Verdict};
 
-use crate::check::{self, Finding, OnProgress};
+use crate::check::{self, OnProgress};
+use crate::checker::Finding;
 use crate::client::Status;
 use crate::embedded_check::without_trouble;
 use crate::file::FileOptions;

@@ -12,7 +12,7 @@ use isolde_explore::Schedule;
 
 use super::{absent, acting, rank};
 use crate::backend::{Backend, Capabilities};
-use crate::check::Finding;
+use crate::checker::Finding;
 use crate::oracle::Oracle;
 use crate::property::At;
 use crate::system::Choice;

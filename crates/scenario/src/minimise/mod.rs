@@ -46,7 +46,7 @@ use isolde_explore::Strategy;
 use isolde_sql::Span;
 
 use crate::backend::{Backend, Fate};
-use crate::check::Finding;
+use crate::checker::Finding;
 use crate::system::{Choice, ScenarioSystem};
 use crate::threads::ThreadSet;
 

@@ -3,7 +3,7 @@
 use isolde_explore::{Limits, Matching, Search, Strategy};
 
 use crate::backend::Backend;
-use crate::check::{Checker, Finding};
+use crate::checker::{Checker, Finding};
 
 /// What to look for.
 #[derive(Clone, Copy)]

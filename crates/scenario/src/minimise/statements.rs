@@ -10,7 +10,8 @@ use isolde_sql::typed::StatementKind;
 
 use super::shortest::{Budget, Wanted};
 use crate::backend::Backend;
-use crate::check::{Finding, follow};
+use crate::check::follow;
+use crate::checker::Finding;
 use crate::embedded_check::without_trouble;
 use crate::property::{Explained, Property};
 use crate::scenario::{Scenario, Submission, Thread};
