@@ -82,7 +82,8 @@ pub fn check_telling(
     }
     for gap in &program.gaps {
         let text = format!("line {}: {}", program.line(gap.span), gap.what);
-        report.notes.push(ProofNote { kind: "skipped".into(), name: gap.statement.clone(), text });
+        let kind = if gap.is_routine { "open" } else { "skipped" };
+        report.notes.push(ProofNote { kind: kind.into(), name: gap.statement.clone(), text });
     }
     let places: Vec<(usize, usize)> = (0..procedures.len()).flat_map(|p| (0..rules.len()).map(move |r| (p, r))).collect();
     let decided = side_by_side(&places, options.jobs, |(p, r)| {

@@ -45,7 +45,7 @@ pub struct ProveReport {
 /// Something about a rule or a procedure by itself, or a statement that was not carried out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProofNote {
-    /// `rule`, `procedure` or `skipped`.
+    /// `rule`, `procedure`; `skipped` for a statement that was not carried out, `open` if it would have had cells of its own.
     pub kind: String,
     /// What it is about.
     pub name: String,
@@ -203,10 +203,11 @@ impl ProveReport {
     pub fn settle(&mut self) {
         let new = |cell: &&ProofCell| !self.known.contains(&cell.id());
         let count = |verdict: &str| self.cells.iter().filter(|cell| cell.verdict == verdict).filter(new).count();
-        let open = count("unknown") + count("bounded");
+        let lost = self.notes.iter().filter(|note| note.kind == "open").count();
+        let open = count("unknown") + count("bounded") + lost;
         self.verdict = match (count("unsafe") + self.interferences.len(), open) {
             (0, 0) => Verdict::Holds,
-            (0, open) => Verdict::Inconclusive(format!("{open} of {} not decided", self.cells.len())),
+            (0, open) => Verdict::Inconclusive(format!("{open} of {} not decided", self.cells.len() + lost)),
             _ => Verdict::Violated,
         };
     }
@@ -280,7 +281,7 @@ impl ProveReport {
         }
         for ProofNote { kind, name, text } in &self.notes {
             let line = match kind.as_str() {
-                "skipped" => format!("not read: {name} ({text})"),
+                "skipped" | "open" => format!("not read: {name} ({text})"),
                 kind => format!("{kind} {name}: {text}"),
             };
             for line in crate::wrap::wrap(&line, style.width, 2) {

@@ -71,7 +71,7 @@ pub use outcome::{Generated, generated};
 #[doc(hidden)]
 pub use outcome::{describe_end, describe_invariants};
 pub use property::Explained;
-pub use scenario::{Scenario, Thread, set_up};
+pub use scenario::{Scenario, Skipped, Thread, set_up_possible};
 pub use search::{
     BUG_DEPTH, RUN_STEPS_MAX, RUNS, STATES_MAX, conflict, is_resumable, kind, search, stats, verdict_without_finding,
 };

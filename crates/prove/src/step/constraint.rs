@@ -58,6 +58,13 @@ pub(crate) fn valid(
     Ok(facts)
 }
 
+/// What deferred foreign keys demand when a transaction ends.
+pub(crate) fn deferred(state: &State, table: &Table, closed: &dyn Fn(&ForeignKey) -> bool) -> Vec<Term> {
+    let late = table.foreign_keys.iter().filter(|fk| fk.deferral == Deferral::Deferred && fk.validated && closed(fk));
+    let slots = state.db.slots(table.id);
+    late.flat_map(|fk| slots.iter().map(|slot| slot.alive.clone().implies(has_parent(state, fk, slot)))).collect()
+}
+
 /// Uniqueness that holds at any moment.
 fn is_checked(index: &Index) -> bool {
     index.unique && index.deferral != Deferral::Deferred
