@@ -224,8 +224,7 @@ fn program(args: &Prove) -> Result<(ScenarioFile, Program), Mistake> {
     let assumptions: Vec<Named<'_>> = file.assumptions.iter().map(named).collect();
     let source = file.sources.text();
     let gaps = skipped.iter().map(|s| Gap::new(database.catalog(), source, &s.statement, &s.why)).collect();
-    let program =
-        Program::partly(database, source, &rules, &assumptions, gaps).map_err(|d| file.sources.error(d))?;
+    let program = Program::partly(database, source, &rules, &assumptions, gaps).map_err(|d| file.sources.error(d))?;
     let known = |id: &_| Some(&*program.catalog().routine(*id).name) == args.procedure.as_deref();
     if args.procedure.is_some() && !program.procedures().iter().any(known) {
         return Err(Mistake::new(format!(

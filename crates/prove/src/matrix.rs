@@ -68,16 +68,23 @@ pub fn check_telling(
     let wanted = |name: &str, only: &Option<String>| only.as_ref().is_none_or(|only| only == name);
     let procedures: Vec<RoutineId> = program.procedures();
     let name = |id: &RoutineId| program.catalog().routine(*id).name.clone();
-    let procedures: Vec<RoutineId> = procedures.into_iter().filter(|id| wanted(&name(id), &options.procedure)).collect();
+    let procedures: Vec<RoutineId> =
+        procedures.into_iter().filter(|id| wanted(&name(id), &options.procedure)).collect();
     let rules: Vec<&Rule> = program.rules.iter().filter(|rule| wanted(&rule.name, &options.rule)).collect();
     // A solver that is not there is said at once, not cell by cell.
     drop(solver.start()?);
-    let about_rules = side_by_side(&rules, options.jobs, |rule| vacuity::standing(program, rule, solver, &options.limits))?;
-    let never = side_by_side(&procedures, options.jobs, |id| vacuity::never_succeeds(program, *id, solver, &options.limits))?;
+    let about_rules =
+        side_by_side(&rules, options.jobs, |rule| vacuity::standing(program, rule, solver, &options.limits))?;
+    let never =
+        side_by_side(&procedures, options.jobs, |id| vacuity::never_succeeds(program, *id, solver, &options.limits))?;
     report.notes.extend(notes(&rules, &about_rules));
     for (id, never) in procedures.iter().zip(&never) {
         if *never {
-            report.notes.push(ProofNote { kind: "procedure".into(), name: name(id).to_string(), text: vacuity::NEVER.into() });
+            report.notes.push(ProofNote {
+                kind: "procedure".into(),
+                name: name(id).to_string(),
+                text: vacuity::NEVER.into(),
+            });
         }
     }
     for gap in &program.gaps {
@@ -85,7 +92,8 @@ pub fn check_telling(
         let kind = if gap.is_routine { "open" } else { "skipped" };
         report.notes.push(ProofNote { kind: kind.into(), name: gap.statement.clone(), text });
     }
-    let places: Vec<(usize, usize)> = (0..procedures.len()).flat_map(|p| (0..rules.len()).map(move |r| (p, r))).collect();
+    let places: Vec<(usize, usize)> =
+        (0..procedures.len()).flat_map(|p| (0..rules.len()).map(move |r| (p, r))).collect();
     let decided = side_by_side(&places, options.jobs, |(p, r)| {
         let (id, rule) = (procedures[*p], rules[*r]);
         let def = program.catalog().routine(id);
@@ -96,7 +104,11 @@ pub fn check_telling(
             None => {
                 let outcome = match about_rules[*r] {
                     Standing::Implied => Outcome::safe("the schema implies the rule"),
-                    _ => decide(program, id, rule, solver, &options.limits)?,
+                    _ => match decide(program, id, rule, solver, &options.limits) {
+                        Err(silence @ Silence::Missing(_)) => return Err(silence),
+                        Err(silence) => Outcome::unknown(&silence.to_string()),
+                        Ok(outcome) => outcome,
+                    },
                 };
                 let scripts = outcome.scripts.clone();
                 (cell(&def.name, program.line(def.span), rule, outcome), scripts)

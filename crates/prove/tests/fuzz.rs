@@ -56,7 +56,6 @@ fn what_is_proved_survives_chance() {
     assert!(only.is_some() || safe > 0 && unsafe_ > 0, "both answers occur");
 }
 
-
 #[test]
 fn every_run_is_one_that_the_terms_allow() {
     let Ok(solver) = Solver::from_environment() else {
@@ -66,7 +65,8 @@ fn every_run_is_one_that_the_terms_allow() {
     let number = |name: &str| std::env::var(name).ok().and_then(|n| n.parse::<u64>().ok());
     let (count, from) = (number("PROVE_FUZZ").unwrap_or(60), number("PROVE_FUZZ_FROM").unwrap_or(0));
     let only = number("PROVE_SEED");
-    let (mut allowed, mut failed, mut open, mut refused) = (0, 0, 0, std::collections::BTreeMap::<String, usize>::new());
+    let (mut allowed, mut failed, mut open, mut refused) =
+        (0, 0, 0, std::collections::BTreeMap::<String, usize>::new());
     let mut wrong = Vec::new();
     for seed in only.map_or(from..from + count, |seed| seed..seed + 1) {
         let text = program(seed);

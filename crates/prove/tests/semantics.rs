@@ -14,8 +14,8 @@ use std::collections::BTreeSet;
 
 use isolde_prove::logic::is_translated;
 use isolde_smt::Solver;
-use isolde_sql::builtin::{self, Builtin, Eval};
 use isolde_sql::Type;
+use isolde_sql::builtin::{self, Builtin, Eval};
 use isolde_sql::typed::{Expr, ExprKind};
 use support::chance::Dice;
 use support::compare::{Compared, Subject, query};
@@ -45,23 +45,116 @@ const TYPES: &[(&str, &[&str])] = &[
 /// Expressions over the parameters `a integer, b integer, s smallint, n numeric, m numeric(5,2), t text, v boolean, w boolean`, one or
 /// more for each kind of expression.
 const EXPRESSIONS: &[&str] = &[
-    "a", "1", "NULL::int", "a + b", "s + s", "s * s", "-s", "abs(s)", "abs(a)", "s / s", "s % s", "a / b", "a % b", "mod(a, b)",
-    "a - b", "a * b", "-a", "a::bigint * b", "a::smallint", "n::smallint", "n::int", "n::bigint", "a::numeric(3,1)", "n::numeric(3,1)",
-    "n * m", "n + m", "n - m", "n / m", "-n", "+n", "abs(n)", "floor(n)", "ceil(n)", "ceiling(n)", "round(n)", "trunc(n)", "round(n, 1)", "m * 2",
-    "v AND w", "v OR w", "NOT v", "v IS TRUE", "v IS NOT TRUE", "v IS FALSE", "v IS UNKNOWN", "v = w", "v < w", "v >= w", "v IS DISTINCT FROM w",
-    "a IS NULL", "a IS NOT NULL", "a IS DISTINCT FROM b", "a IS NOT DISTINCT FROM b", "a IN (1, b, NULL)", "a NOT IN (1, b)",
-    "a BETWEEN 0 AND b", "CASE WHEN a > 0 THEN a WHEN b > 0 THEN b END", "CASE a WHEN 1 THEN 10 / b ELSE 0 END",
-    "COALESCE(a, b, 10 / s)", "NULLIF(a, b)", "GREATEST(a, b)", "LEAST(a, b, 0)", "GREATEST(n, m)", "v::int", "a::boolean",
-    "a < b", "a <= b", "a > n", "a >= b", "a <> b", "a = n", "t = 'a'", "t <> ''", "t || 'x'", "length(t)", "t < 'b'", "upper(t) = 'A'",
-    "EXISTS (SELECT 1 FROM src WHERE x = a)", "(SELECT x FROM src WHERE id = a)", "(SELECT x FROM src)", "(SELECT count(*) FROM src)",
-    "(SELECT count(x) FROM src WHERE x > a)", "(SELECT sum(x) FROM src)", "(SELECT sum(x) FROM src WHERE id > a)", "(SELECT min(x) FROM src)",
-    "(SELECT max(x) FROM src WHERE id < a)", "(SELECT bool_and(x > a) FROM src)", "(SELECT bool_or(x > a) FROM src)", "(SELECT avg(x) FROM src)",
-    "(SELECT sum(z) FROM src)", "(SELECT count(DISTINCT x) FROM src)", "(SELECT count(*) FILTER (WHERE x > 0) FROM src)",
-    "a IN (SELECT x FROM src)", "a NOT IN (SELECT x FROM src)", "a > ALL (SELECT x FROM src)", "a < ANY (SELECT x FROM src)",
-    "(a, b) IN (SELECT id, x FROM src)", "(SELECT COALESCE(sum(y.x), 0) FROM src y LEFT JOIN src z ON z.id = y.x)",
-    "(SELECT x FROM (SELECT id AS i, x FROM src) q WHERE i = a)", "(WITH q AS (SELECT x FROM src WHERE id = a) SELECT x FROM q)",
-    "(SELECT count(*) FROM (SELECT x FROM src UNION ALL SELECT id FROM src) q)", "EXISTS (SELECT x FROM src GROUP BY x HAVING count(*) > 1)",
-    "EXISTS (SELECT 1 FROM src ORDER BY x LIMIT 1)", "EXISTS (SELECT x FROM src ORDER BY 1 LIMIT 1)", "twice(a)", "(v AND 1 / a > 0)", "(v OR 1 / a > 0)", "a::text", "n::text", "t::int",
+    "a",
+    "1",
+    "NULL::int",
+    "a + b",
+    "s + s",
+    "s * s",
+    "-s",
+    "abs(s)",
+    "abs(a)",
+    "s / s",
+    "s % s",
+    "a / b",
+    "a % b",
+    "mod(a, b)",
+    "a - b",
+    "a * b",
+    "-a",
+    "a::bigint * b",
+    "a::smallint",
+    "n::smallint",
+    "n::int",
+    "n::bigint",
+    "a::numeric(3,1)",
+    "n::numeric(3,1)",
+    "n * m",
+    "n + m",
+    "n - m",
+    "n / m",
+    "-n",
+    "+n",
+    "abs(n)",
+    "floor(n)",
+    "ceil(n)",
+    "ceiling(n)",
+    "round(n)",
+    "trunc(n)",
+    "round(n, 1)",
+    "m * 2",
+    "v AND w",
+    "v OR w",
+    "NOT v",
+    "v IS TRUE",
+    "v IS NOT TRUE",
+    "v IS FALSE",
+    "v IS UNKNOWN",
+    "v = w",
+    "v < w",
+    "v >= w",
+    "v IS DISTINCT FROM w",
+    "a IS NULL",
+    "a IS NOT NULL",
+    "a IS DISTINCT FROM b",
+    "a IS NOT DISTINCT FROM b",
+    "a IN (1, b, NULL)",
+    "a NOT IN (1, b)",
+    "a BETWEEN 0 AND b",
+    "CASE WHEN a > 0 THEN a WHEN b > 0 THEN b END",
+    "CASE a WHEN 1 THEN 10 / b ELSE 0 END",
+    "COALESCE(a, b, 10 / s)",
+    "NULLIF(a, b)",
+    "GREATEST(a, b)",
+    "LEAST(a, b, 0)",
+    "GREATEST(n, m)",
+    "v::int",
+    "a::boolean",
+    "a < b",
+    "a <= b",
+    "a > n",
+    "a >= b",
+    "a <> b",
+    "a = n",
+    "t = 'a'",
+    "t <> ''",
+    "t || 'x'",
+    "length(t)",
+    "t < 'b'",
+    "upper(t) = 'A'",
+    "EXISTS (SELECT 1 FROM src WHERE x = a)",
+    "(SELECT x FROM src WHERE id = a)",
+    "(SELECT x FROM src)",
+    "(SELECT count(*) FROM src)",
+    "(SELECT count(x) FROM src WHERE x > a)",
+    "(SELECT sum(x) FROM src)",
+    "(SELECT sum(x) FROM src WHERE id > a)",
+    "(SELECT min(x) FROM src)",
+    "(SELECT max(x) FROM src WHERE id < a)",
+    "(SELECT bool_and(x > a) FROM src)",
+    "(SELECT bool_or(x > a) FROM src)",
+    "(SELECT avg(x) FROM src)",
+    "(SELECT sum(z) FROM src)",
+    "(SELECT count(DISTINCT x) FROM src)",
+    "(SELECT count(*) FILTER (WHERE x > 0) FROM src)",
+    "a IN (SELECT x FROM src)",
+    "a NOT IN (SELECT x FROM src)",
+    "a > ALL (SELECT x FROM src)",
+    "a < ANY (SELECT x FROM src)",
+    "(a, b) IN (SELECT id, x FROM src)",
+    "(SELECT COALESCE(sum(y.x), 0) FROM src y LEFT JOIN src z ON z.id = y.x)",
+    "(SELECT x FROM (SELECT id AS i, x FROM src) q WHERE i = a)",
+    "(WITH q AS (SELECT x FROM src WHERE id = a) SELECT x FROM q)",
+    "(SELECT count(*) FROM (SELECT x FROM src UNION ALL SELECT id FROM src) q)",
+    "EXISTS (SELECT x FROM src GROUP BY x HAVING count(*) > 1)",
+    "EXISTS (SELECT 1 FROM src ORDER BY x LIMIT 1)",
+    "EXISTS (SELECT x FROM src ORDER BY 1 LIMIT 1)",
+    "twice(a)",
+    "(v AND 1 / a > 0)",
+    "(v OR 1 / a > 0)",
+    "a::text",
+    "n::text",
+    "t::int",
 ];
 
 /// The kinds of expressions; adding one to the language without a line here does not compile.
@@ -103,8 +196,28 @@ fn kind(expr: &ExprKind) -> &'static str {
 
 /// Every kind that is not refused.
 const KINDS: &[&str] = &[
-    "constant", "column", "variable", "group", "aggregate", "call", "routine", "and", "or", "not", "is null", "is true", "is distinct",
-    "in list", "case", "coalesce", "greatest", "cast", "scalar", "exists", "quantified", "output",
+    "constant",
+    "column",
+    "variable",
+    "group",
+    "aggregate",
+    "call",
+    "routine",
+    "and",
+    "or",
+    "not",
+    "is null",
+    "is true",
+    "is distinct",
+    "in list",
+    "case",
+    "coalesce",
+    "greatest",
+    "cast",
+    "scalar",
+    "exists",
+    "quantified",
+    "output",
 ];
 
 /// A procedure that evaluates an expression, and stores what came of it.
@@ -200,7 +313,9 @@ impl Comparison {
             match subject.compare(&database, &args, 1, &self.solver) {
                 Compared::Allowed => compared += 1,
                 Compared::Excluded(run) => self.wrong.push(format!("{what}: {expr}\n{run}")),
-                Compared::Failed => self.wrong.push(format!("{what}: {expr} has failed outside of its handlers, {values:?}")),
+                Compared::Failed => {
+                    self.wrong.push(format!("{what}: {expr} has failed outside of its handlers, {values:?}"))
+                }
                 Compared::Refused(_) | Compared::Open => {}
             }
         }
@@ -221,7 +336,13 @@ fn expressions_are_what_the_engine_computes() {
     };
     let mut comparison = Comparison { solver, dice: Dice::new(7), runs: 0, wrong: Vec::new() };
     let params = [
-        ("a", "integer"), ("b", "integer"), ("s", "smallint"), ("n", "numeric"), ("m", "numeric(5,2)"), ("t", "text"), ("v", "boolean"),
+        ("a", "integer"),
+        ("b", "integer"),
+        ("s", "smallint"),
+        ("n", "numeric"),
+        ("m", "numeric(5,2)"),
+        ("t", "text"),
+        ("v", "boolean"),
         ("w", "boolean"),
     ];
     let only = std::env::var("PROVE_EXPR").ok();
@@ -259,9 +380,11 @@ fn kinds_of(text: &str) -> BTreeSet<&'static str> {
     let def = catalog.routines_by_name("p").next().unwrap().1;
     let Ok(routine) = isolde_sql::bind::routine(catalog, def) else { return kinds };
     let mut todo: Vec<_> = routine.body.iter().collect();
-    let mut note = |expr: &Expr| expr.walk(0, &mut |e, _| {
-        kinds.insert(kind(&e.kind));
-    });
+    let mut note = |expr: &Expr| {
+        expr.walk(0, &mut |e, _| {
+            kinds.insert(kind(&e.kind));
+        })
+    };
     while let Some(stmt) = todo.pop() {
         match &stmt.kind {
             StmtKind::Assign(_, expr) => note(expr),
@@ -371,8 +494,12 @@ fn call(comparison: &mut Comparison, function: &Builtin, types: &[&'static str])
 fn a_wrong_encoding_is_noticed() {
     let Ok(solver) = Solver::from_environment() else { return };
     let schema = "CREATE TABLE t (id int);\n";
-    let right = support::load(&format!("{schema}CREATE PROCEDURE p() LANGUAGE plpgsql AS $$ BEGIN INSERT INTO t VALUES (1); END $$;"));
-    let wrong = support::load(&format!("{schema}CREATE PROCEDURE p() LANGUAGE plpgsql AS $$ BEGIN INSERT INTO t VALUES (2); END $$;"));
+    let right = support::load(&format!(
+        "{schema}CREATE PROCEDURE p() LANGUAGE plpgsql AS $$ BEGIN INSERT INTO t VALUES (1); END $$;"
+    ));
+    let wrong = support::load(&format!(
+        "{schema}CREATE PROCEDURE p() LANGUAGE plpgsql AS $$ BEGIN INSERT INTO t VALUES (2); END $$;"
+    ));
     let mut subject = Subject::new(&right.program, "p").unwrap();
     assert_eq!(subject.compare(&right.program.database, &[], 1, &solver), Compared::Allowed);
     subject.graph = Subject::new(&wrong.program, "p").unwrap().graph;

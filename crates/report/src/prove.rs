@@ -203,7 +203,8 @@ impl ProveReport {
     pub fn settle(&mut self) {
         let new = |cell: &&ProofCell| !self.known.contains(&cell.id());
         let count = |verdict: &str| self.cells.iter().filter(|cell| cell.verdict == verdict).filter(new).count();
-        let lost = self.notes.iter().filter(|note| note.kind == "open").count();
+        let unread = |note: &&ProofNote| note.kind == "open" && !self.known.contains(&note.name);
+        let lost = self.notes.iter().filter(unread).count();
         let open = count("unknown") + count("bounded") + lost;
         self.verdict = match (count("unsafe") + self.interferences.len(), open) {
             (0, 0) => Verdict::Holds,
@@ -216,17 +217,22 @@ impl ProveReport {
     pub fn baseline(&self) -> String {
         let open = self.cells.iter().filter(|cell| cell.verdict != "safe");
         let mut lines: Vec<String> = open.map(|cell| format!("{}  # {}\n", cell.id(), cell.verdict)).collect();
+        let unread = self.notes.iter().filter(|note| note.kind == "open");
+        lines.extend(unread.map(|note| format!("{}  # not read\n", note.name)));
         lines.sort();
         format!("# What isolde prove is known not to prove here. What is new is not in it.\n{}", lines.concat())
     }
 
     /// Sets aside what a baseline knows. The verdict is that of the rest.
     pub fn compare(&mut self, baseline: &Baseline) {
-        let (safe, open): (Vec<&ProofCell>, Vec<&ProofCell>) = self.cells.iter().partition(|cell| cell.verdict == "safe");
+        let (safe, open): (Vec<&ProofCell>, Vec<&ProofCell>) =
+            self.cells.iter().partition(|cell| cell.verdict == "safe");
         let listed = |cells: Vec<&ProofCell>| -> Vec<String> {
             cells.into_iter().map(ProofCell::id).filter(|id| baseline.ids.contains(id)).collect()
         };
         (self.known, self.fixed) = (listed(open), listed(safe));
+        let unread = self.notes.iter().filter(|note| note.kind == "open" && baseline.ids.contains(&note.name));
+        self.known.extend(unread.map(|note| note.name.clone()));
         self.settle();
     }
 
@@ -379,7 +385,11 @@ impl ProofCell {
             writeln!(out, "\n{procedure} and {rule}: {warning}")?;
         }
         if !self.needs.is_empty() {
-            writeln!(out, "\n{procedure} and {rule}: safe, because before the call also holds: {}", self.needs.join(", "))?;
+            writeln!(
+                out,
+                "\n{procedure} and {rule}: safe, because before the call also holds: {}",
+                self.needs.join(", ")
+            )?;
         }
         if !self.assumptions.is_empty() {
             writeln!(out, "\n{procedure} and {rule}: safe, taking for granted: {}", self.assumptions.join("; "))?;

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use isolde_smt::{Silence, Solver};
 
 use super::{Cube, End, Predicate, Round, Story, Subject};
-use crate::ir;
 use crate::Options;
+use crate::ir;
 use crate::program::Program;
 
 /// How predicate abstraction goes about every procedure and every rule that was asked for.

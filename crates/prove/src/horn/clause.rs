@@ -84,7 +84,8 @@ pub(crate) fn clauses_at(
     let clauses = Clauses::default();
     let others = others.iter().filter_map(|other| Universal::of(program.catalog(), &other.query));
     let others = others.filter(|other| other.observed.is_empty()).collect();
-    let mut cutting = Cutting { program, graph, rule, universal, others, cuts, arbitrary, looked_up, live, ctx, clauses };
+    let mut cutting =
+        Cutting { program, graph, rule, universal, others, cuts, arbitrary, looked_up, live, ctx, clauses };
     for cut in cuts {
         cutting.predicate(*cut)?;
     }
@@ -356,7 +357,8 @@ impl Cutting<'_> {
             }
             cursors.insert(cursor, rows);
         }
-        let state = State { variables, db, cursors, saved: BTreeMap::new(), error: Term::Int(0), transaction: Term::Int(0) };
+        let state =
+            State { variables, db, cursors, saved: BTreeMap::new(), error: Term::Int(0), transaction: Term::Int(0) };
         for table in plan.counts.keys() {
             let table = catalog.table(*table).clone();
             let mut evaluator = Evaluator { ctx: &mut self.ctx, catalog, state: &state, levels: Vec::new() };

@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use isolde_sql::ast::{ParamMode, Volatility};
 use isolde_sql::ast::plpgsql::RaiseLevel;
+use isolde_sql::ast::{ParamMode, Volatility};
 use isolde_sql::catalog::{Catalog, RoutineId};
 use isolde_sql::typed::{
     Expr, ExprKind, FieldRef, Handler, Into, OpenSource, Place, Query, QueryBody, Raise, RaiseMessage, Routine,

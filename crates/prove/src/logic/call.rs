@@ -20,15 +20,11 @@ pub(super) fn builtin(evaluator: &mut Evaluator<'_>, builtin: &Builtin, args: &[
 }
 
 /// The same, of values.
-pub(super) fn applied(
-    evaluator: &mut Evaluator<'_>,
-    builtin: &Builtin,
-    args: &[(Sym, Type)],
-    ty: Type,
-) -> Result<Sym> {
+pub(super) fn applied(evaluator: &mut Evaluator<'_>, builtin: &Builtin, args: &[(Sym, Type)], ty: Type) -> Result<Sym> {
     // An expression may carry a wider type than its function returns (`abs(smallint)` used as an integer): the range is that of the
     // function.
-    let ty = if builtin.returns == Type::Unknown || sort_of(builtin.returns) != sort_of(ty) { ty } else { builtin.returns };
+    let ty =
+        if builtin.returns == Type::Unknown || sort_of(builtin.returns) != sort_of(ty) { ty } else { builtin.returns };
     let ctx = &mut *evaluator.ctx;
     match builtin.eval {
         Eval::Session(function) => session(evaluator, function, args, ty),
@@ -43,12 +39,7 @@ pub(super) fn applied(
 }
 
 /// What depends on the session: the time is one moment within a transaction, everything else can be anything.
-fn session(
-    evaluator: &mut Evaluator<'_>,
-    function: SessionFunction,
-    args: &[(Sym, Type)],
-    ty: Type,
-) -> Result<Sym> {
+fn session(evaluator: &mut Evaluator<'_>, function: SessionFunction, args: &[(Sym, Type)], ty: Type) -> Result<Sym> {
     let transaction = Sym::known(evaluator.state.transaction.clone());
     let ctx = &mut *evaluator.ctx;
     if function == SessionFunction::TransactionTimestamp {

@@ -36,7 +36,8 @@ pub fn step(
     handled: bool,
 ) -> Result<Stepped> {
     let outer = std::mem::take(&mut ctx.failures);
-    let mut stepper = Stepper { ctx, catalog, graph, before: state, after: state.clone(), guard: Vec::new(), orphans: Vec::new() };
+    let mut stepper =
+        Stepper { ctx, catalog, graph, before: state, after: state.clone(), guard: Vec::new(), orphans: Vec::new() };
     let done = stepper.act(action);
     let Stepper { ctx, after, mut guard, .. } = stepper;
     let failures = std::mem::replace(&mut ctx.failures, outer);

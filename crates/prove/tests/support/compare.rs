@@ -43,7 +43,13 @@ impl<'p> Subject<'p> {
     }
 
     /// Runs a call on a database, and asks whether the terms allow what it leaves.
-    pub(crate) fn compare(&self, before: &Database, args: &[(Value, Type)], rounds: usize, solver: &Solver) -> Compared {
+    pub(crate) fn compare(
+        &self,
+        before: &Database,
+        args: &[(Value, Type)],
+        rounds: usize,
+        solver: &Solver,
+    ) -> Compared {
         let mut database = before.clone();
         let session = database.open_session();
         let def = self.program.catalog().routine(self.id);

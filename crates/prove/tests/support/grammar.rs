@@ -41,7 +41,8 @@ fn schema(dice: &mut Dice) -> String {
     let check = dice.pick(&["", "", ", CHECK (a < 100)", ", CHECK (b IS NULL OR b >= -5)"]);
     let key = dice.pick(&["PRIMARY KEY", "PRIMARY KEY", "PRIMARY KEY DEFERRABLE"]);
     // A foreign key needs a key that is not deferrable.
-    let delete = dice.pick(&["", "", " ON DELETE CASCADE", " ON DELETE CASCADE", " ON DELETE SET NULL", " ON DELETE RESTRICT"]);
+    let delete =
+        dice.pick(&["", "", " ON DELETE CASCADE", " ON DELETE CASCADE", " ON DELETE SET NULL", " ON DELETE RESTRICT"]);
     let update = dice.pick(&["", "", "", " ON UPDATE CASCADE", " ON UPDATE SET NULL", " ON UPDATE RESTRICT"]);
     let deferral = dice.pick(&["", "", " DEFERRABLE INITIALLY DEFERRED", " DEFERRABLE"]);
     let null = if delete.contains("NULL") || update.contains("NULL") { "" } else { " NOT NULL" };
@@ -188,7 +189,9 @@ impl Writer<'_> {
                 self.loops += 1;
                 let body = self.block(depth - 1, indent + 1);
                 let out = self.dice.pick(&["EXIT WHEN x > 1", "CONTINUE WHEN x > 2", "EXIT WHEN NOT FOUND"]);
-                format!("{pad}x := 0;\n{pad}WHILE x < 2 LOOP\n{pad}  x := x + 1;\n{pad}  {out};\n{body}{pad}END LOOP;\n")
+                format!(
+                    "{pad}x := 0;\n{pad}WHILE x < 2 LOOP\n{pad}  x := x + 1;\n{pad}  {out};\n{body}{pad}END LOOP;\n"
+                )
             }
             _ => format!("{pad}IF NOT FOUND THEN RAISE EXCEPTION 'none'; END IF;\n"),
         }
@@ -208,26 +211,60 @@ impl Writer<'_> {
                 self.dice.pick(&["a", "a, b", "b, a, id"])
             ),
             5 => format!("{pad}DELETE FROM u WHERE {} RETURNING n INTO x, y;\n", self.on_child()),
-            6 => format!("{pad}INSERT INTO u VALUES ({}, {}, {}) RETURNING n, t INTO x, y;\n", self.value(), self.value(), self.value()),
-            7 => format!("{pad}SELECT {} INTO r FROM t WHERE {};\n{pad}x := r.a;\n", self.dice.pick(&["a, b", "a, b"]), self.condition("t")),
+            6 => format!(
+                "{pad}INSERT INTO u VALUES ({}, {}, {}) RETURNING n, t INTO x, y;\n",
+                self.value(),
+                self.value(),
+                self.value()
+            ),
+            7 => format!(
+                "{pad}SELECT {} INTO r FROM t WHERE {};\n{pad}x := r.a;\n",
+                self.dice.pick(&["a, b", "a, b"]),
+                self.condition("t")
+            ),
             8 => format!("{pad}y := r.b;\n"),
-            9 => format!("{pad}SELECT {} INTO l FROM t WHERE {};\n{pad}x := l.a;\n{pad}y := l.b;\n", self.dice.pick(&["*", "id", "id, a"]), self.condition("t")),
+            9 => format!(
+                "{pad}SELECT {} INTO l FROM t WHERE {};\n{pad}x := l.a;\n{pad}y := l.b;\n",
+                self.dice.pick(&["*", "id", "id, a"]),
+                self.condition("t")
+            ),
             10 => format!("{pad}UPDATE t SET id = id + 1 WHERE id > {};\n", self.value()),
             11 => format!("{pad}UPDATE t SET id = {} WHERE id = {};\n", self.value(), self.value()),
             12 if self.handlers == 0 => format!("{pad}{};\n", self.dice.pick(&["COMMIT", "COMMIT", "ROLLBACK"])),
-            13 => format!("{pad}IF now() <> m THEN UPDATE t SET a = {} WHERE id = {}; END IF;\n", self.value(), self.value()),
+            13 => format!(
+                "{pad}IF now() <> m THEN UPDATE t SET a = {} WHERE id = {}; END IF;\n",
+                self.value(),
+                self.value()
+            ),
             14 => format!(
                 "{pad}{};\n",
-                self.dice.pick(&["s := x", "s := s * 181", "s := -s - s", "x := abs(s)", "x := s * s", "s := y + 32766", "x := -s", "s := q"])
+                self.dice.pick(&[
+                    "s := x",
+                    "s := s * 181",
+                    "s := -s - s",
+                    "x := abs(s)",
+                    "x := s * s",
+                    "s := y + 32766",
+                    "x := -s",
+                    "s := q"
+                ])
             ),
             15 => format!("{pad}CALL g({}, x);\n", self.value()),
             16 => format!("{pad}PERFORM {}({});\n", self.dice.pick(&["f", "nothing", "endless"]), self.value()),
             17 => format!("{pad}x := {}({});\n", self.dice.pick(&["f", "endless"]), self.value()),
-            18 => format!("{pad}UPDATE u SET n = {} WHERE {};\n{pad}GET DIAGNOSTICS c = ROW_COUNT;\n{pad}x := c;\n", self.value_of("u"), self.on_child()),
+            18 => format!(
+                "{pad}UPDATE u SET n = {} WHERE {};\n{pad}GET DIAGNOSTICS c = ROW_COUNT;\n{pad}x := c;\n",
+                self.value_of("u"),
+                self.on_child()
+            ),
             19 => format!("{pad}CASE {} WHEN 0 THEN x := 1; WHEN 1 THEN y := 2; END CASE;\n", self.value()),
             20 => format!("{pad}RAISE NOTICE '%', {};\n", self.value()),
             21 => format!("{pad}ASSERT {};\n", self.test()),
-            22 => format!("{pad}INSERT INTO u SELECT id + {}, id, a FROM t WHERE {};\n", self.value(), self.condition("t")),
+            22 => format!(
+                "{pad}INSERT INTO u SELECT id + {}, id, a FROM t WHERE {};\n",
+                self.value(),
+                self.condition("t")
+            ),
             23 => format!(
                 "{pad}INSERT INTO t VALUES ({}, {}, {}), ({}, {}, NULL){};\n",
                 self.value(),
