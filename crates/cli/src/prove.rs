@@ -1,11 +1,12 @@
 //! `isolde prove`: the procedures of a file against its rules.
 
-use std::path::PathBuf;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use isolde_prove::{Limits, Named, Options, Program, abstraction, ir};
-use isolde_report::FlowGraph;
+use isolde_prove::{Gap, Known, Limits, Named, Options, Program, abstraction, ir};
+use isolde_report::{Baseline, FlowGraph, ProofCell, ProveReport};
 use isolde_scenario::file::{self, QuerySection, ScenarioFile};
 use isolde_smt::Solver;
 
@@ -94,6 +95,33 @@ pub(crate) struct Prove {
     #[arg(long, value_name = "WHAT", conflicts_with = "html")]
     emit: Option<Emit>,
 
+    /// How many cells are decided at once
+    ///
+    /// As many as there are processors unless given. The answer does not depend on it.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
+    jobs: Option<u64>,
+
+    /// Keep answers in this directory, and take from it what was decided before
+    ///
+    /// A cell is asked again when the schema, a rule, its procedure or one that it calls has changed; not when another procedure has.
+    #[arg(long, value_name = "DIR")]
+    cache: Option<PathBuf>,
+
+    /// Set aside what this file lists
+    ///
+    /// A team begins with what is there (--write-baseline), and is told of what is new from then on. What is listed and safe by now is named, so
+    /// that it can be taken off the list.
+    #[arg(long, value_name = "FILE")]
+    baseline: Option<PathBuf>,
+
+    /// Write what is not proved now as a baseline
+    #[arg(long, value_name = "FILE")]
+    write_baseline: Option<PathBuf>,
+
+    /// Show each answer on standard error as it is decided, even if that is no terminal
+    #[arg(long)]
+    progress: bool,
+
     #[command(flatten)]
     output: Output,
 
@@ -129,7 +157,15 @@ pub(crate) fn run(args: &Prove, color: Color) -> Result<u8, Mistake> {
         interference: args.interference || args.emit == Some(Emit::Scenario),
         command: args::command_line(),
         path: args.path.display().to_string(),
-        jobs: 1,
+        jobs: args.jobs.unwrap_or_else(processors) as usize,
+    };
+    let baseline = args.baseline.as_deref().map(baseline).transpose()?;
+    let known = args.cache.as_deref().map(cached).transpose()?.unwrap_or_default();
+    let shows = args.progress || std::io::stderr().is_terminal();
+    let tell = move |cell: &ProofCell| {
+        if shows {
+            eprintln!("{} {} {}", cell.procedure, cell.rule, cell.verdict);
+        }
     };
     let solver = Solver::from_environment();
     if args.emit == Some(Emit::BooleanProgram) {
@@ -143,10 +179,19 @@ pub(crate) fn run(args: &Prove, color: Color) -> Result<u8, Mistake> {
     }
     let asked = solver.and_then(|solver| {
         let story = args.explain.then(|| abstraction::explanations(&program, &solver, &options)).transpose()?;
-        Ok((isolde_prove::check(&program, &solver, &options)?, story))
+        Ok((isolde_prove::check_telling(&program, &solver, &options, &known, &tell)?, story))
     });
     match asked {
         Ok(((mut report, scripts), story)) => {
+            if let Some(folder) = &args.cache {
+                keep(folder, &known, &report)?;
+            }
+            if let Some(path) = &args.write_baseline {
+                write(path, &report.baseline())?;
+            }
+            if let Some(baseline) = &baseline {
+                report.compare(baseline);
+            }
             if let Some(server) = &args.confirm {
                 prove_confirm::confirm(&mut report, &file, server)?;
             }
@@ -174,11 +219,12 @@ pub(crate) fn run(args: &Prove, color: Color) -> Result<u8, Mistake> {
 fn program(args: &Prove) -> Result<(ScenarioFile, Program), Mistake> {
     let included = input::read(&args.path)?;
     let file = file::read_procedures(&included.name, &included.text, &mut input::include)?;
-    let database = isolde_scenario::set_up(&file)?;
+    let (database, skipped) = isolde_scenario::set_up_possible(&file)?;
     let rules: Vec<Named<'_>> = file.invariants.iter().chain(&file.rules).map(named).collect();
     let assumptions: Vec<Named<'_>> = file.assumptions.iter().map(named).collect();
-    let program =
-        Program::new(database, file.sources.text(), &rules, &assumptions).map_err(|d| file.sources.error(d))?;
+    let source = file.sources.text();
+    let gaps = skipped.iter().map(|s| Gap::new(database.catalog(), source, &s.statement, &s.why)).collect();
+    let program = Program::partly(database, source, &rules, &assumptions, gaps).map_err(|d| file.sources.error(d))?;
     let known = |id: &_| Some(&*program.catalog().routine(*id).name) == args.procedure.as_deref();
     if args.procedure.is_some() && !program.procedures().iter().any(known) {
         return Err(Mistake::new(format!(
@@ -197,6 +243,42 @@ fn program(args: &Prove) -> Result<(ScenarioFile, Program), Mistake> {
         return Err(Mistake::new(format!("{} has no procedures", included.name)));
     }
     Ok((file, program))
+}
+
+fn processors() -> u64 {
+    std::thread::available_parallelism().map_or(1, |n| n.get() as u64)
+}
+
+fn baseline(path: &Path) -> Result<Baseline, Mistake> {
+    let text = input::read_text(path).map_err(|message| Mistake::Elsewhere {
+        message,
+        hint: Some(format!("--write-baseline {} writes one", path.display())),
+    })?;
+    Ok(Baseline::parse(&text))
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Mistake> {
+    std::fs::write(path, text).map_err(|error| Mistake::new(format!("{} cannot be written: {error}", path.display())))
+}
+
+/// The file of a cache: cells by what they are about.
+const CELLS: &str = "cells.json";
+
+/// What a cache knows; a file that cannot be read is as good as none.
+fn cached(folder: &Path) -> Result<Known, Mistake> {
+    std::fs::create_dir_all(folder)
+        .map_err(|error| Mistake::new(format!("{} cannot be made: {error}", folder.display())))?;
+    let text = std::fs::read_to_string(folder.join(CELLS)).unwrap_or_default();
+    Ok(serde_json::from_str(&text).unwrap_or_default())
+}
+
+/// Adds what was decided for good to a cache: what a solver did not know is asked again.
+fn keep(folder: &Path, known: &Known, report: &ProveReport) -> Result<(), Mistake> {
+    let mut all = known.clone();
+    let decided = report.cells.iter().filter(|cell| matches!(cell.verdict.as_str(), "safe" | "unsafe"));
+    all.extend(decided.map(|cell| (cell.content.clone(), cell.clone())));
+    let text = serde_json::to_string(&all).map_err(|error| Mistake::new(error.to_string()))?;
+    write(&folder.join(CELLS), &text)
 }
 
 fn named(section: &QuerySection) -> Named<'_> {

@@ -17,7 +17,7 @@ use crate::logic::{Context, Evaluator, Refusal, Result, Sym, sort_of};
 use crate::plan::Plan;
 use crate::program::{Assumption, Program, Rule};
 use crate::state::{Db, State, merged};
-use crate::step::constraint::valid;
+use crate::step::constraint::{deferred, valid};
 use crate::step::step;
 
 /// A question, and what is needed to read an answer.
@@ -57,6 +57,10 @@ pub fn question(
     };
     let (holds, fails) = rule_holds(&mut ctx, program, &end, &rule.query)?;
     ctx.say(reached);
+    for table in plan.counts.keys() {
+        let table = program.catalog().table(*table);
+        deferred(&end, table, &|fk| plan.is_closed(table.id, fk)).into_iter().for_each(|fact| ctx.say(fact));
+    }
     Ok(Question { ctx, start, taken, broken: Term::or([holds.not(), fails]) })
 }
 

@@ -7,7 +7,7 @@
 use isolde_smt::{Silence, Solver};
 use isolde_sql::ast::{self, ParamMode};
 use isolde_sql::builtin;
-use isolde_sql::catalog::{Catalog, ParamDef, RoutineId};
+use isolde_sql::catalog::{Catalog, ParamDef, RoutineId, Table};
 use isolde_sql::print::identifier;
 use isolde_sql::typed::{Expr, ExprKind, Query, QueryBody, RelSource, Select};
 use isolde_sql::{Type, Value};
@@ -93,7 +93,8 @@ fn promises(params: &[ParamDef]) -> Vec<(String, Expr)> {
             );
         }
     }
-    for op in [">=", ">", "<="] {
+    // That amounts are not positive would help as often, and would leave nothing for the procedure to do.
+    for op in [">=", ">"] {
         for (at, p) in inputs.iter().filter(|(_, p)| is_number(p.ty)) {
             all.extend(compared(op, param(*at, p.ty), number(p.ty)).map(|e| (format!("{} {op} 0", p.name), e)));
         }
@@ -139,17 +140,53 @@ fn forbidden(rule: &Query) -> Option<&Select> {
     }
 }
 
-/// Two rows of one table that agree in a column: UNIQUE.
+/// Two rows of one table that agree in some columns: UNIQUE. If the rule is about some rows only, a unique index over these: a constraint on all
+/// rows would forbid what the rule allows.
 fn unique(catalog: &Catalog, select: &Select) -> Option<String> {
     let [a, b] = select.rels.as_slice() else { return None };
     let (RelSource::Table(table), RelSource::Table(other)) = (&a.source, &b.source) else { return None };
-    let columns: Vec<usize> = select.filter.as_ref().map(conjuncts)?.into_iter().filter_map(twins).collect();
+    let parts = select.filter.as_ref().map(conjuncts)?;
+    let columns: Vec<usize> = parts.iter().filter_map(|part| twins(part)).collect();
     if table != other || columns.is_empty() {
         return None;
     }
     let table = catalog.table(*table);
+    let mut of_rows: [Vec<String>; 2] = [Vec::new(), Vec::new()];
+    for part in parts.iter().filter(|part| twins(part).is_none() && !is_other_row(part)) {
+        let (rel, text) = about_one(table, part)?;
+        of_rows.get_mut(usize::from(rel))?.push(text);
+    }
+    of_rows.iter_mut().for_each(|texts| texts.sort());
     let names: Vec<String> = columns.iter().map(|c| identifier(&table.columns[*c].name)).collect();
-    Some(format!("ALTER TABLE {} ADD UNIQUE ({})", identifier(&table.name), names.join(", ")))
+    let (name, names) = (identifier(&table.name), names.join(", "));
+    let [first, second] = &of_rows;
+    match first.is_empty() {
+        _ if first != second => None,
+        true => Some(format!("ALTER TABLE {name} ADD UNIQUE ({names})")),
+        false => Some(format!("CREATE UNIQUE INDEX ON {name} ({names}) WHERE {}", first.join(" AND "))),
+    }
+}
+
+/// `a.column <> b.column`, or one less than the other: they are two rows.
+fn is_other_row(expr: &Expr) -> bool {
+    let ExprKind::Call(op, args) = &expr.kind else { return false };
+    matches!(op.name, "<>" | "<" | ">")
+        && matches!(
+            args.as_slice(),
+            [
+                Expr { kind: ExprKind::Column { depth: 0, rel: r, col: a }, .. },
+                Expr { kind: ExprKind::Column { depth: 0, rel: s, col: b }, .. },
+            ] if r != s && a == b
+        )
+}
+
+/// A condition that is a column, or that it is not: of which of the rows, and as text.
+fn about_one(table: &Table, expr: &Expr) -> Option<(u16, String)> {
+    match &expr.kind {
+        ExprKind::Column { depth: 0, rel, col } => Some((*rel, identifier(&table.columns[usize::from(*col)].name))),
+        ExprKind::Not(inner) => about_one(table, inner).map(|(rel, text)| (rel, format!("NOT {text}"))),
+        _ => None,
+    }
 }
 
 /// `a.column = b.column`, the same one.

@@ -89,7 +89,8 @@ pub fn check_telling(
     }
     for gap in &program.gaps {
         let text = format!("line {}: {}", program.line(gap.span), gap.what);
-        report.notes.push(ProofNote { kind: "skipped".into(), name: gap.statement.clone(), text });
+        let kind = if gap.is_routine { "open" } else { "skipped" };
+        report.notes.push(ProofNote { kind: kind.into(), name: gap.statement.clone(), text });
     }
     let places: Vec<(usize, usize)> =
         (0..procedures.len()).flat_map(|p| (0..rules.len()).map(move |r| (p, r))).collect();
@@ -103,7 +104,11 @@ pub fn check_telling(
             None => {
                 let outcome = match about_rules[*r] {
                     Standing::Implied => Outcome::safe("the schema implies the rule"),
-                    _ => decide(program, id, rule, solver, &options.limits)?,
+                    _ => match decide(program, id, rule, solver, &options.limits) {
+                        Err(silence @ Silence::Missing(_)) => return Err(silence),
+                        Err(silence) => Outcome::unknown(&silence.to_string()),
+                        Ok(outcome) => outcome,
+                    },
                 };
                 let scripts = outcome.scripts.clone();
                 (cell(&def.name, program.line(def.span), rule, outcome), scripts)

@@ -96,6 +96,41 @@ fn planned(
     Plan { counts, closed, incomplete }
 }
 
+/// The tables that a procedure writes, and those whose rows change with theirs.
+pub(crate) fn changed_tables(catalog: &Catalog, graph: &Graph) -> BTreeSet<TableId> {
+    let mut tables = BTreeSet::new();
+    for edge in &graph.edges {
+        let Action::Write(write) = &edge.action else { continue };
+        match &write.statement.kind {
+            StatementKind::Insert(insert) => {
+                tables.insert(insert.table);
+            }
+            StatementKind::Update(update) => {
+                tables.insert(update.table);
+            }
+            StatementKind::Delete(delete) => {
+                tables.insert(delete.table);
+            }
+            StatementKind::Truncate(truncate) => tables.extend(&truncate.tables),
+            _ => tables.extend(write.statement.tables()),
+        }
+    }
+    followed(catalog, &mut tables);
+    tables
+}
+
+/// Adds the tables whose rows change when those of others go.
+fn followed(catalog: &Catalog, tables: &mut BTreeSet<TableId>) {
+    let mut todo: Vec<TableId> = tables.iter().copied().collect();
+    while let Some(parent) = todo.pop() {
+        for (child, fk) in children(catalog, parent) {
+            if (follows(fk.on_delete) || follows(fk.on_update)) && tables.insert(child) {
+                todo.push(child);
+            }
+        }
+    }
+}
+
 fn add(total: &mut Demand, more: &Demand) {
     for (key, count) in more {
         *total.entry(key.clone()).or_default() += count;
@@ -169,14 +204,7 @@ impl Planner<'_> {
             }
             each_query(&edge.action, &mut |query| count_aggregated(query, &mut self.aggregated));
         }
-        let mut todo: Vec<TableId> = tables.iter().copied().collect();
-        while let Some(parent) = todo.pop() {
-            for (child, fk) in children(self.catalog, parent) {
-                if (follows(fk.on_delete) || follows(fk.on_update)) && tables.insert(child) {
-                    todo.push(child);
-                }
-            }
-        }
+        followed(self.catalog, &mut tables);
         self.tables = tables;
     }
 

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use isolde_smt::{Answer, Silence, Solver};
-use isolde_sql::catalog::RoutineId;
-use isolde_sql::typed::Query;
+use isolde_sql::builtin::Eval;
+use isolde_sql::catalog::{RoutineId, TableId};
+use isolde_sql::typed::{ExprKind, Query};
 
 use crate::Limits;
 use crate::abstraction::{End, Subject};
@@ -14,7 +15,7 @@ use crate::guard::{Guard, guards};
 use crate::horn::{self, Certificate};
 use crate::ir::{self, Graph};
 use crate::logic::Refusal;
-use crate::plan::{Plan, plan_with};
+use crate::plan::{Plan, changed_tables, plan_with};
 use crate::program::{Program, Rule};
 use crate::witness::{self, Confirmed, Witness};
 
@@ -90,6 +91,9 @@ pub(crate) fn decide_only(
         }
         Ok(graph) => graph,
     };
+    if leaves_alone(program, &graph, rule) {
+        return Ok(Outcome::safe("it changes no table that the rule reads"));
+    }
     let tables = plan_with(program.catalog(), &ir::unroll(&graph, 1), &rule.query, &[], 0).counts.into_keys().collect();
     if let Some(gap) = program.gap(&tables) {
         let what = format!("not read: {}, which concerns a table that is needed: {}", gap.statement, gap.what);
@@ -125,14 +129,34 @@ pub(crate) fn decide_only(
     }
 }
 
+/// Whether a procedure changes no table that a rule reads, by itself or through foreign keys; and everything is known about those that it changes.
+fn leaves_alone(program: &Program, graph: &Graph, rule: &Rule) -> bool {
+    let catalog = program.catalog();
+    let changed = changed_tables(catalog, graph);
+    let has_trigger = |table: &TableId| catalog.table(*table).triggers.iter().any(|trigger| trigger.enabled);
+    let mut depends_on_time = false;
+    rule.query.walk(0, &mut |e, _| {
+        depends_on_time |= matches!(&e.kind, ExprKind::Call(builtin, _) if matches!(builtin.eval, Eval::Session(_)));
+    });
+    changed.is_disjoint(&rule.query.tables())
+        && !changed.iter().any(has_trigger)
+        && program.gap(&changed).is_none()
+        && !depends_on_time
+}
+
 impl Outcome {
     /// Safe, without a question.
     pub(crate) fn safe(how: &str) -> Outcome {
         Outcome { verdict: Verdict::Safe(how.into()), ..Outcome::empty() }
     }
 
+    /// Not known, for a reason that has no line.
+    pub(crate) fn unknown(why: &str) -> Outcome {
+        Outcome { verdict: Verdict::Unknown(Reason { what: why.into(), line: None }), ..Outcome::empty() }
+    }
+
     fn empty() -> Outcome {
-        let nothing = Reason { what: "nobody was asked".into(), line: None };
+        let nothing = Reason { what: "no question was put".into(), line: None };
         Outcome {
             verdict: Verdict::Unknown(nothing),
             modulo: Vec::new(),

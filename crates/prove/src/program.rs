@@ -36,6 +36,8 @@ pub struct Gap {
     pub what: String,
     /// The tables of which not everything is known without it.
     pub tables: BTreeSet<TableId>,
+    /// It is a routine or a rule that would have had cells of its own.
+    pub is_routine: bool,
 }
 
 /// A rule: a query of which every row must be true.
@@ -89,6 +91,39 @@ impl Program {
         Ok(Program { rules, assumptions, database, source: source.into(), gaps: Vec::new() })
     }
 
+    /// The same, where not everything in the file could be carried out: a rule or promise that cannot be understood without that is left out, and
+    /// is a gap itself.
+    pub fn partly(
+        database: Database,
+        source: &str,
+        rules: &[Named<'_>],
+        assumptions: &[Named<'_>],
+        gaps: Vec<Gap>,
+    ) -> Result<Program, Diagnostic> {
+        if gaps.is_empty() {
+            return Program::new(database, source, rules, assumptions);
+        }
+        let mut program = Program { database, source: source.into(), rules: Vec::new(), assumptions: Vec::new(), gaps };
+        let lost = |span: Span, name: &str, why: Diagnostic| Gap {
+            span,
+            statement: format!("the rule {name}"),
+            what: why.message,
+            tables: BTreeSet::new(),
+            is_routine: true,
+        };
+        for named in rules {
+            match Rule::bind(&program.database, source, *named) {
+                Ok(rule) => program.rules.push(rule),
+                Err(why) => program.gaps.push(lost(named.statement.span, named.name, why)),
+            }
+        }
+        for named in assumptions {
+            // Without a promise, less is proved.
+            program.assumptions.extend(Assumption::bind(program.catalog(), source, *named).ok());
+        }
+        Ok(program)
+    }
+
     /// What is defined.
     pub fn catalog(&self) -> &Catalog {
         self.database.catalog()
@@ -137,6 +172,31 @@ impl Program {
     /// The line, from 1, at which something stands.
     pub fn line(&self, span: Span) -> usize {
         crate::ir::line_of(&self.source, span.start as usize)
+    }
+}
+
+impl Gap {
+    /// What a statement that was not carried out leaves open: every table that it names. A routine that is not there is missed by those that
+    /// call it, and rows do not count. A name counts wherever it stands in the text: rather too many tables than too few.
+    pub fn new(catalog: &Catalog, source: &str, statement: &ast::Statement, why: &Diagnostic) -> Gap {
+        let text = statement.span.of(source);
+        let words = text.split_whitespace().map(str::to_ascii_uppercase);
+        let mut words = words.filter(|word| word != "OR" && word != "REPLACE");
+        let verb = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+        let (verb, object) = (verb.0.as_str(), verb.1.as_str());
+        let is_routine = verb == "CREATE" && matches!(object, "FUNCTION" | "PROCEDURE");
+        let harmless = is_routine
+            || matches!(verb, "INSERT" | "COPY" | "SELECT" | "SET" | "COMMENT" | "GRANT" | "REVOKE")
+            || verb == "CREATE" && matches!(object, "INDEX" | "VIEW" | "EXTENSION" | "SCHEMA" | "SEQUENCE");
+        let named = catalog.tables().filter(|table| !harmless && text.contains(&*table.name));
+        let beginning: Vec<&str> = text.split_whitespace().take(6).collect();
+        Gap {
+            span: statement.span,
+            statement: beginning.join(" "),
+            what: why.message.clone(),
+            tables: named.map(|table| table.id).collect(),
+            is_routine,
+        }
     }
 }
 

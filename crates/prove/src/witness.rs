@@ -317,11 +317,18 @@ fn broken_before(program: &Program, rule: &Rule, proposal: &Proposal) -> Option<
     Some(rules.filter(|(_, other)| outcome(&database, other).is_some()).map(|(at, _)| at).collect())
 }
 
+/// The rows of a proposal in the orders in which they are tried: as they were found, and by their values, each in both directions. A statement that
+/// moves keys meets them in that order.
+fn orders(proposal: &Proposal) -> Vec<Proposal> {
+    let number = |value: &Option<String>| value.as_ref().and_then(|text| text.parse::<i128>().ok());
+    let mut sorted = proposal.clone();
+    sorted.rows.sort_by_cached_key(|(table, row)| (*table, row.iter().map(number).collect::<Vec<_>>()));
+    let reversed = |of: &Proposal| Proposal { rows: of.rows.iter().rev().cloned().collect(), ..of.clone() };
+    vec![proposal.clone(), reversed(proposal), reversed(&sorted), sorted]
+}
+
 fn shown(program: &Program, graph: &Graph, rule: &Rule, proposal: &Proposal) -> Option<Witness> {
-    let mut backwards = proposal.clone();
-    backwards.rows.reverse();
-    let mut found =
-        [proposal.clone(), backwards].into_iter().find_map(|p| Some((run(program, graph, rule, &p)?, p)))?;
+    let mut found = orders(proposal).into_iter().find_map(|p| Some((run(program, graph, rule, &p)?, p)))?;
     // Rows that are not needed only distract.
     let mut at = 0;
     while at < found.1.rows.len() {
@@ -467,6 +474,8 @@ pub(crate) fn call_of(def: &RoutineDef, arguments: &[String]) -> String {
             // A literal without a type may fit several routines.
             _ => list.extend(given.next().map(|value| match value.starts_with('\'') || value == "NULL" {
                 true => format!("{value}::{}", param.ty),
+                // A number is an integer, which does not become smaller by itself.
+                false if param.ty.underlying() == Type::Int2 => format!("'{value}'::{}", param.ty),
                 false => value.clone(),
             })),
         }

@@ -76,6 +76,7 @@ fn what_would_help_is_proved() {
             "one_account_per_email",
             "ALTER TABLE users ADD UNIQUE (email)",
         ),
+        (include_str!("programs/partial_unique.sql"), "mk", "r", "CREATE UNIQUE INDEX ON addr (usr) WHERE prim"),
         (
             include_str!("programs/cascade.sql"),
             "buy_unchecked",

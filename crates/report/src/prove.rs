@@ -45,7 +45,7 @@ pub struct ProveReport {
 /// Something about a rule or a procedure by itself, or a statement that was not carried out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProofNote {
-    /// `rule`, `procedure` or `skipped`.
+    /// `rule`, `procedure`; `skipped` for a statement that was not carried out, `open` if it would have had cells of its own.
     pub kind: String,
     /// What it is about.
     pub name: String,
@@ -203,10 +203,12 @@ impl ProveReport {
     pub fn settle(&mut self) {
         let new = |cell: &&ProofCell| !self.known.contains(&cell.id());
         let count = |verdict: &str| self.cells.iter().filter(|cell| cell.verdict == verdict).filter(new).count();
-        let open = count("unknown") + count("bounded");
+        let unread = |note: &&ProofNote| note.kind == "open" && !self.known.contains(&note.name);
+        let lost = self.notes.iter().filter(unread).count();
+        let open = count("unknown") + count("bounded") + lost;
         self.verdict = match (count("unsafe") + self.interferences.len(), open) {
             (0, 0) => Verdict::Holds,
-            (0, open) => Verdict::Inconclusive(format!("{open} of {} not decided", self.cells.len())),
+            (0, open) => Verdict::Inconclusive(format!("{open} of {} not decided", self.cells.len() + lost)),
             _ => Verdict::Violated,
         };
     }
@@ -215,6 +217,8 @@ impl ProveReport {
     pub fn baseline(&self) -> String {
         let open = self.cells.iter().filter(|cell| cell.verdict != "safe");
         let mut lines: Vec<String> = open.map(|cell| format!("{}  # {}\n", cell.id(), cell.verdict)).collect();
+        let unread = self.notes.iter().filter(|note| note.kind == "open");
+        lines.extend(unread.map(|note| format!("{}  # not read\n", note.name)));
         lines.sort();
         format!("# What isolde prove is known not to prove here. What is new is not in it.\n{}", lines.concat())
     }
@@ -227,6 +231,8 @@ impl ProveReport {
             cells.into_iter().map(ProofCell::id).filter(|id| baseline.ids.contains(id)).collect()
         };
         (self.known, self.fixed) = (listed(open), listed(safe));
+        let unread = self.notes.iter().filter(|note| note.kind == "open" && baseline.ids.contains(&note.name));
+        self.known.extend(unread.map(|note| note.name.clone()));
         self.settle();
     }
 
@@ -281,7 +287,7 @@ impl ProveReport {
         }
         for ProofNote { kind, name, text } in &self.notes {
             let line = match kind.as_str() {
-                "skipped" => format!("not read: {name} ({text})"),
+                "skipped" | "open" => format!("not read: {name} ({text})"),
                 kind => format!("{kind} {name}: {text}"),
             };
             for line in crate::wrap::wrap(&line, style.width, 2) {

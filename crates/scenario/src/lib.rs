@@ -84,7 +84,7 @@ pub use names::{listed, tuple};
 pub use oracle::SERIAL_THREADS_MAX;
 pub use outcome::{Generated, Outcome, RawAnswer, RawOutcome, RawSeen, generated};
 pub use property::Explained;
-pub use scenario::{Scenario, Thread, set_up};
+pub use scenario::{Scenario, Skipped, Thread, set_up_possible};
 pub use search::{
     BUG_DEPTH, RUN_STEPS_MAX, RUNS, STATES_MAX, conflict, is_resumable, kind, search, stats, verdict_without_finding,
 };

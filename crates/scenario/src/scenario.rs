@@ -86,12 +86,48 @@ impl Thread {
     }
 }
 
-/// The database that the set-up of a file leaves.
-pub fn set_up(file: &ScenarioFile) -> Result<Database, ScenarioError> {
+/// A statement of a set-up that was not carried out.
+#[derive(Clone, Debug)]
+pub struct Skipped {
+    /// The statement, as far as it was understood.
+    pub statement: ast::Statement,
+    /// Why.
+    pub why: Diagnostic,
+}
+
+/// Carries out what can be carried out of a set-up: a statement that is not supported, or fails, leaves no trace but in the list. What is
+/// no SQL at all is a mistake.
+pub fn set_up_possible(file: &ScenarioFile) -> Result<(Database, Vec<Skipped>), ScenarioError> {
     let mut database = Database::new();
-    match run_setup(&mut database, &file.setup, &file.sources) {
-        Ok(_) => Ok(database),
-        Err(diagnostic) => Err(file.sources.error(diagnostic)),
+    let session = database.open_session();
+    let mut variables = Variables::default();
+    let mut orders = Orders::default();
+    let mut skipped = Vec::new();
+    for statement in &file.setup {
+        let before = database.clone();
+        let done = match unread(&statement.ast) {
+            Some(why) => Err(why),
+            None => run_one(&mut database, session, statement, &mut variables, &mut orders, &file.sources),
+        };
+        match done {
+            Ok(()) => {}
+            Err(why) if why.state == SqlState::SYNTAX_ERROR => return Err(file.sources.error(why)),
+            Err(why) => {
+                database = before;
+                skipped.push(Skipped { statement: statement.ast.clone(), why });
+            }
+        }
+    }
+    Ok((database, skipped))
+}
+
+/// Why a statement was not read.
+fn unread(statement: &ast::Statement) -> Option<Diagnostic> {
+    match &statement.kind {
+        ast::StatementKind::Ignored(ignored) if ignored.tag.is_empty() => {
+            parse::statement(parse::Fragment { text: &ignored.text, offset: statement.span.start }).err()
+        }
+        _ => None,
     }
 }
 
@@ -322,20 +358,32 @@ fn run_setup(
     let mut variables = Variables::default();
     let mut orders = Orders::default();
     for statement in statements {
-        let span = statement.ast.span;
-        let submission = bind_statement(database, session, statement, &mut variables, &mut orders, sources, false)?;
-        let params: Vec<Value> = submission.params.iter().map(|&slot| variables.values[slot].clone()).collect();
-        let reply = run_alone(database, session, &submission.prepared, &params);
-        let result = reply.map_err(|e| during_setup(span, &e))?;
-        if let Some(slots) = &submission.gset {
-            gset(slots, &result, &mut variables.values).map_err(|e| during_setup(span, &e))?;
-        }
+        run_one(database, session, statement, &mut variables, &mut orders, sources)?;
     }
     if database.in_transaction(session) {
         let span = statements.last().map_or(Span::default(), |s| s.ast.span);
         return Err(Diagnostic::syntax(span, "set-up ends inside a transaction").hint("end it with COMMIT"));
     }
     Ok(variables)
+}
+
+fn run_one(
+    database: &mut Database,
+    session: SessionId,
+    statement: &ClientStatement,
+    variables: &mut Variables,
+    orders: &mut Orders,
+    sources: &Sources,
+) -> Result<(), Diagnostic> {
+    let span = statement.ast.span;
+    let submission = bind_statement(database, session, statement, variables, orders, sources, false)?;
+    let params: Vec<Value> = submission.params.iter().map(|&slot| variables.values[slot].clone()).collect();
+    let reply = run_alone(database, session, &submission.prepared, &params);
+    let result = reply.map_err(|e| during_setup(span, &e))?;
+    if let Some(slots) = &submission.gset {
+        gset(slots, &result, &mut variables.values).map_err(|e| during_setup(span, &e))?;
+    }
+    Ok(())
 }
 
 fn during_setup(span: Span, error: &SqlError) -> Diagnostic {

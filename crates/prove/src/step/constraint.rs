@@ -58,6 +58,13 @@ pub(crate) fn valid(
     Ok(facts)
 }
 
+/// What deferred foreign keys demand when a transaction ends.
+pub(crate) fn deferred(state: &State, table: &Table, closed: &dyn Fn(&ForeignKey) -> bool) -> Vec<Term> {
+    let late = table.foreign_keys.iter().filter(|fk| fk.deferral == Deferral::Deferred && fk.validated && closed(fk));
+    let slots = state.db.slots(table.id);
+    late.flat_map(|fk| slots.iter().map(|slot| slot.alive.clone().implies(has_parent(state, fk, slot)))).collect()
+}
+
 /// Uniqueness that holds at any moment.
 fn is_checked(index: &Index) -> bool {
     index.unique && index.deferral != Deferral::Deferred
@@ -139,9 +146,12 @@ impl Stepper<'_> {
                     self.ctx.fails(SqlState::UNIQUE_VIOLATION, Term::and(both));
                     debug_assert!(at != row.at, "a row does not collide with itself");
                 }
-                if touched.len() > 1 {
-                    // Rows are written one after another, and may be in each other's way for a moment.
-                    self.ctx.may_fail(Some(SqlState::UNIQUE_VIOLATION), row.hit.clone());
+                // Rows are written one after another: one may get a key that another is about to give up.
+                for other in touched.iter().filter(|other| other.at != row.at) {
+                    let Some(old) = &other.old else { continue };
+                    let same = same_key(&mut self.evaluator(), index, slot, old)?;
+                    let meet = Term::and([row.hit.clone(), other.hit.clone(), same]);
+                    self.ctx.may_fail(Some(SqlState::UNIQUE_VIOLATION), meet);
                 }
             }
             for fk in table.foreign_keys.iter().filter(|fk| fk.deferral != Deferral::Deferred && concerns(&fk.columns))

@@ -347,6 +347,9 @@ fn the_other_checkers_have_pages_too() {
         meaning: evil(),
         at_line: None,
         assumptions: Vec::new(),
+        needs: Vec::new(),
+        warning: None,
+        content: String::new(),
         witness: Some(witness),
         helps: Vec::new(),
     }];

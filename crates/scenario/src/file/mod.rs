@@ -143,7 +143,7 @@ pub fn read(name: &str, text: &str, loader: Loader<'_>) -> Result<ScenarioFile, 
 
 /// Reads a scenario to prove things about its procedures: it need not have threads.
 pub fn read_procedures(name: &str, text: &str, loader: Loader<'_>) -> Result<ScenarioFile, ScenarioError> {
-    read_as(name, text, loader, false, true)
+    read_as(name, text, loader, true, true)
 }
 
 /// Reads a scenario for a server, which may understand what is refused here: such statements are
@@ -331,7 +331,11 @@ impl Reader<'_> {
         let Some(statement) = last else { return Ok(()) };
         statement.data = Some(span);
         match &mut statement.ast.kind {
-            StatementKind::Copy(copy) => parse::copy_rows(copy, data, span),
+            // Where texts are enough, rows do not count.
+            StatementKind::Copy(copy) => match parse::copy_rows(copy, data, span) {
+                Err(_) if self.texts && self.threadless => Ok(()),
+                read => read,
+            },
             _ => Ok(()),
         }
     }
@@ -344,7 +348,7 @@ impl Reader<'_> {
             "ir" | "include_relative" => {
                 self.include(Include { path: unquoted(rest), relative_to: Some(file.name) }, span)
             }
-            _ if IGNORED_COMMANDS.contains(&name) => Ok(()),
+            _ if IGNORED_COMMANDS.contains(&name) || self.texts && self.threadless => Ok(()),
             _ => {
                 let error = Diagnostic::unsupported(span, Construct::PSQL_COMMAND.of(name));
                 Err(error.hint("of psql's commands, \\gset, \\i and \\ir are understood"))
