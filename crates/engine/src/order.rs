@@ -104,8 +104,8 @@ impl Database {
     fn versions<'v>(&'v self, table: TableId, origin: &'v TableData) -> Vec<Version<'v>> {
         let committed = self.committed.table(table);
         let mut versions: Vec<Version<'v>> = Vec::new();
-        let mut beyond = |holder, tables: &'v TableData, known: &'v TableData| {
-            let new = tables.versions_beyond(known);
+        let mut beyond = |holder, tables: &'v TableData, known: &'v TableData, shows: &dyn Fn(&Row) -> bool| {
+            let new = tables.versions_beyond(known).filter(|(_, tuple)| shows(&tuple.values));
             versions.extend(new.map(|(row, tuple)| Version {
                 position: tuple.position,
                 holder,
@@ -113,16 +113,18 @@ impl Database {
                 values: &tuple.values,
             }));
         };
-        beyond((COMMITTED, 0, 0), committed, origin);
+        beyond((COMMITTED, 0, 0), committed, origin, &|_| true);
         for (id, session) in self.all_sessions() {
             if let Some(kept) = session.transaction.as_ref().and_then(|t| t.snapshot.as_ref())
                 && (table.0 as usize) < kept.tables.len()
             {
-                beyond((KEPT, id.0, 0), kept.tables.table(table), committed);
+                // Of a snapshot, only what can still be read from it counts.
+                beyond((KEPT, id.0, 0), kept.tables.table(table), committed, &|row| kept.may_show(table, row));
             }
             for (at, run) in session.running().enumerate() {
-                if (table.0 as usize) < run.view.tables.len() && run.view.reads.contains(table.0 as usize) {
-                    beyond((READ, id.0, at), run.view.tables.table(table), committed);
+                if (table.0 as usize) < run.view.tables.len() {
+                    let shown = run.view.tables.table(table);
+                    beyond((READ, id.0, at), shown, committed, &|row| run.view.may_show(table, row));
                 }
             }
         }

@@ -16,6 +16,7 @@
 
 use std::collections::BTreeSet;
 
+use isolde_engine::Database;
 use isolde_engine::footprint::{ColumnSet, TableSet, Write};
 use isolde_sql::ast::ReferentialAction;
 use isolde_sql::catalog::{Catalog, RoutineId, TableId};
@@ -46,19 +47,29 @@ const UNKNOWN: usize = 127;
 impl Order {
     /// What these statements, and the queries of properties, have to do with the order of rows.
     pub(crate) fn of<'s>(
-        catalog: &Catalog,
+        database: &Database,
         statements: impl IntoIterator<Item = &'s Statement>,
         checks: impl IntoIterator<Item = &'s Statement>,
     ) -> Order {
-        let mut finder = Finder { catalog, found: Order::default(), seen: BTreeSet::new(), cascading: BTreeSet::new() };
+        let mut finder = Finder {
+            catalog: database.catalog(),
+            found: Order::default(),
+            seen: BTreeSet::new(),
+            inserted: BTreeSet::new(),
+            cascading: BTreeSet::new(),
+        };
         let mut all = Some(());
         for statement in statements.into_iter().chain(checks) {
             all = all.and(finder.statement(statement, Taken::Set));
         }
         all = all.and(finder.triggers());
         finder.references();
-        let mut order = finder.found;
+        let (mut order, inserted) = (finder.found, finder.inserted);
         order.open = all.is_none();
+        // A table of one row that never gets another has no order.
+        let several = |table: &TableId| inserted.contains(table) || database.committed().table(*table).len() > 1;
+        order.reads.retain(|read| several(&read.table));
+        order.causes.retain(|(_, _, tables)| tables.iter().any(several));
         let mut reads: Vec<OrderRead> = Vec::new();
         for read in order.reads {
             if !reads.contains(&read) {
@@ -105,6 +116,8 @@ struct Finder<'c> {
     found: Order,
     /// Routines that were looked into, and whether the order of what they return matters.
     seen: BTreeSet<(RoutineId, bool)>,
+    /// Tables that get new rows.
+    inserted: BTreeSet<TableId>,
     /// Tables whose rows are changed or deleted.
     cascading: BTreeSet<TableId>,
 }
@@ -143,6 +156,7 @@ impl Finder<'_> {
                 if insert.on_conflict.as_ref().is_some_and(|conflict| conflict.update.is_some()) {
                     self.cascading.insert(insert.table);
                 }
+                self.inserted.insert(insert.table);
                 (Some(insert.table), &insert.with)
             }
             StatementKind::Update(update) => {
@@ -155,6 +169,7 @@ impl Finder<'_> {
             }
             StatementKind::Merge(merge) => {
                 self.cascading.insert(merge.table);
+                self.inserted.insert(merge.table);
                 (Some(merge.table), &merge.with)
             }
             _ => (None, &[]),
