@@ -24,14 +24,23 @@ use isolde_sql::catalog::TableId;
 
 use crate::database::{Database, row_digest};
 use crate::exec::Input;
-use crate::footprint::TableSet;
 use crate::lock::Target;
+use crate::reach::Key;
 use crate::storage::{RowId, TableData, Tables};
 
-/// The tables whose order counts, and their rows when that was said.
+/// The rows whose order counts.
+#[derive(Clone, Debug)]
+pub enum OrderedRows {
+    /// All rows of all tables.
+    All,
+    /// Of these tables, the rows with these values, which never change; once for each who takes them so.
+    Of(Vec<(TableId, Key)>),
+}
+
+/// The rows whose order counts, and all rows when that was said.
 #[derive(Debug)]
 pub(crate) struct Ordered {
-    tables: TableSet,
+    rows: OrderedRows,
     origin: Tables,
 }
 
@@ -51,16 +60,21 @@ const KEPT: u8 = 3;
 const READ: u8 = 4;
 
 impl Database {
-    /// From now on the order of rows in these tables is part of the state. No session may be in a transaction.
-    pub fn set_ordered(&mut self, tables: TableSet) {
-        let ordered = Ordered { tables, origin: self.committed.clone() };
-        self.ordered = (!tables.is_empty()).then(|| ordered.into());
+    /// From now on the order of these rows is part of the state. No session may be in a transaction.
+    pub fn set_ordered(&mut self, rows: OrderedRows) {
+        let none = matches!(&rows, OrderedRows::Of(rows) if rows.is_empty());
+        let ordered = Ordered { rows, origin: self.committed.clone() };
+        self.ordered = (!none).then(|| ordered.into());
     }
 
     /// Feeds the order of rows into a digest, for the tables where it counts.
     pub(crate) fn hash_order(&self, ordered: &Ordered, h: &mut Digester) {
-        for table in (0..self.committed.len()).filter(|&i| ordered.tables.contains(i)).map(|i| TableId(i as u32)) {
-            self.hash_order_of(table, ordered, h);
+        match &ordered.rows {
+            OrderedRows::All => {
+                let tables = (0..self.committed.len()).map(|i| TableId(i as u32));
+                tables.for_each(|table| self.hash_order_of(table, &Key::new(), ordered, h));
+            }
+            OrderedRows::Of(rows) => rows.iter().for_each(|(table, key)| self.hash_order_of(*table, key, ordered, h)),
         }
         for run in self.sessions.iter().flat_map(|session| session.running()) {
             if let Some(Input::Candidates(candidates) | Input::Limited(candidates, ..)) = &run.input {
@@ -70,10 +84,11 @@ impl Database {
         }
     }
 
-    fn hash_order_of(&self, table: TableId, ordered: &Ordered, h: &mut Digester) {
+    fn hash_order_of(&self, table: TableId, key: &Key, ordered: &Ordered, h: &mut Digester) {
         let none = TableData::default();
         let origin = if (table.0 as usize) < ordered.origin.len() { ordered.origin.table(table) } else { &none };
         let mut versions = self.versions(table, origin);
+        versions.retain(|version| key.iter().all(|(column, value)| version.values.get(*column) == Some(value)));
         versions.sort_by_key(|version| (version.position, version.holder));
         // A row from the start is known by its id, another by the place of its first version.
         let mut numbers: BTreeMap<RowId, (bool, u64)> = BTreeMap::new();

@@ -6,8 +6,8 @@
 use std::hash::Hash;
 use std::sync::{Arc, OnceLock};
 
-use isolde_engine::footprint::{ColumnSet, TableSet};
-use isolde_engine::{Activity, Database, Outcome, SessionId, Step};
+use isolde_engine::footprint::ColumnSet;
+use isolde_engine::{Activity, Database, OrderedRows, Outcome, SessionId, Step};
 use isolde_explore::{Digester, System, Undo};
 
 use crate::client::{AtWork, Client, Reaction, Status};
@@ -164,10 +164,7 @@ impl<'a> ScenarioSystem<'a> {
             return ColumnSet::NONE;
         }
         let writes = event.steps.iter().flat_map(|step| &step.footprint.writes);
-        writes.fold(ColumnSet::NONE, |moved, write| {
-            let constant = event.constant.get(write.table.0 as usize).copied().unwrap_or(ColumnSet::NONE);
-            moved.union(self.scenario.order.moved(write, constant))
-        })
+        writes.fold(ColumnSet::NONE, |moved, write| moved.union(self.scenario.order.moved(write)))
     }
 
     /// The threads that wait for each other in a circle, in the order of the file.
@@ -202,7 +199,7 @@ impl System for ScenarioSystem<'_> {
         state.database.set_row_steps(self.granularity == Granularity::Row);
         state.database.set_commit_steps(self.granularity != Granularity::Whole);
         if self.granularity == Granularity::Whole {
-            state.database.set_ordered(TableSet::NONE);
+            state.database.set_ordered(OrderedRows::Of(Vec::new()));
         }
         for thread in 0..self.scenario.threads.len() {
             self.work(&mut state, thread).advance();

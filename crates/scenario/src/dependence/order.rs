@@ -16,8 +16,8 @@
 
 use std::collections::BTreeSet;
 
-use isolde_engine::Database;
 use isolde_engine::footprint::{ColumnSet, TableSet, Write};
+use isolde_engine::{Database, OrderedRows};
 use isolde_sql::ast::ReferentialAction;
 use isolde_sql::catalog::{Catalog, RoutineId, TableId};
 use isolde_sql::typed::{
@@ -48,6 +48,7 @@ impl Order {
     /// What these statements, and the queries of properties, have to do with the order of rows.
     pub(crate) fn of<'s>(
         database: &Database,
+        constant: &[ColumnSet],
         statements: impl IntoIterator<Item = &'s Statement>,
         checks: impl IntoIterator<Item = &'s Statement>,
     ) -> Order {
@@ -71,7 +72,10 @@ impl Order {
         order.reads.retain(|read| several(&read.table));
         order.causes.retain(|(_, _, tables)| tables.iter().any(several));
         let mut reads: Vec<OrderRead> = Vec::new();
-        for read in order.reads {
+        for mut read in order.reads {
+            // A row may come to have another value only where somebody changes it.
+            let constant = constant.get(read.table.0 as usize).copied().unwrap_or(ColumnSet::NONE);
+            read.key.retain(|(column, _)| constant.contains(*column));
             if !reads.contains(&read) {
                 reads.push(read);
             }
@@ -80,7 +84,15 @@ impl Order {
         order
     }
 
-    /// The tables whose order is part of the state: those that are read so, and change.
+    /// The rows whose order is part of the state.
+    pub(crate) fn rows(&self) -> OrderedRows {
+        match self.open {
+            true => OrderedRows::All,
+            false => OrderedRows::Of(self.reads.iter().map(|read| (read.table, read.key.clone())).collect()),
+        }
+    }
+
+    /// Their tables.
     pub(crate) fn tables(&self) -> TableSet {
         match self.open {
             true => TableSet::ALL,
@@ -93,18 +105,14 @@ impl Order {
         self.open || tables.iter().any(|table| self.written.contains(table))
     }
 
-    /// The readers that could tell when this version of a row was written; of its values, only `constant` ones are certain.
-    pub(crate) fn moved(&self, write: &Write, constant: ColumnSet) -> ColumnSet {
+    /// The readers that could tell when this version of a row was written.
+    pub(crate) fn moved(&self, write: &Write) -> ColumnSet {
         let Some(after) = &write.after else { return ColumnSet::NONE };
         if self.open {
             return [UNKNOWN].into_iter().collect();
         }
-        let sees = |read: &OrderRead| {
-            let differs = |(column, value): &(usize, isolde_sql::Value)| {
-                constant.contains(*column) && after.get(*column).is_some_and(|other| other != value)
-            };
-            read.table == write.table && !read.key.iter().any(differs)
-        };
+        let has = |(column, value): &(usize, isolde_sql::Value)| after.get(*column) == Some(value);
+        let sees = |read: &OrderRead| read.table == write.table && read.key.iter().all(has);
         let readers = self.reads.iter().enumerate().filter(|(_, read)| sees(read));
         readers.map(|(number, _)| number.min(READERS_MAX)).collect()
     }
