@@ -103,7 +103,7 @@ fn what_the_relations_say_about_pairs_of_statements() {
         I I same key       yes            dependent     dependent      dependent   dependent  MISSED
         I D other          no             dependent     dependent      -           -          -
         I D same           yes            dependent     dependent      dependent   dependent  MISSED
-        I U other          yes            dependent     dependent      MISSED      MISSED     MISSED
+        I U other          no             dependent     dependent      -           -          -
         I U same           yes            dependent     dependent      dependent   dependent  dependent
         I U same key       yes            dependent     dependent      dependent   dependent  MISSED
         D D other          no             -             -              -           -          -
