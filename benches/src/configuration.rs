@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use isolde_explore::{Matching, Reduction, Restore, Search, Strategy};
 use isolde_scenario::dependence::Dependence;
-use isolde_scenario::file::{FileOptions, Hashing};
+use isolde_scenario::file::{FileOptions, Granularity, Hashing};
 use isolde_scenario::{Scenario, ScenarioSystem};
 
 use crate::measure::{Measured, measure, measure_jobs};
@@ -70,8 +70,10 @@ impl Configuration {
     }
 
     fn system(self, scenario: &Scenario) -> ScenarioSystem<'_> {
-        let settings =
-            FileOptions { dependence: Some(self.dependence), hash: Some(self.hash), ..scenario.options().clone() };
+        let (dependence, hash) = (Some(self.dependence), Some(self.hash));
+        // The papers count a lone statement and its commit as one step.
+        let granularity = scenario.options().granularity.or(Some(Granularity::Whole));
+        let settings = FileOptions { dependence, hash, granularity, ..scenario.options().clone() };
         ScenarioSystem::new(scenario, &settings)
     }
 

@@ -12,6 +12,7 @@ use isolde_benches::measure::Measured;
 use isolde_benches::{dpf, epor};
 use isolde_explore::{Matching, Search, Strategy, System, Visit, on_state};
 use isolde_scenario::dependence::Dependence;
+use isolde_scenario::file::{FileOptions, Granularity};
 use isolde_scenario::{Choice, Event, Scenario, ScenarioSystem, State};
 
 const LONG: Duration = Duration::from_secs(600);
@@ -73,7 +74,8 @@ fn explored(measured: &Measured, way: Way) -> u64 {
 
 /// Whether what a relation takes to commute does so, in every state of a program.
 fn is_sound(scenario: &Scenario, dependence: Dependence) -> bool {
-    let system = ScenarioSystem::new(scenario, scenario.options());
+    let granularity = Some(Granularity::Whole);
+    let system = ScenarioSystem::new(scenario, &FileOptions { granularity, ..scenario.options().clone() });
     let mut sound = true;
     let search = Search { strategy: Strategy::Depth, matching: Matching::Digest, ..Search::default() };
     search.run(

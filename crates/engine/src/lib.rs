@@ -69,6 +69,7 @@ pub use database::{CatalogMark, Database, Faults};
 pub use footprint::Footprint;
 pub use kept::Notification;
 pub use lock::heavy::LockKey;
+pub use order::OrderedRows;
 pub use prepare::Prepared;
 pub use reach::{Key, Reach};
 pub use session::{

@@ -24,14 +24,23 @@ use isolde_sql::catalog::TableId;
 
 use crate::database::{Database, row_digest};
 use crate::exec::Input;
-use crate::footprint::TableSet;
 use crate::lock::Target;
+use crate::reach::Key;
 use crate::storage::{RowId, TableData, Tables};
 
-/// The tables whose order counts, and their rows when that was said.
+/// The rows whose order counts.
+#[derive(Clone, Debug)]
+pub enum OrderedRows {
+    /// All rows of all tables.
+    All,
+    /// Of these tables, the rows with these values, which never change; once for each who takes them so.
+    Of(Vec<(TableId, Key)>),
+}
+
+/// The rows whose order counts, and all rows when that was said.
 #[derive(Debug)]
 pub(crate) struct Ordered {
-    tables: TableSet,
+    rows: OrderedRows,
     origin: Tables,
 }
 
@@ -51,16 +60,21 @@ const KEPT: u8 = 3;
 const READ: u8 = 4;
 
 impl Database {
-    /// From now on the order of rows in these tables is part of the state. No session may be in a transaction.
-    pub fn set_ordered(&mut self, tables: TableSet) {
-        let ordered = Ordered { tables, origin: self.committed.clone() };
-        self.ordered = (!tables.is_empty()).then(|| ordered.into());
+    /// From now on the order of these rows is part of the state. No session may be in a transaction.
+    pub fn set_ordered(&mut self, rows: OrderedRows) {
+        let none = matches!(&rows, OrderedRows::Of(rows) if rows.is_empty());
+        let ordered = Ordered { rows, origin: self.committed.clone() };
+        self.ordered = (!none).then(|| ordered.into());
     }
 
     /// Feeds the order of rows into a digest, for the tables where it counts.
     pub(crate) fn hash_order(&self, ordered: &Ordered, h: &mut Digester) {
-        for table in (0..self.committed.len()).filter(|&i| ordered.tables.contains(i)).map(|i| TableId(i as u32)) {
-            self.hash_order_of(table, ordered, h);
+        match &ordered.rows {
+            OrderedRows::All => {
+                let tables = (0..self.committed.len()).map(|i| TableId(i as u32));
+                tables.for_each(|table| self.hash_order_of(table, &Key::new(), ordered, h));
+            }
+            OrderedRows::Of(rows) => rows.iter().for_each(|(table, key)| self.hash_order_of(*table, key, ordered, h)),
         }
         for run in self.sessions.iter().flat_map(|session| session.running()) {
             if let Some(Input::Candidates(candidates) | Input::Limited(candidates, ..)) = &run.input {
@@ -70,10 +84,11 @@ impl Database {
         }
     }
 
-    fn hash_order_of(&self, table: TableId, ordered: &Ordered, h: &mut Digester) {
+    fn hash_order_of(&self, table: TableId, key: &Key, ordered: &Ordered, h: &mut Digester) {
         let none = TableData::default();
         let origin = if (table.0 as usize) < ordered.origin.len() { ordered.origin.table(table) } else { &none };
         let mut versions = self.versions(table, origin);
+        versions.retain(|version| key.iter().all(|(column, value)| version.values.get(*column) == Some(value)));
         versions.sort_by_key(|version| (version.position, version.holder));
         // A row from the start is known by its id, another by the place of its first version.
         let mut numbers: BTreeMap<RowId, (bool, u64)> = BTreeMap::new();
@@ -104,8 +119,8 @@ impl Database {
     fn versions<'v>(&'v self, table: TableId, origin: &'v TableData) -> Vec<Version<'v>> {
         let committed = self.committed.table(table);
         let mut versions: Vec<Version<'v>> = Vec::new();
-        let mut beyond = |holder, tables: &'v TableData, known: &'v TableData| {
-            let new = tables.versions_beyond(known);
+        let mut beyond = |holder, tables: &'v TableData, known: &'v TableData, shows: &dyn Fn(&Row) -> bool| {
+            let new = tables.versions_beyond(known).filter(|(_, tuple)| shows(&tuple.values));
             versions.extend(new.map(|(row, tuple)| Version {
                 position: tuple.position,
                 holder,
@@ -113,16 +128,18 @@ impl Database {
                 values: &tuple.values,
             }));
         };
-        beyond((COMMITTED, 0, 0), committed, origin);
+        beyond((COMMITTED, 0, 0), committed, origin, &|_| true);
         for (id, session) in self.all_sessions() {
             if let Some(kept) = session.transaction.as_ref().and_then(|t| t.snapshot.as_ref())
                 && (table.0 as usize) < kept.tables.len()
             {
-                beyond((KEPT, id.0, 0), kept.tables.table(table), committed);
+                // Of a snapshot, only what can still be read from it counts.
+                beyond((KEPT, id.0, 0), kept.tables.table(table), committed, &|row| kept.may_show(table, row));
             }
             for (at, run) in session.running().enumerate() {
-                if (table.0 as usize) < run.view.tables.len() && run.view.reads.contains(table.0 as usize) {
-                    beyond((READ, id.0, at), run.view.tables.table(table), committed);
+                if (table.0 as usize) < run.view.tables.len() {
+                    let shown = run.view.tables.table(table);
+                    beyond((READ, id.0, at), shown, committed, &|row| run.view.may_show(table, row));
                 }
             }
         }

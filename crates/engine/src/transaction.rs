@@ -195,6 +195,12 @@ impl Snapshot {
         self.epoch > epoch
     }
 
+    /// Whether a row of this table with these values may be read from it.
+    pub(crate) fn may_show(&self, table: TableId, values: &Row) -> bool {
+        let wanted = |reach: &Arc<Reach>| reach.wants(table, values);
+        self.reads.contains(table.0 as usize) && self.rows.as_ref().is_none_or(wanted)
+    }
+
     /// Whether it was taken in this epoch.
     pub(crate) fn is_of(&self, epoch: u64) -> bool {
         self.epoch == epoch

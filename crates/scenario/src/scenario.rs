@@ -158,10 +158,10 @@ impl Scenario {
             let rollback = rollback(&database)?;
             let sources = sources.clone();
             let statements = || threads.iter().flat_map(|t: &Thread| &t.statements).map(|s| &*s.prepared.statement);
-            let constant = constant::columns(database.catalog(), statements()).into();
+            let constant: Arc<[ColumnSet]> = constant::columns(database.catalog(), statements()).into();
             let checks = invariants.iter().chain(&finals).map(|check| &*check.query.statement);
-            let order = Arc::new(Order::of(database.catalog(), statements(), checks));
-            database.set_ordered(order.tables());
+            let order = Arc::new(Order::of(&database, &constant, statements(), checks));
+            database.set_ordered(order.rows());
             let reach = reach::of_threads(&mut database, &threads);
             let generated = Arc::new(generated(database.catalog()));
             Ok(Scenario {

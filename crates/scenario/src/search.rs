@@ -112,8 +112,9 @@ pub(crate) fn warning(settings: &FileOptions) -> Option<String> {
     level.unsound().map(|why| format!("the dependence {} is a paper's, as printed: {why}", level.name()))
 }
 
-/// What a search overlooks that takes a lone statement and its commit for one step.
-const WHOLE: &str = "what others do between a statement outside of a transaction and its commit is not explored";
+/// What a search overlooks that takes a lone statement and its commit for one step, as published figures do.
+const WHOLE: &str =
+    "what others do between a statement outside of a transaction and its commit is not explored, nor the order of rows";
 
 /// What a search that found nothing says. `outcomes` is the number of different ends seen, where that was counted.
 pub fn verdict_without_finding(summary: &Summary, settings: &FileOptions, outcomes: Option<usize>) -> Verdict {

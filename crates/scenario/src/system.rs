@@ -7,7 +7,7 @@ use std::hash::Hash;
 use std::sync::{Arc, OnceLock};
 
 use isolde_engine::footprint::ColumnSet;
-use isolde_engine::{Activity, Database, Outcome, SessionId, Step};
+use isolde_engine::{Activity, Database, OrderedRows, Outcome, SessionId, Step};
 use isolde_explore::{Digester, System, Undo};
 
 use crate::backend::{Alone, Backend};
@@ -163,11 +163,11 @@ impl<'a> ScenarioSystem<'a> {
 
     /// The readers of the order of rows that could tell when an event wrote its rows.
     fn moved(&self, event: &Event) -> ColumnSet {
+        if self.granularity == Granularity::Whole {
+            return ColumnSet::NONE;
+        }
         let writes = event.steps.iter().flat_map(|step| &step.footprint.writes);
-        writes.fold(ColumnSet::NONE, |moved, write| {
-            let constant = event.constant.get(write.table.0 as usize).copied().unwrap_or(ColumnSet::NONE);
-            moved.union(self.scenario.order.moved(write, constant))
-        })
+        writes.fold(ColumnSet::NONE, |moved, write| moved.union(self.scenario.order.moved(write)))
     }
 
     /// The threads that wait for each other in a cycle, in the order of the file.
@@ -204,6 +204,9 @@ impl System for ScenarioSystem<'_> {
         let mut state = State { database: self.scenario.database.clone(), clients };
         state.database.set_row_steps(self.granularity == Granularity::Row);
         state.database.set_commit_steps(self.granularity != Granularity::Whole);
+        if self.granularity == Granularity::Whole {
+            state.database.set_ordered(OrderedRows::Of(Vec::new()));
+        }
         for thread in 0..self.scenario.threads.len() {
             self.work(&mut state, thread).advance();
         }

@@ -17,6 +17,7 @@
 use std::collections::BTreeSet;
 
 use isolde_engine::footprint::{ColumnSet, TableSet, Write};
+use isolde_engine::{Database, OrderedRows};
 use isolde_sql::ast::ReferentialAction;
 use isolde_sql::catalog::{Catalog, RoutineId, TableId};
 use isolde_sql::typed::{
@@ -46,21 +47,35 @@ const UNKNOWN: usize = 127;
 impl Order {
     /// What these statements, and the queries of properties, have to do with the order of rows.
     pub(crate) fn of<'s>(
-        catalog: &Catalog,
+        database: &Database,
+        constant: &[ColumnSet],
         statements: impl IntoIterator<Item = &'s Statement>,
         checks: impl IntoIterator<Item = &'s Statement>,
     ) -> Order {
-        let mut finder = Finder { catalog, found: Order::default(), seen: BTreeSet::new(), cascading: BTreeSet::new() };
+        let mut finder = Finder {
+            catalog: database.catalog(),
+            found: Order::default(),
+            seen: BTreeSet::new(),
+            inserted: BTreeSet::new(),
+            cascading: BTreeSet::new(),
+        };
         let mut all = Some(());
         for statement in statements.into_iter().chain(checks) {
             all = all.and(finder.statement(statement, Taken::Set));
         }
         all = all.and(finder.triggers());
         finder.references();
-        let mut order = finder.found;
+        let (mut order, inserted) = (finder.found, finder.inserted);
         order.open = all.is_none();
+        // A table of one row that never gets another has no order.
+        let several = |table: &TableId| inserted.contains(table) || database.committed().table(*table).len() > 1;
+        order.reads.retain(|read| several(&read.table));
+        order.causes.retain(|(_, _, tables)| tables.iter().any(several));
         let mut reads: Vec<OrderRead> = Vec::new();
-        for read in order.reads {
+        for mut read in order.reads {
+            // A row may come to have another value only where somebody changes it.
+            let constant = constant.get(read.table.0 as usize).copied().unwrap_or(ColumnSet::NONE);
+            read.key.retain(|(column, _)| constant.contains(*column));
             if !reads.contains(&read) {
                 reads.push(read);
             }
@@ -69,7 +84,15 @@ impl Order {
         order
     }
 
-    /// The tables whose order is part of the state: those that are read so, and change.
+    /// The rows whose order is part of the state.
+    pub(crate) fn rows(&self) -> OrderedRows {
+        match self.open {
+            true => OrderedRows::All,
+            false => OrderedRows::Of(self.reads.iter().map(|read| (read.table, read.key.clone())).collect()),
+        }
+    }
+
+    /// Their tables.
     pub(crate) fn tables(&self) -> TableSet {
         match self.open {
             true => TableSet::ALL,
@@ -82,18 +105,14 @@ impl Order {
         self.open || tables.iter().any(|table| self.written.contains(table))
     }
 
-    /// The readers that could tell when this version of a row was written; of its values, only `constant` ones are certain.
-    pub(crate) fn moved(&self, write: &Write, constant: ColumnSet) -> ColumnSet {
+    /// The readers that could tell when this version of a row was written.
+    pub(crate) fn moved(&self, write: &Write) -> ColumnSet {
         let Some(after) = &write.after else { return ColumnSet::NONE };
         if self.open {
             return [UNKNOWN].into_iter().collect();
         }
-        let sees = |read: &OrderRead| {
-            let differs = |(column, value): &(usize, isolde_sql::Value)| {
-                constant.contains(*column) && after.get(*column).is_some_and(|other| other != value)
-            };
-            read.table == write.table && !read.key.iter().any(differs)
-        };
+        let has = |(column, value): &(usize, isolde_sql::Value)| after.get(*column) == Some(value);
+        let sees = |read: &OrderRead| read.table == write.table && read.key.iter().all(has);
         let readers = self.reads.iter().enumerate().filter(|(_, read)| sees(read));
         readers.map(|(number, _)| number.min(READERS_MAX)).collect()
     }
@@ -105,6 +124,8 @@ struct Finder<'c> {
     found: Order,
     /// Routines that were looked into, and whether the order of what they return matters.
     seen: BTreeSet<(RoutineId, bool)>,
+    /// Tables that get new rows.
+    inserted: BTreeSet<TableId>,
     /// Tables whose rows are changed or deleted.
     cascading: BTreeSet<TableId>,
 }
@@ -143,6 +164,7 @@ impl Finder<'_> {
                 if insert.on_conflict.as_ref().is_some_and(|conflict| conflict.update.is_some()) {
                     self.cascading.insert(insert.table);
                 }
+                self.inserted.insert(insert.table);
                 (Some(insert.table), &insert.with)
             }
             StatementKind::Update(update) => {
@@ -155,6 +177,7 @@ impl Finder<'_> {
             }
             StatementKind::Merge(merge) => {
                 self.cascading.insert(merge.table);
+                self.inserted.insert(merge.table);
                 (Some(merge.table), &merge.with)
             }
             _ => (None, &[]),

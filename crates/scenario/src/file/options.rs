@@ -128,7 +128,7 @@ choice!(Granularity, "granularity", |unit| match unit {
     Granularity::Row => "The same, and each row that a statement locks is a step",
     Granularity::Whole =>
         "A statement outside of a transaction commits in its own step, as published figures count: what \
-                           others do between the two is not explored",
+                           others do between the two is not explored, and tables are sets",
 });
 choice!(SerialCheck, "setting", |kind| match kind {
     SerialCheck::On => "Everything a thread has seen counts",
