@@ -79,6 +79,7 @@ pub(crate) fn start(ctx: &mut Context, program: &Program, graph: &Graph, plan: &
     for variable in &graph.variables {
         variables.push(match variable.input {
             Some(_) => ctx.any(variable.ty, &variable.name)?,
+            None if variable.starts_false => Sym::truth(false),
             None => Sym::null(&sort_of(variable.ty).ok_or_else(|| Refusal::new("a variable that is a row"))?),
         });
     }

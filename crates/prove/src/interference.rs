@@ -118,7 +118,13 @@ fn interrupted(main: &Graph, intruder: &Graph) -> Option<Graph> {
     let mut variables = main.variables.clone();
     variables
         .extend(intruder.variables.iter().map(|v| Variable { input: v.input.map(|at| at + INTRUDER), ..v.clone() }));
-    variables.push(Variable { name: "place".into(), ty: Type::Int4, not_null: false, input: None });
+    variables.push(Variable {
+        name: "place".into(),
+        ty: Type::Int4,
+        not_null: false,
+        input: None,
+        starts_false: false,
+    });
     let mut nodes: Vec<Node> = main.nodes.clone();
     nodes.extend(main.nodes.iter().map(|node| moved_node(node, size)));
     nodes.extend(intruder.nodes.iter().map(|node| moved_node(node, 2 * size)));

@@ -50,8 +50,7 @@ pub fn lower(catalog: &Catalog, id: RoutineId) -> Result<Graph> {
             lowering.graph.variables[variable].input = Some(at);
         }
     }
-    let begin = lowering.found_nothing(entry, def.span);
-    if let Some(end) = lowering.block(begin, &routine.body)? {
+    if let Some(end) = lowering.block(entry, &routine.body)? {
         lowering.edge(end, exit, Action::Skip, def.span);
     }
     lowering.remember_the_start(def.span);
@@ -119,7 +118,7 @@ impl Lowering<'_> {
     }
 
     pub(super) fn variable(&mut self, name: &str, ty: Type, not_null: bool) -> usize {
-        self.graph.variables.push(Variable { name: name.into(), ty, not_null, input: None });
+        self.graph.variables.push(Variable { name: name.into(), ty, not_null, input: None, starts_false: false });
         self.graph.variables.len() - 1
     }
 
@@ -136,7 +135,7 @@ impl Lowering<'_> {
         Some(self.frame().found)
     }
 
-    /// FOUND is false when a routine begins.
+    /// FOUND is false when a routine that is called begins, however often.
     pub(super) fn found_nothing(&mut self, at: usize, span: Span) -> usize {
         let found = self.frame().found;
         self.act(at, Action::Assign(found, Expr { kind: ExprKind::Const(Value::Bool(false)), ty: Type::Bool }), span)
@@ -160,6 +159,7 @@ impl Lowering<'_> {
             });
         }
         let Stands::Scalar(found) = slots[routine.found] else { return Err(Refusal::new("a routine without FOUND")) };
+        self.graph.variables[found].starts_false = true;
         let result = match &routine.returns {
             RoutineReturns::Value(ty) if sort_of(*ty).is_some() => Some(self.variable("result", *ty, false)),
             _ => None,

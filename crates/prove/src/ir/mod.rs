@@ -75,6 +75,8 @@ pub struct Variable {
     pub not_null: bool,
     /// The position of the parameter that it is, if its value comes from the caller.
     pub input: Option<usize>,
+    /// It is false at the start, not NULL: FOUND.
+    pub starts_false: bool,
 }
 
 /// A place between statements.
