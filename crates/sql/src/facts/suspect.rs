@@ -82,7 +82,7 @@ pub(super) fn body(text: &str) -> Facts {
 /// What calling the routine does that a text defines.
 pub(super) fn defined(text: &str) -> Option<Facts> {
     let lexemes = meant(text);
-    let after = lexemes.iter().skip_while(|l| l.is("CREATE") || l.is("OR") || l.is("REPLACE")).next()?;
+    let after = lexemes.iter().find(|l| !["CREATE", "OR", "REPLACE"].iter().any(|word| l.is(word)))?;
     if !lexemes.first()?.is("CREATE") || !(after.is("FUNCTION") || after.is("PROCEDURE")) {
         return None;
     }
@@ -229,7 +229,7 @@ fn mentioned(text: &str, verb: Verb) -> Effects {
     let mut names = parse::names(text);
     let runs = matches!(verb, Verb::Do);
     // What the first word says is said by the verb.
-    if !runs && names.first().is_some() {
+    if !runs && !names.is_empty() {
         names.remove(0);
     }
     let has = |words: &[&str]| words.iter().any(|word| names.iter().any(|name| name == word));

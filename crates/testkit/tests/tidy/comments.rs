@@ -59,7 +59,7 @@ fn wrapped(text: &str, width: usize) -> String {
         if !fenced && is_long(&line, width) && !said.trim_start().starts_with('|') {
             let indent = said.len() - said.trim_start().len();
             if let Some((kept, rest)) = broken(&line, marker.len() + indent, width) {
-                let hang = said[..indent].to_string() + if said.trim_start().starts_with("- ") { "  " } else { "" };
+                let hang = said[..indent].to_string() + &" ".repeat(bullet(said.trim_start()));
                 let next = lines.get(at + 1).and_then(|next| comment(next));
                 let joins = next.is_some_and(|(mark, said)| mark == marker && continues(said, &hang));
                 match joins {
@@ -77,13 +77,21 @@ fn wrapped(text: &str, width: usize) -> String {
     lines.join("\n") + "\n"
 }
 
+/// The width of what begins an item of a list: `- `, `1. `.
+fn bullet(text: &str) -> usize {
+    let number = text.split_once(". ").filter(|(number, _)| number.parse::<u32>().is_ok());
+    match number {
+        Some((number, _)) => number.len() + 2,
+        None => 2 * usize::from(["- ", "* "].iter().any(|mark| text.starts_with(mark))),
+    }
+}
+
 /// Whether a line goes on with the paragraph before it.
 fn continues(said: &str, hang: &str) -> bool {
     let text = said.trim_start();
     let indent = &said[..said.len() - text.len()];
-    let begins = ["- ", "* ", "```", "|", "#", "[", ">"].iter().any(|mark| text.starts_with(mark));
-    let numbered = text.split_once(". ").is_some_and(|(number, _)| number.parse::<u32>().is_ok());
-    indent == hang && !text.is_empty() && !begins && !numbered
+    let begins = ["```", "|", "#", "[", ">"].iter().any(|mark| text.starts_with(mark));
+    indent == hang && !text.is_empty() && !begins && bullet(text) == 0
 }
 
 /// Cuts a line at the last space within the width, not inside of `code`.
