@@ -83,6 +83,7 @@ impl Dump<'_> {
                 self.line(&format!("truncate {}", names.join(", ")));
             }
             StatementKind::Cursor(cursor) => self.line(&format!("{cursor:?}")),
+            StatementKind::Late(verb) => self.line(&format!("late {verb:?}")),
             StatementKind::LockTable { tables, mode, nowait } => {
                 let names: Vec<String> = tables.iter().map(|t| self.table(*t)).collect();
                 self.line(&format!("lock {} in {mode} nowait={nowait}", names.join(", ")));
