@@ -97,8 +97,8 @@ fn continues(said: &str, hang: &str) -> bool {
 /// Cuts a line at the last space within the width, not inside of `code`.
 fn broken(line: &str, start: usize, width: usize) -> Option<(String, String)> {
     let end = line.char_indices().nth(width + 1).map_or(line.len(), |(at, _)| at);
-    let spaces = line[..end].match_indices(' ').map(|(at, _)| at).filter(|at| *at > start);
-    let cut = spaces.filter(|at| line[..*at].matches('`').count() % 2 == 0).last()?;
+    let mut spaces = line[..end].match_indices(' ').map(|(at, _)| at).filter(|at| *at > start);
+    let cut = spaces.rfind(|at| line[..*at].matches('`').count().is_multiple_of(2))?;
     let (kept, rest) = line.split_at(cut);
     // A mark at the beginning of a line would make it something else.
     let fine = !["- ", "* ", "#", "|", ">"].iter().any(|mark| rest.trim_start().starts_with(mark));
