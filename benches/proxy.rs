@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use isolde_postgres::proxy::{Door, Event, Session, SessionId};
 use isolde_testkit::Cluster;
+use isolde_wire::secret::{self, Verifier};
 use isolde_wire::{Connection, Place, Settings};
 
 const QUERY: &str = "SELECT balance FROM account WHERE id = 7";
@@ -52,10 +53,12 @@ fn rate(connection: &mut Connection, round: Duration) -> f64 {
 
 fn behind_door(settings: &Settings, round: Duration, held: bool) -> f64 {
     let (sender, events) = channel();
-    let door = Door::open(settings, &sender).expect("a port is free");
+    let password = secret::token().expect("the system has chance to offer");
+    let verifier = Verifier::new(&password).expect("the password is plain");
+    let door = Door::open(settings, &verifier, &sender).expect("a port is free");
     drop(sender);
     let conductor = std::thread::spawn(move || conduct(&events, held));
-    let behind = Settings { place: Place::Tcp("127.0.0.1".into(), door.port()), ..settings.clone() };
+    let behind = Settings { place: Place::Tcp("127.0.0.1".into(), door.port()), password: Some(password), ..settings.clone() };
     let mut connection = Connection::open(&behind).expect("the door is open");
     let rate = rate(&mut connection, round);
     drop((connection, door));
