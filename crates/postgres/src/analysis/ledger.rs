@@ -102,7 +102,7 @@ impl Ledger {
     /// Whether others could tell that the transaction of a lone statement is open. Advisory locks do not count: most of them are the
     /// session's, which its commit leaves as they are.
     pub fn is_noticeable_alone(&self) -> bool {
-        let is_table = |key: &String| key.starts_with("table ");
+        let is_table = |key: &NamedLock| matches!(key, NamedLock::Table(_));
         let empty = |layer: &Layer| {
             layer.writes.is_empty()
                 && layer.locks.is_empty()
