@@ -41,7 +41,7 @@ fn random_model(dice: &mut Dice, framework: Framework) -> DataModel {
     for name in &NAMES[..classes] {
         let (name, place): (Arc<str>, _) = ((*name).into(), Place::default());
         let soft_delete = dice.once_in(12);
-        model.classes.push(Class { name, parent: None, is_abstract: false, table: None, soft_delete, place });
+        model.classes.push(Class { name, parent: None, is_abstract: false, table: None, soft_delete, place, ..Class::default() });
     }
     if dice.once_in(4) {
         // The last is a kind of the first.
@@ -64,6 +64,7 @@ fn random_model(dice: &mut Dice, framework: Framework) -> DataModel {
                 Framework::Sql => Some(dice.pick(&DATABASE)),
                 _ => dice.once_in(3).then(|| dice.pick(&DATABASE)),
             },
+            key: None,
             place: Place::default(),
         });
         declare(dice, &mut model, ReferenceId(index));

@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use super::execute::Statement;
 use super::schema::Schema;
+use super::worlds::World;
 use crate::model::{AssociationId, ClassId, Framework, JoinId, Path, ReferenceId, Side, Target};
 use crate::property::Way;
 
@@ -119,7 +120,47 @@ impl Instance {
                 }
             }
         }
+        if let Some(index) = (0..self.objects.len()).find(|index| !self.is_possible(schema, *index)) {
+            return Some(format!("{} meets conditions that exclude each other", self.name(schema, index)));
+        }
         schema.unique.iter().find_map(|unique| self.duplicate(schema, unique))
+    }
+
+    /// Whether the conditions that an object meets can be met together.
+    fn is_possible(&self, schema: &Schema<'_>, index: usize) -> bool {
+        let Some(worlds) = schema.worlds.get(&schema.root(self.objects[index].class)) else { return true };
+        let met: BTreeSet<usize> = self.understood(schema, index);
+        self.worlds_of(worlds, index).any(|world| world.meets == met)
+    }
+
+    fn understood(&self, schema: &Schema<'_>, index: usize) -> BTreeSet<usize> {
+        let met = self.objects[index].conditions.iter().copied();
+        met.filter(|condition| schema.is_understood(*condition)).collect()
+    }
+
+    /// The worlds in which an object names what it names.
+    fn worlds_of<'w>(&'w self, worlds: &'w [World], index: usize) -> impl Iterator<Item = &'w World> {
+        let references = &self.objects[index].references;
+        worlds.iter().filter(|world| {
+            let mut filled = world.filled.iter();
+            filled.all(|(reference, filled)| references.contains_key(reference) == *filled)
+        })
+    }
+
+    /// Lets objects meet what they must meet, and as little as possible.
+    fn settle_conditions(&mut self, schema: &Schema<'_>) {
+        for index in 0..self.objects.len() {
+            let Some(worlds) = schema.worlds.get(&schema.root(self.objects[index].class)) else { continue };
+            if self.is_possible(schema, index) {
+                continue;
+            }
+            let least = self.worlds_of(worlds, index).min_by_key(|world| world.meets.len()).cloned();
+            if let Some(world) = least {
+                let object = &mut self.objects[index];
+                object.conditions.retain(|condition| !schema.is_understood(*condition));
+                object.conditions.extend(world.meets);
+            }
+        }
     }
 
     fn duplicate(&self, schema: &Schema<'_>, unique: &super::schema::Unique) -> Option<String> {
@@ -163,6 +204,7 @@ impl Instance {
             }
             at += 1;
         }
+        self.settle_conditions(schema);
         Some(self)
     }
 

@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 
 use isolde_smt::Silence;
+use isolde_sql::print::identifier;
 
 use super::words::{article, declaration, plural, rule};
 use super::{Edit, Trouble, Work};
@@ -19,11 +20,15 @@ impl Work<'_, '_> {
         let past_rules = self.deleted_past_rules();
         for index in 0..self.schema.references.len() {
             let reference = ReferenceId(index);
-            if self.is_guarded(reference) {
+            // A view has no rows of its own that could stay.
+            if self.is_guarded(reference) || self.schema.model.class(self.schema.child(reference)).is_view {
                 continue;
             }
             let mut safe = true;
             for target in self.schema.references[index].targets.clone() {
+                if !self.is_asked(target) {
+                    continue;
+                }
                 let property = make::no_dangling(self.schema.model, reference, target);
                 if let Some(case) = self.examine(&property, |work| work.naming(reference, target))? {
                     safe = false;
@@ -50,7 +55,7 @@ impl Work<'_, '_> {
         for (owner, deleted) in past_rules {
             let owner = *owner;
             let direct = targets.contains(&self.schema.root(owner));
-            if direct || !targets.iter().any(|target| deleted.contains(target)) {
+            if direct || !self.is_asked(owner) || !targets.iter().any(|target| deleted.contains(target)) {
                 continue;
             }
             let property = make::no_dangling(self.schema.model, reference, owner);
@@ -75,7 +80,8 @@ impl Work<'_, '_> {
             let roots: BTreeSet<ClassId> = sides.iter().map(|class| self.schema.root(*class)).collect();
             let past = past_rules.iter().filter(|(_, deleted)| !deleted.is_disjoint(&roots));
             let owners = past.map(|(owner, _)| *owner).filter(|owner| !roots.contains(&self.schema.root(*owner)));
-            for class in sides.iter().copied().chain(owners.collect::<Vec<_>>()) {
+            let classes = sides.iter().copied().chain(owners.collect::<Vec<_>>());
+            for class in classes.filter(|class| self.is_asked(*class)).collect::<Vec<_>>() {
                 let property = make::no_torn_pairs(self.schema.model, join, class);
                 if let Some(case) = self.examine(&property, |work| work.pair(join, class))? {
                     let trouble = self.torn(join, class, &property, case);
@@ -84,6 +90,13 @@ impl Work<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether deletes of a class are the application's to get right, and remove rows at all. A row that is only marked is still
+    /// there to be named.
+    fn is_asked(&self, class: ClassId) -> bool {
+        let declared = self.schema.model.class(class);
+        !declared.is_foreign && !declared.is_view && self.schema.row_goes(class)
     }
 
     /// A foreign key lets nothing dangle, whatever else happens.
@@ -171,11 +184,13 @@ impl Work<'_, '_> {
     /// Rows that name by a reference what is not there.
     fn orphans(&self, reference: ReferenceId, target: ClassId) -> String {
         let (child, parent) = (table_name(self.schema, self.schema.child(reference)), table_name(self.schema, target));
-        let column = column_name(self.schema, reference);
+        let column = identifier(&column_name(self.schema, reference));
         let of_type = type_column(self.schema, reference)
-            .map(|column| format!("{column} = '{}' AND ", self.name(self.schema.root(target))));
+            .map(|column| format!("{} = '{}' AND ", identifier(&column), self.name(self.schema.root(target))));
         let of_type = of_type.unwrap_or_default();
-        format!("SELECT * FROM {child} WHERE {of_type}{column} NOT IN (SELECT id FROM {parent});")
+        let key = identifier(self.schema.model.reference(reference).key.as_deref().unwrap_or("id"));
+        let (child, parent) = (identifier(&child), identifier(&parent));
+        format!("SELECT * FROM {child} WHERE {of_type}{column} NOT IN (SELECT {key} FROM {parent});")
     }
 
     fn passed_over(&self, reference: ReferenceId, owner: ClassId, property: &Property, case: Case) -> Trouble {

@@ -19,7 +19,8 @@ use isolde_smt::{Silence, Solver};
 
 use crate::logic::evaluate::{self, Scene};
 use crate::logic::{
-    Case, Instance, Limits, Object, Order, Outcome, Question, Reached, Schema, Verdict, decide, delete, settled,
+    Case, Instance, Limits, Object, Order, Outcome, Question, Reached, Schema, Verdict, decide, delete,
+    doubt, settled,
 };
 use crate::model::{AssociationId, ClassId, DataModel, Path, Place, ReferenceId};
 use crate::property::Property;
@@ -100,6 +101,10 @@ impl Work<'_, '_> {
         simplest: impl IntoIterator<Item = Instance>,
     ) -> Result<Option<Case>, Silence> {
         let simple = simplest.into_iter().find_map(|before| self.broken_by(property, before));
+        if let Some(doubt) = simple.as_ref().and_then(|case| doubt(self.schema, case)) {
+            self.found.undecided.push(format!("{}: {doubt}", property.text));
+            return Ok(None);
+        }
         if simple.is_some() {
             return Ok(simple);
         }
@@ -117,7 +122,9 @@ impl Work<'_, '_> {
         let outcome = delete(self.schema, &before, 0, Order::Up);
         let counts = matches!(outcome, Outcome::Done(_)) || property.formula.asks_for_refusal();
         let scene = Scene { schema: self.schema, before: &before, outcome: Some(&outcome) };
-        let broken = counts && self.schema.unclear.is_empty() && !evaluate::is_true(scene, property, Some(0));
+        let class = before.objects[0].class;
+        let clear = self.schema.unclear.is_empty() || self.schema.unclear_in(&self.schema.reach(class)).is_none();
+        let broken = counts && clear && !evaluate::is_true(scene, property, Some(0));
         broken.then_some(Case { before, delete: Some((0, outcome)) })
     }
 

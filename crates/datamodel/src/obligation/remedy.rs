@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use super::Work;
+use super::database::{key_list, unique_columns};
 use super::words::{macro_name, rule};
 use crate::logic::Schema;
 use crate::logic::instance::{column_name, table_name, variable_name};
@@ -127,10 +128,20 @@ impl Edit {
             Edit::GuardPairs(join) => guard_pairs(schema, *join),
             Edit::UniqueIndex(index) => {
                 let unique = &model.uniqueness[*index];
-                let columns = unique.references.iter().map(|reference| column_name(schema, *reference));
-                let columns = columns.chain(unique.columns.iter().map(ToString::to_string));
-                let symbols: Vec<String> = columns.map(|column| format!(":{column}")).collect();
-                format!("add_index :{}, [{}], unique: true", table_name(schema, unique.class), symbols.join(", "))
+                let table = table_name(schema, unique.class);
+                let filter = unique.filter.as_ref().map(|filter| format!(", where: {filter:?}")).unwrap_or_default();
+                match !unique.folded.is_empty() {
+                    // An index on expressions is written as text.
+                    true => {
+                        let keys = key_list(schema, unique).join(", ");
+                        format!("add_index :{table}, {keys:?}, unique: true{filter}")
+                    }
+                    false => {
+                        let columns = unique_columns(schema, unique).into_iter();
+                        let symbols: Vec<String> = columns.map(|column| format!(":{column}")).collect();
+                        format!("add_index :{table}, [{}], unique: true{filter}", symbols.join(", "))
+                    }
+                }
             }
             Edit::NotNull(reference) => {
                 let table = table_name(schema, schema.child(*reference));
@@ -195,8 +206,10 @@ impl Work<'_, '_> {
     /// cut off.
     pub(super) fn remedy(&self, reference: ReferenceId, target: ClassId, property: &Property) -> Option<Remedy> {
         let needed = self.schema.model.reference(reference).required > Required::No;
+        // What is compared with a natural key is data of its own; emptying it would lose them.
+        let is_natural = self.schema.model.reference(reference).key.is_some();
         let order = if needed { [true, false] } else { [false, true] };
-        let edits = order.into_iter().filter_map(|destroy| self.edit(reference, target, destroy));
+        let edits = order.into_iter().filter(|destroy| !is_natural || *destroy && needed).filter_map(|destroy| self.edit(reference, target, destroy));
         edits.into_iter().find_map(|edit| self.tried(edit, property))
     }
 
