@@ -10,6 +10,7 @@
 mod chain;
 mod dangling;
 mod database;
+mod endless;
 mod remedy;
 mod words;
 
@@ -36,6 +37,7 @@ pub const KINDS: &[(&str, &str)] = &[
     ("never", "no object of a class can be deleted"),
     ("emptied", "a relation that is required is made to name nothing"),
     ("disagree", "the same delete ends differently in the application and in the database"),
+    ("endless", "the delete of an object never ends if data are cyclic"),
     ("racy", "what is unique is only checked, not enforced"),
     ("nullable", "a relation that is required may be empty in the table"),
 ];
@@ -79,6 +81,7 @@ pub fn obligations(schema: &Schema<'_>, solver: &Solver, limits: Limits) -> Resu
     work.never()?;
     work.emptied()?;
     work.disagree();
+    work.endless();
     work.racy();
     work.nullable();
     Ok(work.found)
