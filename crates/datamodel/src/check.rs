@@ -58,6 +58,11 @@ pub fn check(
             answer.findings = found.troubles.iter().map(|trouble| finding(&schema, trouble)).collect();
             answer.proved = found.proved;
             answer.undecided = found.undecided;
+            for remark in &found.decisions {
+                answer
+                    .remarks
+                    .push(report::ModelRemark { message: remark.message.clone(), place: place(&remark.place) });
+            }
             ignore::apply(files, &mut answer);
         }
     }

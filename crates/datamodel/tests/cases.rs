@@ -48,6 +48,7 @@ fn answer(files: &[File]) -> String {
         out += &trouble.remedy.as_ref().map(|remedy| format!("  change: {}\n", remedy.code)).unwrap_or_default();
     }
     out += &found.undecided.iter().map(|text| format!("not decided: {text}\n")).collect::<String>();
+    out += &found.decisions.iter().map(|remark| format!("decided: {}\n", remark.message)).collect::<String>();
     out += &format!("proved: {}\n", found.proved);
     out
 }

@@ -41,7 +41,15 @@ fn random_model(dice: &mut Dice, framework: Framework) -> DataModel {
     for name in &NAMES[..classes] {
         let (name, place): (Arc<str>, _) = ((*name).into(), Place::default());
         let soft_delete = dice.once_in(12);
-        model.classes.push(Class { name, parent: None, is_abstract: false, table: None, soft_delete, place, ..Class::default() });
+        model.classes.push(Class {
+            name,
+            parent: None,
+            is_abstract: false,
+            table: None,
+            soft_delete,
+            place,
+            ..Class::default()
+        });
     }
     if dice.once_in(4) {
         // The last is a kind of the first.

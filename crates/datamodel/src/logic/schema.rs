@@ -240,10 +240,10 @@ impl<'m> Schema<'m> {
             return;
         }
         for (index, class) in self.model.classes.iter().enumerate() {
-            let found = class.destroy_code.iter().map(|code| Unclear {
-                owner: ClassId(index),
-                reason: format!("{} ({})", code.message, code.place),
-            });
+            let found = class
+                .destroy_code
+                .iter()
+                .map(|code| Unclear { owner: ClassId(index), reason: format!("{} ({})", code.message, code.place) });
             self.unclear.extend(found);
         }
     }

@@ -12,7 +12,7 @@ use super::words::{article, declaration, plural, rule};
 use super::{Edit, Trouble, Work};
 use crate::logic::instance::{column_name, table_name, type_column};
 use crate::logic::{Action, Case, Instance, Object, Reach, Rule};
-use crate::model::{ClassId, DeleteRule, Framework, JoinId, ReferenceId};
+use crate::model::{ClassId, DeleteRule, Framework, JoinId, ReferenceId, Remark};
 use crate::property::{Property, make};
 
 impl Work<'_, '_> {
@@ -32,6 +32,10 @@ impl Work<'_, '_> {
                 let property = make::no_dangling(self.schema.model, reference, target);
                 if let Some(case) = self.examine(&property, |work| work.naming(reference, target))? {
                     safe = false;
+                    if let Some(decision) = self.decision(reference, target) {
+                        self.found.decisions.push(decision);
+                        continue;
+                    }
                     let trouble = self.left_behind(reference, target, &property, case);
                     self.found.troubles.push(trouble);
                 }
@@ -96,7 +100,7 @@ impl Work<'_, '_> {
     /// there to be named.
     fn is_asked(&self, class: ClassId) -> bool {
         let declared = self.schema.model.class(class);
-        !declared.is_foreign && !declared.is_view && self.schema.row_goes(class)
+        !declared.is_foreign && !declared.is_view && self.schema.row_goes(class) && self.in_scope(class)
     }
 
     /// A foreign key lets nothing dangle, whatever else happens.
@@ -127,6 +131,20 @@ impl Work<'_, '_> {
             let here = self.schema.root(rule.owner) == self.schema.root(owner);
             here && rule.action == Action::Delete && targets.contains(&self.schema.root(self.schema.child(r)))
         })
+    }
+
+    /// `dependent: nil` is a statement about deletes, not an omission: it is reported as a remark, not as a finding.
+    fn decision(&self, reference: ReferenceId, target: ClassId) -> Option<Remark> {
+        let model = self.schema.model;
+        let id = self.inverse(reference, target).filter(|_| model.framework == Framework::Rails)?;
+        let association = model.association(id);
+        (association.on_delete == Some(DeleteRule::Nothing)).then_some(())?;
+        let (parent, child) = (article(&self.name(target)), plural(&self.name(self.schema.child(reference))));
+        let message = format!(
+            "deleting {parent} leaves its {child} behind: {} says `dependent: nil`, which is taken for a decision",
+            declaration(self.schema, id)
+        );
+        Some(Remark { message, place: association.place.clone() })
     }
 
     fn left_behind(&self, reference: ReferenceId, target: ClassId, property: &Property, case: Case) -> Trouble {

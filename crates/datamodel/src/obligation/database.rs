@@ -23,7 +23,8 @@ impl Work<'_, '_> {
             let class = ClassId(index);
             let reached = self.reached(class);
             let is_foreign = self.schema.model.class(class).is_foreign;
-            if self.schema.is_concrete(class) && !is_foreign && self.may_raise(class, &reached) {
+            if self.schema.is_concrete(class) && self.in_scope(class) && !is_foreign && self.may_raise(class, &reached)
+            {
                 classes.push((reached.destroyed.union(&reached.deleted).count(), class, reached));
             }
         }
@@ -170,7 +171,7 @@ impl Work<'_, '_> {
     pub(super) fn never(&mut self) -> Result<(), Silence> {
         let owners: BTreeSet<ClassId> =
             self.schema.rules.iter().filter(|rule| rule.action == Action::Refuse).map(|rule| rule.owner).collect();
-        for class in owners {
+        for class in owners.into_iter().filter(|class| self.in_scope(*class)).collect::<Vec<_>>() {
             let name = self.name(class);
             let property = make::deletable(self.schema.model, class);
             let question = Question { schema: self.schema, property: &property, assumptions: &[] };
@@ -209,6 +210,9 @@ impl Work<'_, '_> {
             }
             let (child, name) = (self.name(declared.child), declared.name.clone());
             for target in self.schema.references[index].targets.clone() {
+                if !self.in_scope(target) {
+                    continue;
+                }
                 let parent = self.name(target);
                 let property = make::not_emptied(self.schema.model, reference, target);
                 let simplest = self.naming(reference, target);
@@ -242,7 +246,8 @@ impl Work<'_, '_> {
 
     /// The same delete by the application and by the database alone, on one object that names another.
     pub(super) fn disagree(&mut self) {
-        if !matches!(self.schema.semantics, Semantics::Rails | Semantics::Django) {
+        // What the database alone would do is a note about a model; no change is judged by it.
+        if !matches!(self.schema.semantics, Semantics::Rails | Semantics::Django) || self.scope.is_some() {
             return;
         }
         let alone = Schema::new(self.schema.model, Semantics::Sql);
@@ -297,6 +302,9 @@ impl Work<'_, '_> {
 
     /// Validations of uniqueness without an index, where the tables are known.
     pub(super) fn racy(&mut self) {
+        if self.scope.is_some() {
+            return;
+        }
         let model = self.schema.model;
         for (index, unique) in model.uniqueness.iter().enumerate() {
             let class = model.class(unique.class);
@@ -331,9 +339,11 @@ impl Work<'_, '_> {
                     columns.join(" and ")
                 ),
                 why: match !unique.folded.is_empty() {
-                    true => "The validation compares without regard to case, and looks before it writes; another request \
+                    true => {
+                        "The validation compares without regard to case, and looks before it writes; another request \
                              may write in between, and no unique index compares in the same way."
-                        .into(),
+                            .into()
+                    }
                     false => "The validation looks before it writes, and another request may write in between; no \
                               unique index forbids it."
                         .into(),
@@ -348,6 +358,9 @@ impl Work<'_, '_> {
 
     /// Relations that are required, in tables that do not require them.
     pub(super) fn nullable(&mut self) {
+        if self.scope.is_some() {
+            return;
+        }
         let model = self.schema.model;
         for (index, declared) in model.references.iter().enumerate() {
             let reference = ReferenceId(index);

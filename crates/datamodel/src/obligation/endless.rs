@@ -23,7 +23,8 @@ impl Work<'_, '_> {
         let mut told: BTreeSet<ClassId> = BTreeSet::new();
         for index in 0..self.schema.model.classes.len() {
             let start = ClassId(index);
-            if self.schema.root(start) != start || self.schema.model.class(start).is_foreign || told.contains(&start) {
+            let asked = self.schema.root(start) == start && self.in_scope(start);
+            if !asked || self.schema.model.class(start).is_foreign || told.contains(&start) {
                 continue;
             }
             let Some(cycle) = self.destroy_cycle(start) else { continue };

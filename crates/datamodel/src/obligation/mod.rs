@@ -14,16 +14,15 @@ mod endless;
 mod remedy;
 mod words;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use isolde_smt::{Silence, Solver};
 
 use crate::logic::evaluate::{self, Scene};
 use crate::logic::{
-    Case, Instance, Limits, Object, Order, Outcome, Question, Reached, Schema, Verdict, decide, delete,
-    doubt, settled,
+    Case, Instance, Limits, Object, Order, Outcome, Question, Reached, Schema, Verdict, decide, delete, doubt, settled,
 };
-use crate::model::{AssociationId, ClassId, DataModel, Path, Place, ReferenceId};
+use crate::model::{AssociationId, ClassId, DataModel, Path, Place, ReferenceId, Remark};
 use crate::property::Property;
 
 pub use remedy::{Edit, Patch, Remedy};
@@ -51,6 +50,8 @@ pub struct Obligations {
     pub proved: usize,
     /// What was not decided, and why.
     pub undecided: Vec<String>,
+    /// What is left behind because the application says so.
+    pub decisions: Vec<Remark>,
 }
 
 /// Something that goes wrong.
@@ -74,16 +75,9 @@ pub struct Trouble {
 
 /// Decides the obligations of a model.
 pub fn obligations(schema: &Schema<'_>, solver: &Solver, limits: Limits) -> Result<Obligations, Silence> {
-    let mut work = Work { schema, solver, limits, found: Obligations::default(), reached: BTreeMap::new() };
-    work.dangling()?;
-    work.pairs()?;
-    work.raises()?;
-    work.never()?;
-    work.emptied()?;
-    work.disagree();
-    work.endless();
-    work.racy();
-    work.nullable();
+    let mut work = Work::new(schema, solver, limits, None);
+    work.all()?;
+    work.keep_safe_remedies()?;
     Ok(work.found)
 }
 
@@ -91,9 +85,36 @@ struct Work<'a, 'm> {
     schema: &'a Schema<'m>,
     solver: &'a Solver,
     limits: Limits,
+    /// The classes whose deletes are asked about, without remedies; `None` for all, with them.
+    scope: Option<BTreeSet<ClassId>>,
     found: Obligations,
     /// What the delete of an object reaches, by class; found once.
     reached: BTreeMap<ClassId, Reached>,
+}
+
+impl<'a, 'm> Work<'a, 'm> {
+    fn new(
+        schema: &'a Schema<'m>,
+        solver: &'a Solver,
+        limits: Limits,
+        scope: Option<BTreeSet<ClassId>>,
+    ) -> Work<'a, 'm> {
+        Work { schema, solver, limits, scope, found: Obligations::default(), reached: BTreeMap::new() }
+    }
+
+    fn all(&mut self) -> Result<(), Silence> {
+        let work = self;
+        work.dangling()?;
+        work.pairs()?;
+        work.raises()?;
+        work.never()?;
+        work.emptied()?;
+        work.disagree();
+        work.endless();
+        work.racy();
+        work.nullable();
+        Ok(())
+    }
 }
 
 impl Work<'_, '_> {
@@ -143,6 +164,11 @@ impl Work<'_, '_> {
         }
         let simplest = simplest(self);
         self.decide(property, simplest)
+    }
+
+    /// Whether deletes of a class are asked about.
+    fn in_scope(&self, class: ClassId) -> bool {
+        self.scope.as_ref().is_none_or(|scope| scope.contains(&class))
     }
 
     /// What the delete of an object of a class reaches.

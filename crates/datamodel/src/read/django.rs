@@ -472,9 +472,9 @@ impl<'a> Reader<'a> {
             columns,
             partial,
             validated: false,
- filter: None,
- folded: Default::default(),
- is_open: false,
+            filter: None,
+            folded: Default::default(),
+            is_open: false,
             enforced: true,
             place,
         });

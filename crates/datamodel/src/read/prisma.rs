@@ -115,7 +115,7 @@ impl<'a> Reader<'a> {
                 .iter()
                 .any(|key| key.len() == names.len() && key.iter().all(|k| names.contains(&k.as_str()))),
             on_delete: (!is_emulated).then_some(action),
-        key: None,
+            key: None,
             place: field.place.clone(),
         };
         self.model.references.push(reference);
@@ -216,8 +216,18 @@ impl<'a> Reader<'a> {
                     continue;
                 }
                 let place = model.place.clone();
-                let unique =
-                    Uniqueness { class, references, columns, partial: false, filter: None, folded: Default::default(), is_open: false, validated: false, enforced: true, place };
+                let unique = Uniqueness {
+                    class,
+                    references,
+                    columns,
+                    partial: false,
+                    filter: None,
+                    folded: Default::default(),
+                    is_open: false,
+                    validated: false,
+                    enforced: true,
+                    place,
+                };
                 self.model.uniqueness.push(unique);
             }
         }

@@ -193,7 +193,15 @@ impl Reader<'_> {
         if is_primary {
             columns.iter().for_each(|column| table.set_not_null(column, true));
         }
-        table.unique.push(UniqueKey { name, columns, partial: false, filter: None, folded: BTreeSet::new(), is_primary, place });
+        table.unique.push(UniqueKey {
+            name,
+            columns,
+            partial: false,
+            filter: None,
+            folded: BTreeSet::new(),
+            is_primary,
+            place,
+        });
     }
 
     fn constraint(&mut self, table: &QualifiedName, constraint: TableConstraint) {
@@ -312,9 +320,9 @@ fn model(schema: Schema) -> DataModel {
                     columns,
                     partial,
                     validated: false,
- filter: None,
- folded: BTreeSet::new(),
- is_open: false,
+                    filter: None,
+                    folded: BTreeSet::new(),
+                    is_open: false,
                     enforced: true,
                     place,
                 });

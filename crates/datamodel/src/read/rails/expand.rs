@@ -351,7 +351,11 @@ impl<'p> Expander<'p> {
         let is_named = call.name.ends_with("_with");
         let name = if is_named { self.text(call.args.first(), scope) } else { Some(self.model.name.clone()) };
         let Some(name) = name else {
-            return self.remark(format!("what is given to `{}` is computed; it is not followed", call.name), line, scope);
+            return self.remark(
+                format!("what is given to `{}` is computed; it is not followed", call.name),
+                line,
+                scope,
+            );
         };
         let program = self.program;
         let fits = |full: &&String| full.split_once("::").is_some_and(|(_, rest)| rest == name);
@@ -428,7 +432,10 @@ impl<'p> Expander<'p> {
             place: self.place(line, scope),
         };
         let is_about_values = |key: &&str| options.contains_key(*key) || call.name == format!("validates_{key}_of");
-        if ["inclusion", "exclusion", "presence", "absence", "comparison", "numericality", "format"].iter().any(|key| is_about_values(&key)) {
+        if ["inclusion", "exclusion", "presence", "absence", "comparison", "numericality", "format"]
+            .iter()
+            .any(|key| is_about_values(&key))
+        {
             self.model.restricted.extend(validation.attributes.iter().cloned());
         }
         match call.name.as_str() {
@@ -565,7 +572,8 @@ impl<'p> Expander<'p> {
                 declaration.options.insert("dependent".to_owned(), symbol(dependent));
             }
             Effect::Rows { class, column, what } => {
-                let options = [("class_name", class.as_str()), ("foreign_key", column), ("dependent", what.dependent())];
+                let options =
+                    [("class_name", class.as_str()), ("foreign_key", column), ("dependent", what.dependent())];
                 declarations.push(Declaration {
                     macro_name: "has_many".to_owned(),
                     name: format!("{}_{}_{index}", callback.call.name, callback.place.line),

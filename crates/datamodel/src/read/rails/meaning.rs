@@ -61,7 +61,8 @@ pub(crate) fn to_sql(facts: &[ColumnFact]) -> String {
 /// Values of one column are of one type: a symbol and a number may be the same value of an enum.
 fn consistent(facts: Meaning) -> Option<Meaning> {
     let kinds = |column: &Arc<str>| {
-        let values = facts.iter().filter(move |fact| fact.column == *column).flat_map(|fact| fact.values.iter().flatten());
+        let values =
+            facts.iter().filter(move |fact| fact.column == *column).flat_map(|fact| fact.values.iter().flatten());
         values.map(std::mem::discriminant).collect::<Vec<_>>()
     };
     let mixed = |column: &Arc<str>| kinds(column).windows(2).any(|pair| pair[0] != pair[1]);
@@ -86,7 +87,8 @@ fn chain(node: &Node, facts: &mut Meaning) -> Option<()> {
             arguments(call, false, facts)?;
             receiver = inner.receiver.as_ref();
         }
-        name if NEUTRAL.contains(&name) && !["unscope", "unscoped", "left_joins", "left_outer_joins"].contains(&name) => {}
+        name if NEUTRAL.contains(&name)
+            && !["unscope", "unscoped", "left_joins", "left_outer_joins"].contains(&name) => {}
         name if ORDERING.contains(&name) => {}
         _ => return None,
     }

@@ -12,13 +12,13 @@ use std::sync::Arc;
 
 use super::config::Config;
 use super::expand::{Declaration, Model};
-use super::ruby::{Kind as Ruby, Node};
 use super::plugins;
+use super::ruby::{Kind as Ruby, Node};
 use super::scopes;
 use super::tables;
 use crate::model::{
-    Association, AssociationId, Class, ClassId, ColumnFact, DataModel, DeleteRule, Framework, Kind, Path, Place, Reference,
-    ReferenceId, Remark, Required, Target,
+    Association, AssociationId, Class, ClassId, ColumnFact, DataModel, DeleteRule, Framework, Kind, Path, Place,
+    Reference, ReferenceId, Remark, Required, Target,
 };
 use crate::read::schema::{Schema, Table};
 
@@ -130,7 +130,9 @@ impl<'a> Resolver<'a> {
             if root.name == model.name {
                 // Of several classes of one table, the one among the models stands for it.
                 let stands = |known: &ClassId| super::is_model_file(&concrete[known.0].place.file);
-                if !by_table.get(&table).is_some_and(stands) || stands(&ClassId(index)) && is_named_after(model, &table, config) {
+                if !by_table.get(&table).is_some_and(stands)
+                    || stands(&ClassId(index)) && is_named_after(model, &table, config)
+                {
                     by_table.insert(table.clone(), ClassId(index));
                 }
             }
@@ -541,7 +543,8 @@ impl<'a> Resolver<'a> {
             let models = || names.iter().flat_map(|name| self.lineage(name));
             // Whether a column is empty is asked of the table; which values it has, of the class.
             let is_vague = |fact: &ColumnFact| {
-                fact.values.iter().any(Option::is_some) && models().any(|model| model.restricted.contains(&*fact.column))
+                fact.values.iter().any(Option::is_some)
+                    && models().any(|model| model.restricted.contains(&*fact.column))
             };
             if facts.iter().any(is_vague) {
                 vague.push(text.clone());

@@ -109,7 +109,15 @@ impl Reader<'_> {
         if has_id || call.option("primary_key").is_some() {
             columns.iter().for_each(|column| table.add_column(column, true));
             let columns = columns.into_iter().map(Into::into).collect();
-            table.unique.push(UniqueKey { name: None, columns, partial: false, filter: None, folded: BTreeSet::new(), is_primary: true, place });
+            table.unique.push(UniqueKey {
+                name: None,
+                columns,
+                partial: false,
+                filter: None,
+                folded: BTreeSet::new(),
+                is_primary: true,
+                place,
+            });
         }
         self.columns(call, name);
         // MySQL: texts are equal whatever their case, unless the collation says otherwise.
@@ -279,7 +287,15 @@ fn add_reference(table: &mut Table, call: &Call, not_null: bool, inflections: &I
         if of(call.option("index"), "unique").is_some_and(|node| node.kind == Kind::True) {
             let columns = vec![column.as_str().into()];
             let partial = of(call.option("index"), "where").is_some();
-            table.unique.push(UniqueKey { name: None, columns, partial, filter: None, folded: BTreeSet::new(), is_primary: false, place: place.clone() });
+            table.unique.push(UniqueKey {
+                name: None,
+                columns,
+                partial,
+                filter: None,
+                folded: BTreeSet::new(),
+                is_primary: false,
+                place: place.clone(),
+            });
         }
     }
 }

@@ -176,8 +176,8 @@ pub(crate) fn add_unique(
         u.enforced && is_part && covers && compares && here
     });
     let same = |u: &&mut Uniqueness| {
-        let alike = (u.partial, &u.filter, &u.folded, u.is_open)
-            == (said.partial, &said.filter, &said.folded, said.is_open);
+        let alike =
+            (u.partial, &u.filter, &u.folded, u.is_open) == (said.partial, &said.filter, &said.folded, said.is_open);
         u.references == references && u.columns == plain && alike && u.class == class
     };
     let entry = match model.uniqueness.iter_mut().find(same) {

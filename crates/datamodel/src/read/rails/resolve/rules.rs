@@ -44,7 +44,8 @@ impl<'a> Resolver<'a> {
 
     /// Which objects a validation compares, and how.
     fn said(&self, validation: &Validation, attribute: &str) -> Said {
-        let blank = ColumnFact { column: attribute.into(), values: vec![Some(Literal::Text("".into()))], is_one: false };
+        let blank =
+            ColumnFact { column: attribute.into(), values: vec![Some(Literal::Text("".into()))], is_one: false };
         // A column that names an object is empty or filled, never blank.
         let blank = Some(blank).filter(|_| validation.skips_blank && !attribute.ends_with("_id"));
         let facts: Vec<ColumnFact> = validation.meaning.iter().flatten().cloned().chain(blank).collect();
