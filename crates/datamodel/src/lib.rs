@@ -27,6 +27,6 @@ pub mod read;
 pub mod repair;
 
 pub use model::{
-    Association, AssociationId, Class, ClassId, DataModel, DeleteRule, Framework, Join, JoinId, Kind, OnDelete, Path,
-    Place, Reference, ReferenceId, Remark, Required, Side, Target, Uniqueness,
+    Association, AssociationId, Class, ClassId, ColumnFact, DataModel, DeleteRule, Framework, Join, JoinId, Kind,
+    Literal, Meaning, OnDelete, Path, Place, Reference, ReferenceId, Remark, Required, Side, Target, Uniqueness,
 };

@@ -431,10 +431,10 @@ impl<'p> Expander<'p> {
             is_open: false,
             place: self.place(line, scope),
         };
-        let is_about_values = |key: &&str| options.contains_key(*key) || call.name == format!("validates_{key}_of");
+        let is_about_values = |key: &str| options.contains_key(key) || call.name == format!("validates_{key}_of");
         if ["inclusion", "exclusion", "presence", "absence", "comparison", "numericality", "format"]
             .iter()
-            .any(|key| is_about_values(&key))
+            .any(|key| is_about_values(key))
         {
             self.model.restricted.extend(validation.attributes.iter().cloned());
         }

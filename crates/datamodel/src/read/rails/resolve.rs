@@ -149,7 +149,6 @@ impl<'a> Resolver<'a> {
                 destroy_code: line.iter().flat_map(|model| model.destroy_code.clone()).collect(),
                 has_own_validation: line.iter().any(|model| model.has_own_validation),
                 place: model.place.clone(),
-                ..Class::default()
             });
         }
         let model = DataModel { framework: Framework::Rails, classes, ..DataModel::default() };

@@ -123,10 +123,8 @@ impl Reader<'_> {
         // MySQL: texts are equal whatever their case, unless the collation says otherwise.
         let collation = call.option("collation").and_then(Node::text).unwrap_or("_ci");
         let is_mysql = ["charset", "collation"].iter().any(|option| call.option(option).is_some());
-        if is_mysql && collation.ends_with("_ci") {
-            if let Some(table) = self.schema.tables.get_mut(name) {
-                table.unique.iter_mut().for_each(|key| key.folded = key.columns.iter().cloned().collect());
-            }
+        if let Some(table) = self.schema.tables.get_mut(name).filter(|_| is_mysql && collation.ends_with("_ci")) {
+            table.unique.iter_mut().for_each(|key| key.folded = key.columns.iter().cloned().collect());
         }
     }
 
