@@ -27,6 +27,7 @@ impl Work<'_, '_> {
             let mut safe = true;
             for target in self.schema.references[index].targets.clone() {
                 if !self.is_asked(target) {
+                    self.found.decisions.extend(self.marked(reference, target));
                     continue;
                 }
                 let property = make::no_dangling(self.schema.model, reference, target);
@@ -101,6 +102,14 @@ impl Work<'_, '_> {
     fn is_asked(&self, class: ClassId) -> bool {
         let declared = self.schema.model.class(class);
         !declared.is_foreign && !declared.is_view && self.schema.row_goes(class) && self.in_scope(class)
+    }
+
+    /// What is not asked, because the row of the named object is only marked as deleted.
+    fn marked(&self, reference: ReferenceId, target: ClassId) -> Option<Remark> {
+        (!self.schema.row_goes(target) && self.in_scope(target)).then_some(())?;
+        let (parent, child) = (article(&self.name(target)), plural(&self.name(self.schema.child(reference))));
+        let message = format!("deleting {parent} only marks its row; {child} still name a row that is there");
+        Some(Remark { message, place: self.schema.model.class(target).place.clone() })
     }
 
     /// A foreign key lets nothing dangle, whatever else happens.
