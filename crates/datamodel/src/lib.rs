@@ -17,6 +17,7 @@
 
 pub mod check;
 mod dump;
+mod evidence;
 pub mod ignore;
 pub mod logic;
 pub mod model;
