@@ -36,6 +36,11 @@ pub(crate) fn include(include: Include<'_>) -> Result<Included, String> {
 
 /// The text of a file.
 pub(crate) fn read_text(path: &Path) -> Result<String, String> {
+    decode(&path.display().to_string(), read_bytes(path)?)
+}
+
+/// The bytes of a file.
+pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>, String> {
     output::read(path).map_err(|mistake| mistake.sentence())?;
     let name = path.display();
     let metadata = fs::metadata(path).map_err(|error| cannot_read(path, &error))?;
@@ -43,8 +48,7 @@ pub(crate) fn read_text(path: &Path) -> Result<String, String> {
         return Err(format!("{name} is a directory"));
     }
     let file = fs::File::open(path).map_err(|error| cannot_read(path, &error))?;
-    let name = name.to_string();
-    decode(&name, bytes_of(&name, file)?)
+    bytes_of(&name.to_string(), file)
 }
 
 fn cannot_read(path: &Path, error: &io::Error) -> String {

@@ -67,7 +67,7 @@ fn gather(root: &Path, folder: &Path, files: &mut Vec<File>) -> Result<(), Mista
             gather(root, &path, files)?;
         } else if kind.is_file() && read::wanted(&relative.to_string_lossy()) {
             // A file that is no text has nothing to say about models.
-            files.extend(file(&path, &relative).ok());
+            files.extend(file(&path, &relative).ok().filter(|file| !file.text.contains('\0')));
         }
         if files.len() > FILES_MAX {
             return Err(Mistake::new(format!("{} has too many files to be an application", root.display())));
@@ -77,8 +77,8 @@ fn gather(root: &Path, folder: &Path, files: &mut Vec<File>) -> Result<(), Mista
 }
 
 fn file(path: &Path, name: &Path) -> Result<File, Mistake> {
-    let text = input::read_text(path).map_err(Mistake::new)?;
-    Ok(File::new(name.to_string_lossy().replace('\\', "/"), text))
+    let bytes = input::read_bytes(path).map_err(Mistake::new)?;
+    Ok(File::from_bytes(name.to_string_lossy().replace('\\', "/"), &bytes))
 }
 
 /// The properties of a file.

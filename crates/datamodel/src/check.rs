@@ -8,7 +8,7 @@ use crate::model::{DataModel, Framework, Place};
 use crate::obligation::{self, Trouble};
 use crate::property::{Mode, Properties, Property};
 use crate::read::File;
-use crate::{ignore, picture, repair};
+use crate::{evidence, ignore, picture, repair};
 
 /// What to do with a model.
 #[derive(Clone, Debug)]
@@ -58,6 +58,11 @@ pub fn check(
             answer.findings = found.troubles.iter().map(|trouble| finding(&schema, trouble)).collect();
             answer.proved = found.proved;
             answer.undecided = found.undecided;
+            for remark in &found.decisions {
+                answer
+                    .remarks
+                    .push(report::ModelRemark { message: remark.message.clone(), place: place(&remark.place) });
+            }
             ignore::apply(files, &mut answer);
         }
     }
@@ -144,7 +149,13 @@ fn example(schema: &Schema<'_>, case: &Case) -> report::Example {
         // The order that led to this outcome, of those that there are.
         let runs = Order::ALL.into_iter().map(|order| carry_out(schema, before, *object, order));
         let sent = { runs }.find(|(found, _)| found == outcome).map(|(_, sent)| sent).unwrap_or_default();
-        shown.sql.extend(before.delete_sql(schema, &sent));
+        let delete = before.delete_sql(schema, &sent);
+        match evidence::runs(schema, before, &shown.sql, &delete, Some(outcome)) {
+            true => shown.sql.extend(delete),
+            false => shown.sql.clear(),
+        }
+    } else if !evidence::runs(schema, before, &shown.sql, &[], None) {
+        shown.sql.clear();
     }
     if matches!(schema.model.framework, Framework::Rails | Framework::Django) {
         shown.console = before.to_console(schema, case.delete.as_ref().map(|(object, _)| *object));

@@ -17,6 +17,7 @@
 
 pub mod check;
 mod dump;
+mod evidence;
 pub mod ignore;
 pub mod logic;
 pub mod model;
@@ -27,6 +28,6 @@ pub mod read;
 pub mod repair;
 
 pub use model::{
-    Association, AssociationId, Class, ClassId, DataModel, DeleteRule, Framework, Join, JoinId, Kind, OnDelete, Path,
-    Place, Reference, ReferenceId, Remark, Required, Side, Target, Uniqueness,
+    Association, AssociationId, Class, ClassId, ColumnFact, DataModel, DeleteRule, Framework, Join, JoinId, Kind,
+    Literal, Meaning, OnDelete, Path, Place, Reference, ReferenceId, Remark, Required, Side, Target, Uniqueness,
 };

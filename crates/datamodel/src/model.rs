@@ -1,6 +1,6 @@
 //! The data model: classes, what they store, what they declare.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -37,8 +37,38 @@ pub struct DataModel {
     pub uniqueness: Vec<Uniqueness>,
     /// Tables behind the classes that were read too: what is not known to be in them is not in them.
     pub tables: BTreeSet<Arc<str>>,
+    /// Plain columns that are NOT NULL, with their tables.
+    pub not_null: BTreeSet<(Arc<str>, Arc<str>)>,
+    /// What the conditions of associations say of columns, by their text. A condition that is not here is not understood, and
+    /// nothing is claimed that depends on it.
+    pub meanings: BTreeMap<Arc<str>, Meaning>,
     /// What was not understood, or is modelled more generously than it is.
     pub remarks: Vec<Remark>,
+}
+
+/// What a condition says: all of these.
+pub type Meaning = Vec<ColumnFact>;
+
+/// A column has one of some values, or a value that is none of them. As in SQL, the second is not true of a NULL.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ColumnFact {
+    /// The column of the objects that the condition is about.
+    pub column: Arc<str>,
+    /// The values; `None` is NULL.
+    pub values: Vec<Option<Literal>>,
+    /// It has one of them, or none.
+    pub is_one: bool,
+}
+
+/// A value as written.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Literal {
+    /// `true`, `false`
+    Bool(bool),
+    /// `3`
+    Int(i64),
+    /// `'draft'`, `:draft`
+    Text(Arc<str>),
 }
 
 /// Whose rules apply.
@@ -56,7 +86,7 @@ pub enum Framework {
 }
 
 /// A class of objects, stored as rows of a table.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Class {
     /// Its full name: `Shop::Item`.
     pub name: Arc<str>,
@@ -68,6 +98,14 @@ pub struct Class {
     pub table: Option<Arc<str>>,
     /// Rows are only marked as deleted.
     pub soft_delete: bool,
+    /// Its table is a view: it stores nothing itself.
+    pub is_view: bool,
+    /// A library brings it along; what it declares is not the application's to change.
+    pub is_foreign: bool,
+    /// Code that runs when an object is destroyed, and is not understood. Nothing is claimed about such deletes.
+    pub destroy_code: Vec<Remark>,
+    /// Code validates its objects; which data it forbids is not known.
+    pub has_own_validation: bool,
     /// Where it is defined.
     pub place: Place,
 }
@@ -89,6 +127,8 @@ pub struct Reference {
     pub unique: bool,
     /// What the database does when what it names is deleted; `None` if it knows nothing of it.
     pub on_delete: Option<OnDelete>,
+    /// The column of the other that it holds, if that is not the primary key: a natural key.
+    pub key: Option<Arc<str>>,
     /// Where it is declared.
     pub place: Place,
 }
@@ -234,6 +274,12 @@ pub struct Uniqueness {
     pub columns: Vec<Arc<str>>,
     /// Only some objects are concerned: a partial index, a conditional validation.
     pub partial: bool,
+    /// Those that meet this condition, in SQL, if it is understood which.
+    pub filter: Option<Arc<str>>,
+    /// Columns whose values count as equal if they differ in case only.
+    pub folded: BTreeSet<Arc<str>>,
+    /// Not all columns are known: some of them are computed.
+    pub is_open: bool,
     /// The ORM checks it.
     pub validated: bool,
     /// The database does.

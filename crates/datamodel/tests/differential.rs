@@ -41,7 +41,15 @@ fn random_model(dice: &mut Dice, framework: Framework) -> DataModel {
     for name in &NAMES[..classes] {
         let (name, place): (Arc<str>, _) = ((*name).into(), Place::default());
         let soft_delete = dice.once_in(12);
-        model.classes.push(Class { name, parent: None, is_abstract: false, table: None, soft_delete, place });
+        model.classes.push(Class {
+            name,
+            parent: None,
+            is_abstract: false,
+            table: None,
+            soft_delete,
+            place,
+            ..Class::default()
+        });
     }
     if dice.once_in(4) {
         // The last is a kind of the first.
@@ -57,13 +65,14 @@ fn random_model(dice: &mut Dice, framework: Framework) -> DataModel {
             child: class(dice),
             name: format!("r{index}").into(),
             target,
-            column: None,
+            column: Some(format!("c{index}").into()),
             required: dice.pick(&[Required::No, Required::No, Required::Validated, Required::NotNull]),
             unique: dice.once_in(6),
             on_delete: match framework {
                 Framework::Sql => Some(dice.pick(&DATABASE)),
                 _ => dice.once_in(3).then(|| dice.pick(&DATABASE)),
             },
+            key: None,
             place: Place::default(),
         });
         declare(dice, &mut model, ReferenceId(index));
@@ -109,10 +118,27 @@ fn declare(dice: &mut Dice, model: &mut DataModel, id: ReferenceId) {
         if dice.once_in(5) && model.framework == Framework::Rails {
             let rule = dice.once_in(2).then(|| dice.pick(rules));
             push(model, owner, &format!("some_{name}"), Kind::HasMany, Some(reference.child), Path::Inverse(id), rule);
-            model.associations.last_mut().unwrap().condition = Some("c".into());
+            let (text, meaning) = dice.pick(&CONDITIONS);
+            model.associations.last_mut().unwrap().condition = Some(text.into());
+            let meaning = meaning.iter().map(|(column, value, is_one)| ColumnFact {
+                column: (*column).into(),
+                values: vec![value.map(|value| Literal::Text(value.into()))],
+                is_one: *is_one,
+            });
+            model.meanings.insert(text.into(), meaning.collect());
         }
     }
 }
+
+/// Conditions on columns: of references, which exclude and complement each other, and on a plain one.
+type Fact = (&'static str, Option<&'static str>, bool);
+const CONDITIONS: [(&str, &[Fact]); 5] = [
+    ("c0 is null", &[("c0", None, true)]),
+    ("c0 is not null", &[("c0", None, false)]),
+    ("c1 is null and kind is x", &[("c1", None, true), ("kind", Some("x"), true)]),
+    ("kind is x", &[("kind", Some("x"), true)]),
+    ("kind is not x", &[("kind", Some("x"), false)]),
+];
 
 const DJANGO: [DeleteRule; 5] =
     [DeleteRule::Destroy, DeleteRule::Nullify, DeleteRule::Restrict, DeleteRule::RestrictOthers, DeleteRule::Nothing];

@@ -14,8 +14,8 @@ use super::evaluate::{self, Scene};
 use super::execute::{self, Order, Outcome};
 use super::instance::{Instance, Object};
 use super::project::Projection;
-use super::schema::Schema;
-use crate::model::{AssociationId, ClassId};
+use super::schema::{Reach, Rule, Schema, Semantics};
+use crate::model::ClassId;
 use crate::property::{Mode, Property, Way};
 
 /// A property to decide.
@@ -103,6 +103,33 @@ const SHORT: u32 = 10;
 /// Decides a property: of the part of the model that it can depend on. If data of that part break it and could not be there in the
 /// whole, more of the model is looked at.
 pub fn decide(question: Question<'_, '_>, solver: &Solver, limits: Limits) -> Result<Verdict, Silence> {
+    let verdict = decide_as_written(question, solver, limits)?;
+    let doubt = match &verdict {
+        Verdict::Holds(Some(case)) | Verdict::Fails(Some(case)) => doubt(question.schema, case),
+        _ => None,
+    };
+    Ok(doubt.map_or(verdict, Verdict::Unknown))
+}
+
+/// Why data that were found may not be what they seem: a rule concerns some of the objects only, and it is not understood which.
+pub fn doubt(schema: &Schema<'_>, case: &Case) -> Option<String> {
+    case.delete.as_ref().filter(|_| schema.semantics != Semantics::Paper)?;
+    let objects = &case.before.objects;
+    let applies = |rule: &&Rule| {
+        let Reach::Children(reference) = rule.reach else { return false };
+        let named = objects.iter().filter_map(|object| object.references.get(&reference));
+        named.into_iter().any(|target| schema.model.is_a(objects[*target].class, rule.owner))
+    };
+    let vague = |rule: &&Rule| rule.condition.is_some_and(|condition| !schema.is_understood(condition));
+    let rule = schema.rules.iter().filter(vague).find(applies)?;
+    let association = schema.model.association(rule.association);
+    let owner = &schema.model.class(association.owner).name;
+    let text = rule.condition.map(|condition| schema.conditions[condition].text.clone()).unwrap_or_default();
+    let (name, place) = (&association.name, &association.place);
+    Some(format!("{owner}.{name} concerns only some objects, and `{text}` is not understood ({place})"))
+}
+
+fn decide_as_written(question: Question<'_, '_>, solver: &Solver, limits: Limits) -> Result<Verdict, Silence> {
     // A model of this size is beyond what is worth waiting for.
     const CLASSES_MAX: usize = 60;
     let Question { schema, property, assumptions } = question;
@@ -196,10 +223,7 @@ fn unclear(schema: &Schema<'_>, property: &Property) -> Option<String> {
         return Some(format!("nothing is known of what {}.{name} may lead to", schema.model.class(class).name));
     }
     let reached = schema.reach(property.variables[property.delete?.0].class);
-    let acts = |id: &&AssociationId| reached.destroyed.contains(&schema.root(schema.model.association(**id).owner));
-    let association = schema.model.association(*schema.unclear.iter().find(acts)?);
-    let owner = &schema.model.class(association.owner).name;
-    Some(format!("the delete goes by {owner}.{}, and what that does is not understood", association.name))
+    schema.unclear_in(&reached).map(|unclear| unclear.reason.clone())
 }
 
 fn none(mode: Mode) -> Verdict {

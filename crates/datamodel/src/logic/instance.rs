@@ -3,8 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
+use isolde_sql::print::identifier;
+
 use super::execute::Statement;
 use super::schema::Schema;
+use super::worlds::World;
 use crate::model::{AssociationId, ClassId, Framework, JoinId, Path, ReferenceId, Side, Target};
 use crate::property::Way;
 
@@ -119,7 +122,47 @@ impl Instance {
                 }
             }
         }
+        if let Some(index) = (0..self.objects.len()).find(|index| !self.is_possible(schema, *index)) {
+            return Some(format!("{} meets conditions that exclude each other", self.name(schema, index)));
+        }
         schema.unique.iter().find_map(|unique| self.duplicate(schema, unique))
+    }
+
+    /// Whether the conditions that an object meets can be met together.
+    fn is_possible(&self, schema: &Schema<'_>, index: usize) -> bool {
+        let Some(worlds) = schema.worlds.get(&schema.root(self.objects[index].class)) else { return true };
+        let met: BTreeSet<usize> = self.understood(schema, index);
+        self.worlds_of(worlds, index).any(|world| world.meets == met)
+    }
+
+    fn understood(&self, schema: &Schema<'_>, index: usize) -> BTreeSet<usize> {
+        let met = self.objects[index].conditions.iter().copied();
+        met.filter(|condition| schema.is_understood(*condition)).collect()
+    }
+
+    /// The worlds in which an object names what it names.
+    fn worlds_of<'w>(&'w self, worlds: &'w [World], index: usize) -> impl Iterator<Item = &'w World> {
+        let references = &self.objects[index].references;
+        worlds.iter().filter(|world| {
+            let mut filled = world.filled.iter();
+            filled.all(|(reference, filled)| references.contains_key(reference) == *filled)
+        })
+    }
+
+    /// Lets objects meet what they must meet, and as little as possible.
+    fn settle_conditions(&mut self, schema: &Schema<'_>) {
+        for index in 0..self.objects.len() {
+            let Some(worlds) = schema.worlds.get(&schema.root(self.objects[index].class)) else { continue };
+            if self.is_possible(schema, index) {
+                continue;
+            }
+            let least = self.worlds_of(worlds, index).min_by_key(|world| world.meets.len()).cloned();
+            if let Some(world) = least {
+                let object = &mut self.objects[index];
+                object.conditions.retain(|condition| !schema.is_understood(*condition));
+                object.conditions.extend(world.meets);
+            }
+        }
     }
 
     fn duplicate(&self, schema: &Schema<'_>, unique: &super::schema::Unique) -> Option<String> {
@@ -163,6 +206,7 @@ impl Instance {
             }
             at += 1;
         }
+        self.settle_conditions(schema);
         Some(self)
     }
 
@@ -232,25 +276,27 @@ impl Instance {
         let mut there: Vec<usize> = Vec::new();
         for index in self.by_need() {
             let object = &self.objects[index];
-            let table = table_name(schema, object.class);
+            let table = identifier(&table_name(schema, object.class));
             let (mut columns, mut values) = (vec!["id".to_string()], vec![self.id(schema, index).to_string()]);
             if object.class != schema.root(object.class) {
                 columns.push("type".into());
-                values.push(format!("'{}'", schema.model.class(object.class).name));
+                values.push(text(&schema.model.class(object.class).name));
             }
             for (reference, target) in &object.references {
                 let id = self.id(schema, *target).to_string();
-                let column = column_name(schema, *reference);
-                if there.contains(target) || *target == index {
+                let column = identifier(&column_name(schema, *reference));
+                // A column without a foreign key may name a row that comes later.
+                let is_free = schema.references[reference.0].database.is_none();
+                if there.contains(target) || *target == index || is_free {
                     columns.push(column.clone());
                     values.push(id);
                 } else {
                     links.push(format!("UPDATE {table} SET {column} = {id} WHERE id = {};", self.id(schema, index)));
                 }
                 if let Some(column) = type_column(schema, *reference) {
-                    columns.push(column);
+                    columns.push(identifier(&column));
                     let root = schema.root(self.objects[*target].class);
-                    values.push(format!("'{}'", schema.model.class(root).name));
+                    values.push(text(&schema.model.class(root).name));
                 }
             }
             there.push(index);
@@ -259,14 +305,15 @@ impl Instance {
         lines.extend(links);
         for (join, left, right) in &self.pairs {
             let (left, right) = (self.id(schema, *left), self.id(schema, *right));
-            lines.push(format!("INSERT INTO {} VALUES ({left}, {right});", schema.model.join(*join).name));
+            let table = identifier(&schema.model.join(*join).name);
+            lines.push(format!("INSERT INTO {table} VALUES ({left}, {right});"));
         }
         lines
     }
 
     /// The statements of a delete as SQL.
     pub fn delete_sql(&self, schema: &Schema<'_>, sent: &[Statement]) -> Vec<String> {
-        let row = |x: usize| (table_name(schema, self.objects[x].class), self.id(schema, x));
+        let row = |x: usize| (identifier(&table_name(schema, self.objects[x].class)), self.id(schema, x));
         let pairs = |join: &JoinId, side: &Side, x: usize| {
             let has = |(j, left, right): &&(JoinId, usize, usize)| {
                 j == join && x == if *side == Side::Left { *left } else { *right }
@@ -277,22 +324,23 @@ impl Instance {
             Statement::Separate(join, side, x) => pairs(join, side, *x),
             _ => true,
         });
-        let text = |statement: &Statement| match statement {
+        let line = |statement: &Statement| match statement {
             Statement::Delete(x) => {
                 let (table, id) = row(*x);
                 format!("DELETE FROM {table} WHERE id = {id};")
             }
             Statement::Nullify(reference, x) => {
-                let ((table, id), column) = (row(*x), column_name(schema, *reference));
+                let ((table, id), column) = (row(*x), identifier(&column_name(schema, *reference)));
                 format!("UPDATE {table} SET {column} = NULL WHERE id = {id};")
             }
             Statement::Separate(join, _, x) => {
                 let column =
                     crate::read::Inflections::default().foreign_key(&schema.model.class(self.objects[*x].class).name);
-                format!("DELETE FROM {} WHERE {column} = {};", schema.model.join(*join).name, self.id(schema, *x))
+                let (table, column) = (identifier(&schema.model.join(*join).name), identifier(&column));
+                format!("DELETE FROM {table} WHERE {column} = {};", self.id(schema, *x))
             }
         };
-        sent.map(text).collect()
+        sent.map(line).collect()
     }
 
     /// An object and what it names: `tag1 ──taggable──▶ photo1`.
@@ -329,12 +377,25 @@ impl Instance {
     /// Lines for the console of the framework that make these data and delete one object.
     pub fn to_console(&self, schema: &Schema<'_>, deleted: Option<usize>) -> Vec<String> {
         let mut lines = Vec::new();
+        // What names an object that is made later is told when that is there.
+        let mut links = Vec::new();
+        let mut there: BTreeSet<usize> = BTreeSet::new();
         let python = schema.model.framework == Framework::Django;
         for index in self.by_need() {
             let object = &self.objects[index];
             let class = &schema.model.class(object.class).name;
             let separator = if python { "=" } else { ": " };
-            let named = object.references.iter().map(|(reference, target)| {
+            for (reference, target) in object.references.iter().filter(|(_, target)| !there.contains(target)) {
+                let (name, far) = (self.name(schema, index), self.name(schema, *target));
+                let column = column_name(schema, *reference);
+                let way = &schema.model.reference(*reference).name;
+                links.push(match python {
+                    true => format!("{name}.{way} = {far}; {name}.save()"),
+                    false => format!("{name}.update_columns({column}: {far}.id)"),
+                });
+            }
+            let known = object.references.iter().filter(|(_, target)| there.contains(target));
+            let named = known.map(|(reference, target)| {
                 format!("{}{separator}{}", schema.model.reference(*reference).name, self.name(schema, *target))
             });
             let named = named.collect::<Vec<_>>().join(", ");
@@ -344,7 +405,9 @@ impl Instance {
                 (false, true) => format!("{name} = {class}.new.tap {{ _1.save!(validate: false) }}"),
                 (false, false) => format!("{name} = {class}.new({named}).tap {{ _1.save!(validate: false) }}"),
             });
+            there.insert(index);
         }
+        lines.extend(links);
         for (join, left, right) in &self.pairs {
             let way = |side| {
                 let found = schema.model.associations.iter().find(|a| a.path == Path::Join(*join, side));
@@ -386,6 +449,11 @@ impl Instance {
         }
         order
     }
+}
+
+/// A text in SQL.
+fn text(value: &str) -> String {
+    format!("'{}'", value.replace('\'', "''"))
 }
 
 /// `Shop::LineItem` as a variable: `line_item`.

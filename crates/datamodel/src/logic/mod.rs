@@ -26,8 +26,9 @@ pub mod instance;
 pub mod project;
 pub mod schema;
 mod settled;
+pub mod worlds;
 
-pub use decide::{Case, Limits, Question, Verdict, bounded, decide, encoded};
+pub use decide::{Case, Limits, Question, Verdict, bounded, decide, doubt, encoded};
 pub use execute::{Order, Outcome, carry_out, delete};
 pub use instance::{Instance, Object};
 pub use project::Projection;

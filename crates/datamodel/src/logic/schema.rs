@@ -11,6 +11,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::worlds::{self, World};
 use crate::model::{
     Association, AssociationId, ClassId, DataModel, DeleteRule, Framework, JoinId, Kind, OnDelete, Path, ReferenceId,
     Required, Side, Target,
@@ -76,10 +77,21 @@ pub struct Schema<'m> {
     pub rules: Vec<Rule>,
     /// Conditions of associations; nothing is known of them but which objects they are about.
     pub conditions: Vec<Condition>,
-    /// Associations that do something when their owner is deleted, but nobody can say to which objects.
-    pub unclear: Vec<AssociationId>,
+    /// Which of the conditions that are understood can be met together, by root.
+    pub worlds: BTreeMap<ClassId, Vec<World>>,
+    /// What happens when an object is deleted and is not understood.
+    pub unclear: Vec<Unclear>,
     /// What else may go when an object of a root does.
     follows: BTreeMap<ClassId, Vec<Follows>>,
+}
+
+/// Something that happens when an object is deleted and is not understood.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unclear {
+    /// Of this class.
+    pub owner: ClassId,
+    /// Why nothing can be said.
+    pub reason: String,
 }
 
 /// What goes with an object.
@@ -209,14 +221,51 @@ impl<'m> Schema<'m> {
             unique: Vec::new(),
             rules: Vec::new(),
             conditions: Vec::new(),
+            worlds: BTreeMap::new(),
             unclear: Vec::new(),
             follows: BTreeMap::new(),
         };
         schema.find_conditions();
+        schema.worlds = worlds::worlds(&schema);
         schema.find_rules();
+        schema.find_code();
         schema.find_unique();
         schema.find_follows();
         schema
+    }
+
+    /// Code that runs when objects are destroyed. The paper knows none.
+    fn find_code(&mut self) {
+        if !matches!(self.semantics, Semantics::Rails | Semantics::Django) {
+            return;
+        }
+        for (index, class) in self.model.classes.iter().enumerate() {
+            let found = class
+                .destroy_code
+                .iter()
+                .map(|code| Unclear { owner: ClassId(index), reason: format!("{} ({})", code.message, code.place) });
+            self.unclear.extend(found);
+        }
+    }
+
+    /// What is not understood about deletes that reach so far.
+    pub fn unclear_in(&self, reached: &Reached) -> Option<&Unclear> {
+        self.unclear.iter().find(|unclear| reached.destroyed.contains(&self.root(unclear.owner)))
+    }
+
+    /// Whether it is understood which objects meet a condition.
+    pub fn is_understood(&self, condition: usize) -> bool {
+        let Condition { root, text } = &self.conditions[condition];
+        self.worlds.contains_key(root) && self.model.meanings.contains_key(text)
+    }
+
+    /// The condition of an association; of one that is a choice, that an object is the one that is chosen.
+    fn condition_text(&self, association: &Association) -> Option<Arc<str>> {
+        let chooses = association.is_choice
+            && association.kind == Kind::HasOne
+            && association.on_delete.is_some()
+            && self.semantics != Semantics::Paper;
+        association.condition.clone().or_else(|| chooses.then(|| "the one of several that it chooses".into()))
     }
 
     /// What the delete of an object of a class can reach, at most.
@@ -296,7 +345,7 @@ impl<'m> Schema<'m> {
 
     fn find_conditions(&mut self) {
         for association in &self.model.associations {
-            let Some(text) = &association.condition else { continue };
+            let Some(text) = &self.condition_text(association) else { continue };
             let targets = match association.target {
                 Some(target) => vec![target],
                 None => crate::property::Way::Association(self.id_of(association)).targets(self.model),
@@ -335,7 +384,13 @@ impl<'m> Schema<'m> {
             let except = heirs.get(&association.owner).into_iter().flatten().filter(redeclares).copied().collect();
             match self.rule(id, except) {
                 Some(rule) => rules.push((ancestors[association.owner.0].len(), rule)),
-                None if self.is_unclear(id) => self.unclear.push(id),
+                None if self.is_unclear(id) => {
+                    let owner = &model.class(association.owner).name;
+                    let (name, place) = (&association.name, &association.place);
+                    let reason =
+                        format!("the delete goes by {owner}.{name}, and what that does is not understood ({place})");
+                    self.unclear.push(Unclear { owner: association.owner, reason });
+                }
                 None => {}
             }
         }
@@ -373,7 +428,7 @@ impl<'m> Schema<'m> {
             (Path::Through(first, last), Kind::HasMany | Kind::ManyToMany) => self.join_rows(*first, *last)?,
             (Path::Through(..) | Path::Unknown, _) => return None,
         };
-        let condition = match (&association.condition, reach, filled) {
+        let condition = match (&self.condition_text(association), reach, filled) {
             // The condition is one on the far objects, not on the join rows.
             (Some(_), _, Some(_)) => return None,
             (Some(text), _, None) => association.target.and_then(|target| self.condition(self.root(target), text)),

@@ -12,8 +12,11 @@ use crate::property::{Formula, Moment, Number, Property, Way};
 /// Whether a property is plainly true: that nothing dangles by a reference, or in a join, after a delete, or that the
 /// database lets it go through.
 pub fn settled(schema: &Schema<'_>, property: &Property) -> bool {
-    let Some(variable) = property.delete.filter(|_| schema.unclear.is_empty()) else { return false };
+    let Some(variable) = property.delete else { return false };
     let reached = || schema.reach(property.variables[variable.0].class);
+    if schema.unclear_in(&reached()).is_some() {
+        return false;
+    }
     match shape(schema, property) {
         Some(Shape::Reference(reference)) => reference_is_settled(schema, reference, &reached()),
         Some(Shape::Pairs(join)) => pairs_are_settled(schema, join, &reached()),

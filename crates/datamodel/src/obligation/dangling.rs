@@ -6,12 +6,13 @@
 use std::collections::BTreeSet;
 
 use isolde_smt::Silence;
+use isolde_sql::print::identifier;
 
 use super::words::{article, declaration, plural, rule};
 use super::{Edit, Trouble, Work};
 use crate::logic::instance::{column_name, table_name, type_column};
 use crate::logic::{Action, Case, Instance, Object, Reach, Rule};
-use crate::model::{ClassId, DeleteRule, Framework, JoinId, ReferenceId};
+use crate::model::{ClassId, DeleteRule, Framework, JoinId, ReferenceId, Remark};
 use crate::property::{Property, make};
 
 impl Work<'_, '_> {
@@ -19,14 +20,23 @@ impl Work<'_, '_> {
         let past_rules = self.deleted_past_rules();
         for index in 0..self.schema.references.len() {
             let reference = ReferenceId(index);
-            if self.is_guarded(reference) {
+            // A view has no rows of its own that could stay.
+            if self.is_guarded(reference) || self.schema.model.class(self.schema.child(reference)).is_view {
                 continue;
             }
             let mut safe = true;
             for target in self.schema.references[index].targets.clone() {
+                if !self.is_asked(target) {
+                    self.found.decisions.extend(self.marked(reference, target));
+                    continue;
+                }
                 let property = make::no_dangling(self.schema.model, reference, target);
                 if let Some(case) = self.examine(&property, |work| work.naming(reference, target))? {
                     safe = false;
+                    if let Some(decision) = self.decision(reference, target) {
+                        self.found.decisions.push(decision);
+                        continue;
+                    }
                     let trouble = self.left_behind(reference, target, &property, case);
                     self.found.troubles.push(trouble);
                 }
@@ -50,7 +60,7 @@ impl Work<'_, '_> {
         for (owner, deleted) in past_rules {
             let owner = *owner;
             let direct = targets.contains(&self.schema.root(owner));
-            if direct || !targets.iter().any(|target| deleted.contains(target)) {
+            if direct || !self.is_asked(owner) || !targets.iter().any(|target| deleted.contains(target)) {
                 continue;
             }
             let property = make::no_dangling(self.schema.model, reference, owner);
@@ -75,7 +85,8 @@ impl Work<'_, '_> {
             let roots: BTreeSet<ClassId> = sides.iter().map(|class| self.schema.root(*class)).collect();
             let past = past_rules.iter().filter(|(_, deleted)| !deleted.is_disjoint(&roots));
             let owners = past.map(|(owner, _)| *owner).filter(|owner| !roots.contains(&self.schema.root(*owner)));
-            for class in sides.iter().copied().chain(owners.collect::<Vec<_>>()) {
+            let classes = sides.iter().copied().chain(owners.collect::<Vec<_>>());
+            for class in classes.filter(|class| self.is_asked(*class)).collect::<Vec<_>>() {
                 let property = make::no_torn_pairs(self.schema.model, join, class);
                 if let Some(case) = self.examine(&property, |work| work.pair(join, class))? {
                     let trouble = self.torn(join, class, &property, case);
@@ -84,6 +95,21 @@ impl Work<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether deletes of a class are the application's to get right, and remove rows at all. A row that is only marked is still
+    /// there to be named.
+    fn is_asked(&self, class: ClassId) -> bool {
+        let declared = self.schema.model.class(class);
+        !declared.is_foreign && !declared.is_view && self.schema.row_goes(class) && self.in_scope(class)
+    }
+
+    /// What is not asked, because the row of the named object is only marked as deleted.
+    fn marked(&self, reference: ReferenceId, target: ClassId) -> Option<Remark> {
+        (!self.schema.row_goes(target) && self.in_scope(target)).then_some(())?;
+        let (parent, child) = (article(&self.name(target)), plural(&self.name(self.schema.child(reference))));
+        let message = format!("deleting {parent} only marks its row; {child} still name a row that is there");
+        Some(Remark { message, place: self.schema.model.class(target).place.clone() })
     }
 
     /// A foreign key lets nothing dangle, whatever else happens.
@@ -114,6 +140,20 @@ impl Work<'_, '_> {
             let here = self.schema.root(rule.owner) == self.schema.root(owner);
             here && rule.action == Action::Delete && targets.contains(&self.schema.root(self.schema.child(r)))
         })
+    }
+
+    /// `dependent: nil` is a statement about deletes, not an omission: it is reported as a remark, not as a finding.
+    fn decision(&self, reference: ReferenceId, target: ClassId) -> Option<Remark> {
+        let model = self.schema.model;
+        let id = self.inverse(reference, target).filter(|_| model.framework == Framework::Rails)?;
+        let association = model.association(id);
+        (association.on_delete == Some(DeleteRule::Nothing)).then_some(())?;
+        let (parent, child) = (article(&self.name(target)), plural(&self.name(self.schema.child(reference))));
+        let message = format!(
+            "deleting {parent} leaves its {child} behind: {} says `dependent: nil`, which is taken for a decision",
+            declaration(self.schema, id)
+        );
+        Some(Remark { message, place: association.place.clone() })
     }
 
     fn left_behind(&self, reference: ReferenceId, target: ClassId, property: &Property, case: Case) -> Trouble {
@@ -171,11 +211,13 @@ impl Work<'_, '_> {
     /// Rows that name by a reference what is not there.
     fn orphans(&self, reference: ReferenceId, target: ClassId) -> String {
         let (child, parent) = (table_name(self.schema, self.schema.child(reference)), table_name(self.schema, target));
-        let column = column_name(self.schema, reference);
+        let column = identifier(&column_name(self.schema, reference));
         let of_type = type_column(self.schema, reference)
-            .map(|column| format!("{column} = '{}' AND ", self.name(self.schema.root(target))));
+            .map(|column| format!("{} = '{}' AND ", identifier(&column), self.name(self.schema.root(target))));
         let of_type = of_type.unwrap_or_default();
-        format!("SELECT * FROM {child} WHERE {of_type}{column} NOT IN (SELECT id FROM {parent});")
+        let key = identifier(self.schema.model.reference(reference).key.as_deref().unwrap_or("id"));
+        let (child, parent) = (identifier(&child), identifier(&parent));
+        format!("SELECT * FROM {child} WHERE {of_type}{column} NOT IN (SELECT {key} FROM {parent});")
     }
 
     fn passed_over(&self, reference: ReferenceId, owner: ClassId, property: &Property, case: Case) -> Trouble {

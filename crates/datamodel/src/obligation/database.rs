@@ -3,15 +3,16 @@
 use std::collections::BTreeSet;
 
 use isolde_smt::Silence;
+use isolde_sql::print::identifier;
 
 use super::words::{article, declaration, plural, rule};
 use super::{Edit, Trouble, Work};
-use crate::logic::instance::{column_name, table_name};
+use crate::logic::instance::{column_name, table_name, type_column};
 use crate::logic::{
     Action, Case, Instance, Object, Order, Outcome, Question, Reach, Reached, Rule, Schema, Semantics, Verdict, decide,
     delete,
 };
-use crate::model::{AssociationId, ClassId, DeleteRule, OnDelete, ReferenceId, Required};
+use crate::model::{AssociationId, ClassId, DeleteRule, OnDelete, ReferenceId, Required, Uniqueness};
 use crate::property::{Property, make};
 
 impl Work<'_, '_> {
@@ -21,7 +22,9 @@ impl Work<'_, '_> {
         for index in 0..self.schema.model.classes.len() {
             let class = ClassId(index);
             let reached = self.reached(class);
-            if self.schema.is_concrete(class) && self.may_raise(&reached) {
+            let is_foreign = self.schema.model.class(class).is_foreign;
+            if self.schema.is_concrete(class) && self.in_scope(class) && !is_foreign && self.may_raise(class, &reached)
+            {
                 classes.push((reached.destroyed.union(&reached.deleted).count(), class, reached));
             }
         }
@@ -40,6 +43,10 @@ impl Work<'_, '_> {
                 near.chain(far).collect::<Vec<_>>()
             };
             if let Some(case) = self.examine(&property, simplest)? {
+                // Data in which only the declared refusal acts show nothing.
+                if self.is_declared_refusal(class, &case) {
+                    continue;
+                }
                 known.insert(self.schema.root(class));
                 let trouble = self.stopped(class, direct, &property, case);
                 self.found.troubles.push(trouble);
@@ -59,13 +66,19 @@ impl Work<'_, '_> {
         (0..self.schema.references.len()).map(ReferenceId).filter(refuses).collect()
     }
 
-    fn may_raise(&self, reached: &Reached) -> bool {
+    /// Whether a constraint may stop a delete that should go through. Where deletes are the database's alone, a refusal is what
+    /// was declared; but not one further down, in the way of a cascade that was declared as well.
+    fn may_raise(&self, class: ClassId, reached: &Reached) -> bool {
+        let declared = matches!(self.schema.semantics, Semantics::Sql | Semantics::Prisma);
         (0..self.schema.references.len()).map(ReferenceId).any(|reference| {
             let stored = &self.schema.references[reference.0];
-            let declines = matches!(stored.database, Some(OnDelete::NoAction | OnDelete::Restrict))
-                && !matches!(self.schema.semantics, Semantics::Sql | Semantics::Prisma);
-            let touched = || stored.targets.iter().any(|target| reached.contains(self.schema.root(*target)));
-            (declines || stored.not_null && self.nullifies(reference)) && touched()
+            let roots = stored.targets.iter().map(|target| self.schema.root(*target));
+            let mut touched = roots.filter(|root| reached.contains(*root));
+            let declines = matches!(stored.database, Some(OnDelete::NoAction | OnDelete::Restrict));
+            match stored.not_null && self.nullifies(reference) {
+                true => touched.next().is_some(),
+                false => declines && touched.any(|root| !declared || root != self.schema.root(class)),
+            }
         })
     }
 
@@ -81,8 +94,25 @@ impl Work<'_, '_> {
             let about = stored.targets.iter().any(|target| self.schema.model.is_a(class, *target));
             let settled = self.schema.rules.iter().any(|rule| rule.reach == Reach::Children(*reference));
             let refuses = matches!(stored.database, Some(OnDelete::NoAction | OnDelete::Restrict));
-            about && (!settled && refuses || stored.not_null && self.nullifies(*reference))
+            // Where deletes are the database's alone, a refusal of the delete itself is what was declared.
+            let is_declared = matches!(self.schema.semantics, Semantics::Sql | Semantics::Prisma);
+            about && (!settled && refuses && !is_declared || stored.not_null && self.nullifies(*reference))
         })
+    }
+
+    /// Whether a delete is refused by what names the object itself, as the database was told to.
+    fn is_declared_refusal(&self, class: ClassId, case: &Case) -> bool {
+        if !matches!(self.schema.semantics, Semantics::Sql | Semantics::Prisma) {
+            return false;
+        }
+        let refuses = |reference: &ReferenceId| {
+            let stored = &self.schema.references[reference.0];
+            let declines = matches!(stored.database, Some(OnDelete::NoAction | OnDelete::Restrict));
+            declines && stored.targets.iter().any(|target| self.schema.model.is_a(class, *target))
+        };
+        let deleted = case.delete.as_ref().map(|(object, _)| *object);
+        let mut named = case.before.objects.iter().flat_map(|object| &object.references);
+        named.any(|(reference, target)| Some(*target) == deleted && refuses(reference))
     }
 
     fn stopped(&self, class: ClassId, direct: Option<ReferenceId>, property: &Property, case: Case) -> Trouble {
@@ -141,7 +171,7 @@ impl Work<'_, '_> {
     pub(super) fn never(&mut self) -> Result<(), Silence> {
         let owners: BTreeSet<ClassId> =
             self.schema.rules.iter().filter(|rule| rule.action == Action::Refuse).map(|rule| rule.owner).collect();
-        for class in owners {
+        for class in owners.into_iter().filter(|class| self.in_scope(*class)).collect::<Vec<_>>() {
             let name = self.name(class);
             let property = make::deletable(self.schema.model, class);
             let question = Question { schema: self.schema, property: &property, assumptions: &[] };
@@ -180,6 +210,9 @@ impl Work<'_, '_> {
             }
             let (child, name) = (self.name(declared.child), declared.name.clone());
             for target in self.schema.references[index].targets.clone() {
+                if !self.in_scope(target) {
+                    continue;
+                }
                 let parent = self.name(target);
                 let property = make::not_emptied(self.schema.model, reference, target);
                 let simplest = self.naming(reference, target);
@@ -213,7 +246,8 @@ impl Work<'_, '_> {
 
     /// The same delete by the application and by the database alone, on one object that names another.
     pub(super) fn disagree(&mut self) {
-        if !matches!(self.schema.semantics, Semantics::Rails | Semantics::Django) {
+        // What the database alone would do is a note about a model; no change is judged by it.
+        if !matches!(self.schema.semantics, Semantics::Rails | Semantics::Django) || self.scope.is_some() {
             return;
         }
         let alone = Schema::new(self.schema.model, Semantics::Sql);
@@ -222,6 +256,11 @@ impl Work<'_, '_> {
             let (stored, declared) = (&self.schema.references[index], self.schema.model.reference(reference));
             for target in stored.targets.clone() {
                 let Some(id) = self.inverse(reference, target).filter(|_| stored.database.is_some()) else { continue };
+                if self.schema.model.class(target).is_foreign
+                    || self.schema.unclear_in(&self.schema.reach(target)).is_some()
+                {
+                    continue;
+                }
                 let association = self.schema.model.association(id);
                 let (Some(_), None) = (association.on_delete, &association.condition) else { continue };
                 let Some(before) = self.naming(reference, target).into_iter().next() else { continue };
@@ -263,33 +302,55 @@ impl Work<'_, '_> {
 
     /// Validations of uniqueness without an index, where the tables are known.
     pub(super) fn racy(&mut self) {
+        if self.scope.is_some() {
+            return;
+        }
         let model = self.schema.model;
         for (index, unique) in model.uniqueness.iter().enumerate() {
+            let class = model.class(unique.class);
             let only_checked = unique.validated && !unique.enforced && model.has_table(unique.class);
-            let columns = unique.references.iter().map(|reference| column_name(self.schema, *reference));
-            let columns: Vec<String> = columns.chain(unique.columns.iter().map(ToString::to_string)).collect();
-            if !only_checked || unique.partial || columns.is_empty() {
+            let columns = unique_columns(self.schema, unique);
+            if !only_checked || columns.is_empty() || class.is_view || class.is_foreign {
+                continue;
+            }
+            let (name, table) = (self.name(unique.class), identifier(&table_name(self.schema, unique.class)));
+            let vague = match (unique.is_open, unique.partial && unique.filter.is_none()) {
+                (true, _) => Some("some of its columns are computed"),
+                (false, true) => Some("it is not understood which objects it concerns"),
+                (false, false) => None,
+            };
+            if let Some(reason) = vague {
+                let place = &unique.place;
+                let list = columns.join(", ");
+                self.found.undecided.push(format!("{name} unique by {list}: {reason} ({place})"));
                 continue;
             }
             let mut before = Instance::default();
             before.objects.extend([Object::new(unique.class), Object::new(unique.class)]);
             let Some(before) = before.completions(self.schema).into_iter().next() else { continue };
-            let (name, table) = (self.name(unique.class), table_name(self.schema, unique.class));
-            let list = columns.join(", ");
+            let list = key_list(self.schema, unique).join(", ");
+            let filter = unique.filter.as_ref().map(|filter| format!(" WHERE {filter}")).unwrap_or_default();
+            let case = if !unique.folded.is_empty() { ", whatever its case," } else { "" };
             self.found.troubles.push(Trouble {
                 id: format!("racy:{name}:{}", columns.join(",")),
                 headline: format!(
-                    "Two {} with the same {} can be saved at the same time",
+                    "Two {} with the same {}{case} can be saved at the same time",
                     plural(&name),
                     columns.join(" and ")
                 ),
-                why:
-                    "The validation looks before it writes, and another request may write in between; no unique index \
-                      forbids it."
+                why: match !unique.folded.is_empty() {
+                    true => {
+                        "The validation compares without regard to case, and looks before it writes; another request \
+                             may write in between, and no unique index compares in the same way."
+                            .into()
+                    }
+                    false => "The validation looks before it writes, and another request may write in between; no \
+                              unique index forbids it."
                         .into(),
+                },
                 place: unique.place.clone(),
                 case: Case { before, delete: None },
-                query: Some(format!("SELECT {list} FROM {table} GROUP BY {list} HAVING count(*) > 1;")),
+                query: Some(format!("SELECT {list} FROM {table}{filter} GROUP BY {list} HAVING count(*) > 1;")),
                 remedy: Some(self.migration(Edit::UniqueIndex(index))),
             });
         }
@@ -297,10 +358,18 @@ impl Work<'_, '_> {
 
     /// Relations that are required, in tables that do not require them.
     pub(super) fn nullable(&mut self) {
+        if self.scope.is_some() {
+            return;
+        }
         let model = self.schema.model;
         for (index, declared) in model.references.iter().enumerate() {
             let reference = ReferenceId(index);
-            if declared.required != Required::Validated || !model.has_table(declared.child) || self.nullifies(reference)
+            let child = model.class(declared.child);
+            let is_theirs = child.is_view || child.is_foreign;
+            if declared.required != Required::Validated
+                || is_theirs
+                || !model.has_table(declared.child)
+                || self.nullifies(reference)
             {
                 continue;
             }
@@ -323,6 +392,23 @@ impl Work<'_, '_> {
             });
         }
     }
+}
+
+/// The columns of a uniqueness, those that name objects first, with what says of which class these are.
+pub(super) fn unique_columns(schema: &Schema<'_>, unique: &Uniqueness) -> Vec<String> {
+    let references = unique.references.iter().flat_map(|reference| {
+        [Some(column_name(schema, *reference)), type_column(schema, *reference)].into_iter().flatten()
+    });
+    references.chain(unique.columns.iter().map(ToString::to_string)).collect()
+}
+
+/// The columns as SQL compares them.
+pub(super) fn key_list(schema: &Schema<'_>, unique: &Uniqueness) -> Vec<String> {
+    let key = |column: String| match unique.folded.contains(&*column) {
+        true => format!("lower({})", identifier(&column)),
+        false => identifier(&column),
+    };
+    unique_columns(schema, unique).into_iter().map(key).collect()
 }
 
 fn capital(text: &str) -> String {

@@ -10,18 +10,19 @@
 mod chain;
 mod dangling;
 mod database;
+mod endless;
 mod remedy;
 mod words;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use isolde_smt::{Silence, Solver};
 
 use crate::logic::evaluate::{self, Scene};
 use crate::logic::{
-    Case, Instance, Limits, Object, Order, Outcome, Question, Reached, Schema, Verdict, decide, delete, settled,
+    Case, Instance, Limits, Object, Order, Outcome, Question, Reached, Schema, Verdict, decide, delete, doubt, settled,
 };
-use crate::model::{AssociationId, ClassId, DataModel, Path, Place, ReferenceId};
+use crate::model::{AssociationId, ClassId, DataModel, Path, Place, ReferenceId, Remark};
 use crate::property::Property;
 
 pub use remedy::{Edit, Patch, Remedy};
@@ -35,6 +36,7 @@ pub const KINDS: &[(&str, &str)] = &[
     ("never", "no object of a class can be deleted"),
     ("emptied", "a relation that is required is made to name nothing"),
     ("disagree", "the same delete ends differently in the application and in the database"),
+    ("endless", "the delete of an object never ends if data are cyclic"),
     ("racy", "what is unique is only checked, not enforced"),
     ("nullable", "a relation that is required may be empty in the table"),
 ];
@@ -48,6 +50,8 @@ pub struct Obligations {
     pub proved: usize,
     /// What was not decided, and why.
     pub undecided: Vec<String>,
+    /// What is left behind because the application says so.
+    pub decisions: Vec<Remark>,
 }
 
 /// Something that goes wrong.
@@ -71,15 +75,9 @@ pub struct Trouble {
 
 /// Decides the obligations of a model.
 pub fn obligations(schema: &Schema<'_>, solver: &Solver, limits: Limits) -> Result<Obligations, Silence> {
-    let mut work = Work { schema, solver, limits, found: Obligations::default(), reached: BTreeMap::new() };
-    work.dangling()?;
-    work.pairs()?;
-    work.raises()?;
-    work.never()?;
-    work.emptied()?;
-    work.disagree();
-    work.racy();
-    work.nullable();
+    let mut work = Work::new(schema, solver, limits, None);
+    work.all()?;
+    work.keep_safe_remedies()?;
     Ok(work.found)
 }
 
@@ -87,9 +85,36 @@ struct Work<'a, 'm> {
     schema: &'a Schema<'m>,
     solver: &'a Solver,
     limits: Limits,
+    /// The classes whose deletes are asked about, without remedies; `None` for all, with them.
+    scope: Option<BTreeSet<ClassId>>,
     found: Obligations,
     /// What the delete of an object reaches, by class; found once.
     reached: BTreeMap<ClassId, Reached>,
+}
+
+impl<'a, 'm> Work<'a, 'm> {
+    fn new(
+        schema: &'a Schema<'m>,
+        solver: &'a Solver,
+        limits: Limits,
+        scope: Option<BTreeSet<ClassId>>,
+    ) -> Work<'a, 'm> {
+        Work { schema, solver, limits, scope, found: Obligations::default(), reached: BTreeMap::new() }
+    }
+
+    fn all(&mut self) -> Result<(), Silence> {
+        let work = self;
+        work.dangling()?;
+        work.pairs()?;
+        work.raises()?;
+        work.never()?;
+        work.emptied()?;
+        work.disagree();
+        work.endless();
+        work.racy();
+        work.nullable();
+        Ok(())
+    }
 }
 
 impl Work<'_, '_> {
@@ -100,6 +125,10 @@ impl Work<'_, '_> {
         simplest: impl IntoIterator<Item = Instance>,
     ) -> Result<Option<Case>, Silence> {
         let simple = simplest.into_iter().find_map(|before| self.broken_by(property, before));
+        if let Some(doubt) = simple.as_ref().and_then(|case| doubt(self.schema, case)) {
+            self.found.undecided.push(format!("{}: {doubt}", property.text));
+            return Ok(None);
+        }
         if simple.is_some() {
             return Ok(simple);
         }
@@ -117,7 +146,9 @@ impl Work<'_, '_> {
         let outcome = delete(self.schema, &before, 0, Order::Up);
         let counts = matches!(outcome, Outcome::Done(_)) || property.formula.asks_for_refusal();
         let scene = Scene { schema: self.schema, before: &before, outcome: Some(&outcome) };
-        let broken = counts && self.schema.unclear.is_empty() && !evaluate::is_true(scene, property, Some(0));
+        let class = before.objects[0].class;
+        let clear = self.schema.unclear.is_empty() || self.schema.unclear_in(&self.schema.reach(class)).is_none();
+        let broken = counts && clear && !evaluate::is_true(scene, property, Some(0));
         broken.then_some(Case { before, delete: Some((0, outcome)) })
     }
 
@@ -133,6 +164,11 @@ impl Work<'_, '_> {
         }
         let simplest = simplest(self);
         self.decide(property, simplest)
+    }
+
+    /// Whether deletes of a class are asked about.
+    fn in_scope(&self, class: ClassId) -> bool {
+        self.scope.as_ref().is_none_or(|scope| scope.contains(&class))
     }
 
     /// What the delete of an object of a class reaches.

@@ -3,9 +3,13 @@
 //! An [`Edit`] is a change to what an application declares. It is made to the model first, and proposed only if the property
 //! that failed is then proved. How it looks in the files is for [`repair`](crate::repair) to find out.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use isolde_smt::Silence;
+
 use super::Work;
+use super::database::{key_list, unique_columns};
 use super::words::{macro_name, rule};
 use crate::logic::Schema;
 use crate::logic::instance::{column_name, table_name, variable_name};
@@ -90,6 +94,20 @@ impl Edit {
         changed
     }
 
+    /// The roots whose deletes it changes; none, if it only makes the database refuse what a validation refuses.
+    fn concerns(&self, schema: &Schema<'_>) -> Vec<ClassId> {
+        match self {
+            Edit::Dependent(id, _) => vec![schema.root(schema.model.association(*id).owner)],
+            Edit::Declare(association) => vec![schema.root(association.owner)],
+            Edit::Field(reference, _) | Edit::ForeignKey(reference, _) => schema.target_roots(*reference),
+            Edit::GuardPairs(join) => {
+                let join = schema.model.join(*join);
+                vec![schema.root(join.left), schema.root(join.right)]
+            }
+            Edit::UniqueIndex(_) | Edit::NotNull(_) => Vec::new(),
+        }
+    }
+
     /// Where it is to be made.
     fn place(&self, model: &DataModel) -> Place {
         match self {
@@ -127,10 +145,20 @@ impl Edit {
             Edit::GuardPairs(join) => guard_pairs(schema, *join),
             Edit::UniqueIndex(index) => {
                 let unique = &model.uniqueness[*index];
-                let columns = unique.references.iter().map(|reference| column_name(schema, *reference));
-                let columns = columns.chain(unique.columns.iter().map(ToString::to_string));
-                let symbols: Vec<String> = columns.map(|column| format!(":{column}")).collect();
-                format!("add_index :{}, [{}], unique: true", table_name(schema, unique.class), symbols.join(", "))
+                let table = table_name(schema, unique.class);
+                let filter = unique.filter.as_ref().map(|filter| format!(", where: {filter:?}")).unwrap_or_default();
+                match !unique.folded.is_empty() {
+                    // An index on expressions is written as text.
+                    true => {
+                        let keys = key_list(schema, unique).join(", ");
+                        format!("add_index :{table}, {keys:?}, unique: true{filter}")
+                    }
+                    false => {
+                        let columns = unique_columns(schema, unique).into_iter();
+                        let symbols: Vec<String> = columns.map(|column| format!(":{column}")).collect();
+                        format!("add_index :{table}, [{}], unique: true{filter}", symbols.join(", "))
+                    }
+                }
             }
             Edit::NotNull(reference) => {
                 let table = table_name(schema, schema.child(*reference));
@@ -195,8 +223,13 @@ impl Work<'_, '_> {
     /// cut off.
     pub(super) fn remedy(&self, reference: ReferenceId, target: ClassId, property: &Property) -> Option<Remedy> {
         let needed = self.schema.model.reference(reference).required > Required::No;
+        // What is compared with a natural key is data of its own; emptying it would lose them.
+        let is_natural = self.schema.model.reference(reference).key.is_some();
         let order = if needed { [true, false] } else { [false, true] };
-        let edits = order.into_iter().filter_map(|destroy| self.edit(reference, target, destroy));
+        let edits = order
+            .into_iter()
+            .filter(|destroy| !is_natural || *destroy && needed)
+            .filter_map(|destroy| self.edit(reference, target, destroy));
         edits.into_iter().find_map(|edit| self.tried(edit, property))
     }
 
@@ -242,12 +275,41 @@ impl Work<'_, '_> {
 
     /// A change, if a property is proved with it.
     pub(super) fn tried(&self, edit: Edit, property: &Property) -> Option<Remedy> {
+        self.scope.is_none().then_some(())?;
         self.holds_with(&edit.apply(self.schema.model), property).then(|| self.proposal(edit))
     }
 
     /// A change to the database that makes what is wrong impossible, because the database then refuses it.
     pub(super) fn migration(&self, edit: Edit) -> Remedy {
         self.proposal(edit)
+    }
+
+    /// Drops the changes that make something else go wrong: all that is asked is asked again of the changed model, about the
+    /// deletes that the change can concern.
+    pub(super) fn keep_safe_remedies(&mut self) -> Result<(), Silence> {
+        let known: BTreeSet<String> = self.found.troubles.iter().map(|trouble| trouble.id.clone()).collect();
+        let mut troubles = std::mem::take(&mut self.found.troubles);
+        for trouble in &mut troubles {
+            let Some(edit) = trouble.remedy.as_ref().map(|remedy| &remedy.edit) else { continue };
+            let roots = edit.concerns(self.schema);
+            if roots.is_empty() {
+                continue;
+            }
+            let model = edit.apply(self.schema.model);
+            let schema = Schema::new(&model, self.schema.semantics);
+            let classes = (0..model.classes.len()).map(ClassId);
+            let scope = classes.filter(|class| {
+                let reached = schema.reach(*class);
+                roots.iter().any(|root| reached.contains(*root))
+            });
+            let mut again = Work::new(&schema, self.solver, self.limits, Some(scope.collect()));
+            again.all()?;
+            if again.found.troubles.iter().any(|other| !known.contains(&other.id)) {
+                trouble.remedy = None;
+            }
+        }
+        self.found.troubles = troubles;
+        Ok(())
     }
 
     fn proposal(&self, edit: Edit) -> Remedy {

@@ -82,6 +82,7 @@ impl<'a> Reader<'a> {
                 table: Some(table.map_or(default, str::to_owned).into()),
                 soft_delete: project.line(*id).iter().any(soft),
                 place: entry.class.place.clone(),
+                ..Class::default()
             }
         };
         let classes = named.iter().map(class).collect();
@@ -171,6 +172,7 @@ impl<'a> Reader<'a> {
             table: None,
             soft_delete: false,
             place: place.clone(),
+            ..Class::default()
         });
         self.foreign.insert(name, id);
         id
@@ -207,6 +209,7 @@ impl<'a> Reader<'a> {
             required,
             unique: field.kind == "OneToOneField" || field.call.is("unique") || field.call.is("primary_key"),
             on_delete: None,
+            key: None,
             place: field.place.clone(),
         });
         ReferenceId(self.model.references.len() - 1)
@@ -469,6 +472,9 @@ impl<'a> Reader<'a> {
             columns,
             partial,
             validated: false,
+            filter: None,
+            folded: Default::default(),
+            is_open: false,
             enforced: true,
             place,
         });

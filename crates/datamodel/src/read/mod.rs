@@ -48,6 +48,16 @@ impl File {
         File { path: path.into(), text: text.into() }
     }
 
+    /// A file with these bytes. What is not UTF-8 is read as Latin-1, byte by byte: Ruby and Python allow it, names of classes and
+    /// columns are ASCII, and a file that is left out would make others look wrong.
+    pub fn from_bytes(path: impl Into<Arc<str>>, bytes: &[u8]) -> Self {
+        let text = match std::str::from_utf8(bytes) {
+            Ok(text) => text.strip_prefix('\u{feff}').unwrap_or(text).to_owned(),
+            Err(_) => bytes.iter().map(|byte| char::from(*byte)).collect(),
+        };
+        File::new(path, text)
+    }
+
     /// A line of it.
     pub(crate) fn at(&self, line: u32) -> Place {
         Place { file: self.path.clone(), line }

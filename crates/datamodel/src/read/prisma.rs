@@ -51,6 +51,7 @@ impl<'a> Reader<'a> {
             table: Some(model.attribute("map").and_then(|a| a.text(0, "name")).unwrap_or(model.name.clone()).into()),
             soft_delete: false,
             place: model.place.clone(),
+            ..Class::default()
         };
         let classes = models.iter().map(class).collect();
         let model = DataModel { framework: Framework::Prisma, classes, ..DataModel::default() };
@@ -114,6 +115,7 @@ impl<'a> Reader<'a> {
                 .iter()
                 .any(|key| key.len() == names.len() && key.iter().all(|k| names.contains(&k.as_str()))),
             on_delete: (!is_emulated).then_some(action),
+            key: None,
             place: field.place.clone(),
         };
         self.model.references.push(reference);
@@ -214,8 +216,18 @@ impl<'a> Reader<'a> {
                     continue;
                 }
                 let place = model.place.clone();
-                let unique =
-                    Uniqueness { class, references, columns, partial: false, validated: false, enforced: true, place };
+                let unique = Uniqueness {
+                    class,
+                    references,
+                    columns,
+                    partial: false,
+                    filter: None,
+                    folded: Default::default(),
+                    is_open: false,
+                    validated: false,
+                    enforced: true,
+                    place,
+                };
                 self.model.uniqueness.push(unique);
             }
         }

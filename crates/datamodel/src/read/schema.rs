@@ -1,6 +1,6 @@
 //! What a database knows of its tables: from `CREATE TABLE`, from `db/schema.rb`, or from migrations one after another.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::model::{OnDelete, Place, Remark};
@@ -10,6 +10,8 @@ use crate::model::{OnDelete, Place, Remark};
 pub(crate) struct Schema {
     /// By name.
     pub tables: BTreeMap<Arc<str>, Table>,
+    /// Views, by name.
+    pub views: BTreeSet<Arc<str>>,
     /// What was not understood.
     pub remarks: Vec<Remark>,
 }
@@ -23,6 +25,8 @@ pub(crate) struct Table {
     pub foreign_keys: Vec<ForeignKey>,
     /// What is unique in it, the primary key first.
     pub unique: Vec<UniqueKey>,
+    /// Columns whose texts are equal whatever their case.
+    pub folding: BTreeSet<Arc<str>>,
     /// Where it is defined.
     pub place: Place,
 }
@@ -51,6 +55,10 @@ pub(crate) struct UniqueKey {
     pub name: Option<Arc<str>>,
     pub columns: Vec<Arc<str>>,
     pub partial: bool,
+    /// The condition of a partial index, as SQL.
+    pub filter: Option<Arc<str>>,
+    /// Columns whose values are equal if they differ in case only: an index of `lower(...)`, or a collation that says so.
+    pub folded: BTreeSet<Arc<str>>,
     pub is_primary: bool,
     pub place: Place,
 }

@@ -3,6 +3,7 @@
 //! Without an ORM a table is a class and a foreign key a reference; the database's own rules are all there are. Triggers
 //! run code, and are only reported.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use isolde_sql::ast::{
@@ -78,6 +79,10 @@ impl Reader<'_> {
         }
         if nesting(fragment.text) > NESTING_MAX {
             return self.remark("the statement is nested too deeply to be read");
+        }
+        if let Some(view) = view_name(fragment.text) {
+            self.schema.views.insert(view);
+            return;
         }
         match parse::statement(fragment) {
             Ok(statement) => self.define(statement.kind),
@@ -188,7 +193,15 @@ impl Reader<'_> {
         if is_primary {
             columns.iter().for_each(|column| table.set_not_null(column, true));
         }
-        table.unique.push(UniqueKey { name, columns, partial: false, is_primary, place });
+        table.unique.push(UniqueKey {
+            name,
+            columns,
+            partial: false,
+            filter: None,
+            folded: BTreeSet::new(),
+            is_primary,
+            place,
+        });
     }
 
     fn constraint(&mut self, table: &QualifiedName, constraint: TableConstraint) {
@@ -219,6 +232,7 @@ impl Reader<'_> {
             return;
         }
         let columns: Vec<Option<Arc<str>>> = index.keys.iter().map(index_column).collect();
+        let folded = index.keys.iter().filter(|key| is_lower(key)).filter_map(index_column).collect();
         let of_expressions = columns.iter().any(Option::is_none);
         // Rows without a value are never twice, so leaving those out leaves nothing out.
         let leaves_out = |filter: &Expr| not_null_column(filter).is_none_or(|column| !columns.contains(&Some(column)));
@@ -227,6 +241,8 @@ impl Reader<'_> {
             name: index.name.map(|name| name.name),
             columns: columns.into_iter().map(|column| column.unwrap_or_else(|| "(expression)".into())).collect(),
             partial,
+            filter: None,
+            folded,
             is_primary: false,
             place: self.place.clone(),
         };
@@ -277,6 +293,7 @@ fn model(schema: Schema) -> DataModel {
             table: Some(name.clone()),
             soft_delete: false,
             place: table.place.clone(),
+            ..Class::default()
         });
     }
     for (index, table) in schema.tables.values().enumerate() {
@@ -303,6 +320,9 @@ fn model(schema: Schema) -> DataModel {
                     columns,
                     partial,
                     validated: false,
+                    filter: None,
+                    folded: BTreeSet::new(),
+                    is_open: false,
                     enforced: true,
                     place,
                 });
@@ -327,6 +347,7 @@ fn reference(model: &mut DataModel, child: ClassId, table: &Table, key: &Foreign
         required: if not_null { Required::NotNull } else { Required::No },
         unique: table.is_unique(&columns),
         on_delete: Some(key.on_delete),
+        key: None,
         place: key.place.clone(),
     });
     model.associations.push(Association {
@@ -394,6 +415,22 @@ fn is_definition(text: &str) -> bool {
 fn concerns_tables(text: &str) -> bool {
     let words = first_words(text);
     ["TABLE", "TRIGGER", "UNIQUE"].iter().any(|word| words.iter().any(|w| w == word))
+}
+
+fn is_lower(expr: &Expr) -> bool {
+    matches!(&expr.kind, ExprKind::Call(call) if *call.name.name.name == *"lower")
+}
+
+/// The name of `CREATE [OR REPLACE] [MATERIALIZED] VIEW name`, whatever the view shows.
+fn view_name(text: &str) -> Option<Arc<str>> {
+    const BEFORE: &[&str] = &["CREATE", "OR", "REPLACE", "MATERIALIZED", "RECURSIVE", "TEMPORARY"];
+    const AFTER: &[&str] = &["IF", "NOT", "EXISTS"];
+    let is_one_of = |words: &[&str], word: &str| words.iter().any(|known| word.eq_ignore_ascii_case(known));
+    let mut words = text.split(|c: char| c.is_whitespace() || c == '(').filter(|word| !word.is_empty());
+    let view = words.find(|word| !is_one_of(BEFORE, word))?;
+    let name = words.find(|word| !is_one_of(AFTER, word))?;
+    let name = name.replace('"', "");
+    view.eq_ignore_ascii_case("VIEW").then(|| name.strip_prefix("public.").unwrap_or(&name).into())
 }
 
 /// The column that an expression is; `lower(column)` is as good, where it is to be unique.

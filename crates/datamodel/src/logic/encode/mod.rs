@@ -25,6 +25,7 @@ use isolde_smt::{Script, Sort, Term};
 
 use super::project::Projection;
 use super::schema::{Action, Reach, Rule, Schema, Semantics};
+use super::worlds::World;
 use crate::model::{AssociationId, ClassId, JoinId, OnDelete, ReferenceId, Side};
 use crate::property::{Mode, Property};
 
@@ -171,6 +172,12 @@ impl Encoder<'_, '_> {
                 self.script.assert(term, format!("unique among {}", self.schema.model.class(unique.class).name));
             }
         }
+        for (root, worlds) in &self.schema.worlds {
+            if let Some(sort) = self.sorts.get(root).cloned() {
+                let term = self.one_of(worlds, *root);
+                self.script.assert(Term::all([("x", &sort)], term), "conditions");
+            }
+        }
         for join in self.part.joins.clone() {
             let declared = self.schema.model.join(join);
             let (left, right) = (self.schema.root(declared.left), self.schema.root(declared.right));
@@ -180,6 +187,27 @@ impl Encoder<'_, '_> {
             let sorts = (self.sort(left), self.sort(right));
             self.script.assert(Term::all([("l", &sorts.0), ("r", &sorts.1)], pair.implies(both)), "");
         }
+    }
+
+    /// `x` meets conditions, and has references filled, as in one of some worlds.
+    fn one_of(&self, worlds: &[World], root: ClassId) -> Term {
+        let x = Term::var("x");
+        let known = (0..self.schema.conditions.len())
+            .filter(|index| self.schema.conditions[*index].root == root && self.schema.is_understood(*index));
+        let known: Vec<usize> = known.collect();
+        let of_world = |world: &World| {
+            let meets = known.iter().map(|index| {
+                let term = Term::apply(condition_name(*index), [x.clone()]);
+                if world.meets.contains(index) { term } else { term.not() }
+            });
+            let kept = world.filled.iter().filter(|(reference, _)| self.part.references.contains(*reference));
+            let filled = kept.map(|(reference, filled)| {
+                let term = Term::or(self.named(*reference, &x).into_iter().map(|(_, filled, _)| filled));
+                if *filled { term } else { term.not() }
+            });
+            Term::and(meets.chain(filled).collect::<Vec<_>>())
+        };
+        Term::or(worlds.iter().map(of_world).collect::<Vec<_>>())
     }
 
     fn constrain_class(&mut self, class: ClassId) {

@@ -194,7 +194,7 @@ impl Project {
         if imported.is_some_and(|(_, module, _)| module.starts_with("django.")) {
             return None;
         }
-        let candidates = self.by_name.get(last)?;
+        let candidates = self.candidates(last)?;
         let same_file = || candidates.iter().find(|id| self.entry(**id).module == entry.module && outer.is_none());
         let named_app = || candidates.iter().find(|id| app.as_ref().is_some_and(|app| self.entry(**id).app == *app));
         let same_app = || candidates.iter().find(|id| self.entry(**id).app == entry.app);
@@ -203,11 +203,33 @@ impl Project {
         found.or_else(only).copied()
     }
 
+    /// The classes of a name, those first that may be models. Types of an API and forms are often called like the model that they
+    /// show, in a folder that is called like its application.
+    fn candidates(&self, name: &str) -> Option<Vec<Id>> {
+        let all = self.by_name.get(name)?;
+        let (models, others): (Vec<Id>, Vec<Id>) =
+            all.iter().partition(|id| self.entry(**id).class.bases.iter().any(|base| self.is_base(base)));
+        let has_fields = |id: &Id| {
+            let module = self.modules.get(self.entry(*id).module);
+            module.is_some_and(|module| module.imports.iter().any(|(_, from, _)| from.starts_with("django.db")))
+        };
+        let (near, far): (Vec<Id>, Vec<Id>) = others.into_iter().partition(has_fields);
+        Some(match models.is_empty() && near.is_empty() {
+            true => far,
+            false => models.into_iter().chain(near).chain(far).collect(),
+        })
+    }
+
+    /// `models.Model` and the like.
+    fn is_base(&self, base: &Value) -> bool {
+        base.last_name().is_some_and(|last| BASES.contains(&last)) && base.name().is_some_and(|name| name != "Page")
+    }
+
     /// The model that `app.Model` or `Model` means, as a text.
     pub(crate) fn find_by_label(&self, label: &str, from: Id) -> Option<Id> {
         match label.split_once('.') {
             Some((app, name)) => {
-                let candidates = self.by_name.get(name)?;
+                let candidates = self.candidates(name)?;
                 let fits = |id: &&Id| self.entry(**id).app == app || self.entry(**id).app.ends_with(&format!(".{app}"));
                 candidates.iter().find(fits).or(candidates.first().filter(|_| candidates.len() == 1)).copied()
             }

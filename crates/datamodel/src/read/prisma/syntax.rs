@@ -135,6 +135,14 @@ pub(crate) fn parse(file: &File, parsed: &mut Parsed) {
         let text = text.trim();
         let place = file.at(pending_line);
         match &mut block {
+            None if one_line(text).is_some() => {
+                let (head, body) = one_line(text).unwrap_or_default();
+                let mut inner = open(head, &place, parsed);
+                if let Some((kind, model)) = &mut inner {
+                    body.iter().for_each(|text| entry(kind, model, text, &place, parsed));
+                }
+                close(inner, parsed);
+            }
             None => block = open(text, &place, parsed),
             Some((kind, model)) => {
                 let (inner, closes) = match text.strip_suffix('}') {
@@ -153,6 +161,26 @@ pub(crate) fn parse(file: &File, parsed: &mut Parsed) {
         parsed.remarks.push(Remark { message, place: model.place.clone() });
     }
     close(block, parsed);
+}
+
+/// A block on one line, `datasource db { provider = "mysql" relationMode = "prisma" }`: its head and its settings. A model
+/// with several fields on one line is not valid.
+fn one_line(text: &str) -> Option<(&str, Vec<String>)> {
+    let brace = text.find('{')?;
+    let (head, rest) = text.split_at_checked(brace + 1)?;
+    let body = rest.trim().strip_suffix('}')?.trim();
+    if !head.starts_with("datasource") && !head.starts_with("generator") {
+        return None;
+    }
+    let mut settings: Vec<String> = Vec::new();
+    let words: Vec<&str> = body.split_whitespace().collect();
+    for (index, word) in words.iter().enumerate() {
+        match settings.last_mut() {
+            Some(last) if words.get(index + 1) != Some(&"=") => *last += word,
+            _ => settings.push((*word).to_owned()),
+        }
+    }
+    Some((head, settings))
 }
 
 /// `model Name {`

@@ -7,11 +7,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::callbacks::{self, Effect, What};
 use super::harmless::{is_harmless, is_harmless_module};
+use super::meaning;
 use super::plugins;
-use super::program::{ASSOCIATIONS, Definition, Program, declares};
+use super::program::{ASSOCIATIONS, Definition, Program, declares, is_extension};
 use super::ruby::{self, Block, Call, Def, Kind, Node};
-use crate::model::{Place, Remark};
+use crate::model::{Meaning, Place, Remark};
+use crate::read::Inflections;
 
 /// How deep macros and modules may bring each other.
 const DEPTH_MAX: usize = 24;
@@ -34,6 +37,11 @@ pub(crate) struct Model {
     pub required_by_default: Option<bool>,
     pub declarations: Vec<Declaration>,
     pub validations: Vec<Validation>,
+    /// Code that runs at destroy and is not understood.
+    pub destroy_code: Vec<Remark>,
+    pub has_own_validation: bool,
+    /// Columns that hold only some values (`enum`, validations): which, is not modelled.
+    pub restricted: BTreeSet<String>,
     pub place: Place,
 }
 
@@ -58,6 +66,14 @@ pub(crate) struct Validation {
     pub unique_within: Option<Vec<String>>,
     /// Only sometimes.
     pub partial: bool,
+    /// When, if that is understood.
+    pub meaning: Option<Meaning>,
+    /// Empty texts are not compared.
+    pub skips_blank: bool,
+    /// Values that differ in case only count as equal.
+    pub folded: bool,
+    /// Not all columns of the uniqueness are literal.
+    pub is_open: bool,
     pub place: Place,
 }
 
@@ -88,13 +104,23 @@ pub(crate) struct Expander<'p> {
     /// Macros that nobody knows, with where they were first seen.
     pub unknown: BTreeMap<String, Place>,
     included: BTreeSet<String>,
+    /// Methods of the class and of what it includes, by name; the last one counts.
+    methods: BTreeMap<String, Vec<Node>>,
+    callbacks: Vec<Callback>,
     calls: usize,
+}
+
+/// Code that runs when an object is destroyed.
+struct Callback {
+    call: Call,
+    place: Place,
 }
 
 impl<'p> Expander<'p> {
     pub(crate) fn new(program: &'p Program, model: Model) -> Self {
         let (remarks, unknown, included) = Default::default();
-        Expander { program, model, remarks, unknown, included, calls: 0 }
+        let (methods, callbacks) = Default::default();
+        Expander { program, model, remarks, unknown, included, methods, callbacks, calls: 0 }
     }
 
     /// Follows one opening of the class.
@@ -132,7 +158,11 @@ impl<'p> Expander<'p> {
         if !def.on_self && ["destroy", "delete", "destroy!"].contains(&def.name.as_str()) {
             let message =
                 format!("`{}` is overridden in {}; what it does instead is not modelled", def.name, self.model.name);
+            let place = self.place(line, scope);
+            self.model.destroy_code.push(Remark { message: message.clone(), place });
             self.remark(message, line, scope);
+        } else if !def.on_self {
+            self.methods.insert(def.name.clone(), def.body.clone());
         }
     }
 
@@ -152,6 +182,7 @@ impl<'p> Expander<'p> {
         let name = call.name.as_str();
         match name {
             _ if ASSOCIATIONS.contains(&name) => self.association(call, options, line, scope),
+            _ if is_extension(name) => self.extension(call, line, scope),
             "with_options" => self.with_options(call, options, scope),
             "include" | "prepend" | "extend" => self.include(call, line, scope),
             "send" | "public_send" | "__send__" => self.send(call, line, scope),
@@ -172,6 +203,11 @@ impl<'p> Expander<'p> {
                 if self.model.table.is_none() {
                     self.remark("the name of the table is computed; Rails' own is taken", line, scope);
                 }
+            }
+            "enum" => {
+                let names = call.args.iter().filter_map(Node::text).map(str::to_owned);
+                let keys = call.args.iter().flat_map(|arg| arg.pairs()).filter_map(|(key, _)| key.text());
+                self.model.restricted.extend(names.chain(keys.map(str::to_owned)));
             }
             "soft_delete=" => self.model.soft_delete = true,
             "abstract_class=" => self.model.is_abstract = call.args.first().is_some_and(|a| a.kind == Kind::True),
@@ -310,6 +346,24 @@ impl<'p> Expander<'p> {
         }
     }
 
+    /// The modules of this name in the editions of the application, whatever these are called.
+    fn extension(&mut self, call: &Call, line: u32, scope: &Scope<'_>) {
+        let is_named = call.name.ends_with("_with");
+        let name = if is_named { self.text(call.args.first(), scope) } else { Some(self.model.name.clone()) };
+        let Some(name) = name else {
+            return self.remark(
+                format!("what is given to `{}` is computed; it is not followed", call.name),
+                line,
+                scope,
+            );
+        };
+        let program = self.program;
+        let fits = |full: &&String| full.split_once("::").is_some_and(|(_, rest)| rest == name);
+        for full in program.definitions.keys().filter(fits) {
+            self.include_module(full, scope.depth);
+        }
+    }
+
     fn foreign_module(&mut self, name: &str, line: u32, scope: &Scope<'_>) {
         match plugins::find(name) {
             Some(plugin) => {
@@ -371,23 +425,38 @@ impl<'p> Expander<'p> {
             presence: false,
             unique_within: None,
             partial: partial(&options),
+            meaning: None,
+            skips_blank: false,
+            folded: false,
+            is_open: false,
             place: self.place(line, scope),
         };
+        let is_about_values = |key: &str| options.contains_key(key) || call.name == format!("validates_{key}_of");
+        if ["inclusion", "exclusion", "presence", "absence", "comparison", "numericality", "format"]
+            .iter()
+            .any(|key| is_about_values(key))
+        {
+            self.model.restricted.extend(validation.attributes.iter().cloned());
+        }
         match call.name.as_str() {
             "validates" | "validates!" => {
                 validation.presence = options.get("presence").is_some_and(is_on);
                 let unique = options.get("uniqueness").filter(|node| is_on(node));
-                validation.unique_within = unique.map(scope_columns);
                 let keys = unique.into_iter().chain(options.get("presence")).flat_map(|node| node.pairs());
                 let inner: Options = keys.filter_map(|(k, v)| Some((k.text()?.to_owned(), v.clone()))).collect();
+                if unique.is_some() {
+                    self.unique(&mut validation, &options, &inner, scope);
+                }
                 validation.partial |= partial(&inner);
             }
             "validates_presence_of" => validation.presence = true,
             "validates_uniqueness_of" => {
-                let within = options.get("scope").map(|node| node.texts().into_iter().map(str::to_owned).collect());
-                validation.unique_within = Some(within.unwrap_or_default());
+                let outer = options.iter().filter(|(key, _)| ["if", "unless", "on"].contains(&key.as_str()));
+                let outer = outer.map(|(key, node)| (key.clone(), node.clone())).collect();
+                self.unique(&mut validation, &outer, &options, scope);
             }
             "validate" => {
+                self.model.has_own_validation = true;
                 let message = format!("validations written in Ruby are not modelled ({})", self.model.name);
                 if !self.remarks.iter().any(|remark| remark.message == message) {
                     self.remark(message, line, scope);
@@ -400,6 +469,30 @@ impl<'p> Expander<'p> {
         }
     }
 
+    /// What a uniqueness is about: the other columns, case, and the objects that it concerns.
+    fn unique(&self, validation: &mut Validation, outer: &Options, inner: &Options, scope: &Scope<'_>) {
+        validation.folded = inner.get("case_sensitive").is_some_and(|node| node.kind == Kind::False);
+        let written = inner.get("scope");
+        let columns = written.map(|node| self.names(node, scope));
+        validation.is_open = matches!(columns, Some(None));
+        validation.unique_within = Some(columns.flatten().unwrap_or_default());
+        let conditional = ["if", "unless", "on"].iter().any(|key| outer.contains_key(*key) || inner.contains_key(*key));
+        // What is NULL is not compared by an index either, so `allow_nil` says nothing new.
+        validation.skips_blank = inner.get("allow_blank").or(outer.get("allow_blank")).is_some_and(is_on);
+        if let (false, Some(Node { kind: Kind::Lambda(block), .. })) = (conditional, inner.get("conditions")) {
+            validation.meaning = meaning::of_block(block);
+        }
+    }
+
+    /// The names of a literal list, also of one that is put together of others.
+    fn names(&self, node: &Node, scope: &Scope<'_>) -> Option<Vec<String>> {
+        match &self.value(node, scope)?.kind {
+            Kind::Array(items) => items.iter().map(|item| self.text(Some(item), scope)).collect(),
+            Kind::Symbol(text) | Kind::Str(text) => Some(vec![text.clone()]),
+            _ => None,
+        }
+    }
+
     fn callback(&mut self, call: &Call, line: u32, scope: &Scope<'_>) {
         if call.name == "after_commit" {
             let on: Vec<&str> = call.option("on").map(Node::texts).unwrap_or_default();
@@ -407,12 +500,90 @@ impl<'p> Expander<'p> {
                 return;
             }
         }
-        let what = match call.text_at(0) {
-            Some(name) => format!("`{name}`"),
-            None => "a block".to_owned(),
-        };
-        let message = format!("{what} runs at `{}` of {}; what it does is not modelled", call.name, self.model.name);
-        self.remark(message, line, scope);
+        let place = self.place(line, scope);
+        self.callbacks.push(Callback { call: call.clone(), place });
+    }
+
+    /// Puts what callbacks do into the declarations, once all methods are known.
+    pub(crate) fn finish(&mut self) {
+        for callback in std::mem::take(&mut self.callbacks) {
+            if self.follow(&callback).is_some() {
+                continue;
+            }
+            let what = match callback.call.text_at(0) {
+                Some(name) => format!("`{name}`"),
+                None => "code".to_owned(),
+            };
+            let (name, class) = (&callback.call.name, &self.model.name);
+            let message = format!("{what} runs at `{name}` of {class}; what it does is not modelled");
+            let remark = Remark { message, place: callback.place };
+            self.model.destroy_code.push(remark.clone());
+            self.remarks.push(remark);
+        }
+    }
+
+    /// What a callback does, as declarations; `None` if that is not understood, and then nothing is changed.
+    fn follow(&mut self, callback: &Callback) -> Option<()> {
+        let call = &callback.call;
+        let mut found = Vec::new();
+        for arg in call.args.iter().filter(|arg| arg.pairs().is_empty()) {
+            found.extend(callbacks::effects(self.methods.get(arg.text()?)?)?);
+        }
+        if let Some(block) = &call.block {
+            found.extend(callbacks::effects(&block.body)?);
+        }
+        // What is done only sometimes, or after the row has gone, is not what a `dependent` does.
+        let is_conditional = ["if", "unless"].iter().any(|option| call.option(option).is_some());
+        if !found.is_empty() && (is_conditional || call.name != "before_destroy") {
+            return None;
+        }
+        let mut declarations = self.model.declarations.clone();
+        for (index, effect) in found.iter().enumerate() {
+            self.declare(effect, index, callback, &mut declarations)?;
+        }
+        self.model.declarations = declarations;
+        Some(())
+    }
+
+    fn declare(
+        &self,
+        effect: &Effect,
+        index: usize,
+        callback: &Callback,
+        declarations: &mut Vec<Declaration>,
+    ) -> Option<()> {
+        let symbol = |text: &str| Node { kind: Kind::Symbol(text.to_owned()), line: callback.place.line };
+        match effect {
+            Effect::Association(name, what) => {
+                let declaration = declarations.iter_mut().rev().find(|declaration| declaration.name == *name)?;
+                let is_direct = ["has_many", "has_one"].contains(&declaration.macro_name.as_str())
+                    && !declaration.options.contains_key("through");
+                if !is_direct || declaration.options.contains_key("dependent") {
+                    return None;
+                }
+                let key = declaration.options.get("foreign_key").and_then(Node::text).map(str::to_owned);
+                let key = key.unwrap_or_else(|| Inflections::default().foreign_key(&self.model.name));
+                let dependent = match what {
+                    What::Nullify(column) if *column != key => return None,
+                    // Without a `dependent`, `delete_all` of an association makes its objects name nothing.
+                    What::Delete => "nullify",
+                    what => what.dependent(),
+                };
+                declaration.options.insert("dependent".to_owned(), symbol(dependent));
+            }
+            Effect::Rows { class, column, what } => {
+                let options =
+                    [("class_name", class.as_str()), ("foreign_key", column), ("dependent", what.dependent())];
+                declarations.push(Declaration {
+                    macro_name: "has_many".to_owned(),
+                    name: format!("{}_{}_{index}", callback.call.name, callback.place.line),
+                    options: options.into_iter().map(|(key, value)| (key.to_owned(), symbol(value))).collect(),
+                    scope: None,
+                    place: callback.place.clone(),
+                });
+            }
+        }
+        Some(())
     }
 
     /// A macro of a gem, of the application, or of nobody we know.
@@ -478,6 +649,15 @@ impl<'p> Expander<'p> {
                 | (None, "name" | "class_name") => {
                     Some(Node { kind: Kind::Str(format!("::{}", self.model.name)), line })
                 }
+                (Some(left), "+") => {
+                    let right = call.args.first().and_then(|arg| self.value(arg, scope))?;
+                    match (self.value(left, scope)?.kind, right.kind) {
+                        (Kind::Array(left), Kind::Array(right)) => {
+                            Some(Node { kind: Kind::Array([left, right].concat()), line })
+                        }
+                        _ => None,
+                    }
+                }
                 (Some(receiver), "freeze" | "to_sym" | "to_s" | "dup" | "with_indifferent_access") => {
                     self.value(receiver, scope)
                 }
@@ -512,10 +692,4 @@ impl<'a> Scope<'a> {
 /// Whether an option of `validates` is there and not switched off.
 fn is_on(node: &Node) -> bool {
     !matches!(node.kind, Kind::False | Kind::Nil)
-}
-
-/// The columns of `uniqueness: { scope: ... }`.
-fn scope_columns(node: &Node) -> Vec<String> {
-    let scope = node.pairs().iter().find(|(key, _)| key.text() == Some("scope"));
-    scope.map(|(_, value)| value.texts().into_iter().map(str::to_owned).collect()).unwrap_or_default()
 }

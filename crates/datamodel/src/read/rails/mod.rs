@@ -6,9 +6,11 @@
 //!   db/schema.rb, db/structure.sql, db/migrate ──▶ schema ─────────────────────────────────┘
 //! ```
 
+mod callbacks;
 mod config;
 mod expand;
 mod harmless;
+mod meaning;
 mod plugins;
 mod program;
 mod resolve;
@@ -142,6 +144,7 @@ fn models(program: &Program) -> (BTreeMap<String, Model>, Vec<Remark>) {
         let mut expander = Expander::new(program, model);
         let (first, rest): (Vec<_>, Vec<_>) = openings.iter().partition(|opening| opening.superclass.is_some());
         first.into_iter().chain(rest).for_each(|opening| expander.open(opening));
+        expander.finish();
         for (name, place) in expander.unknown {
             unknown.entry(name).or_insert((place, 0)).1 += 1;
         }

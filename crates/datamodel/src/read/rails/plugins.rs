@@ -56,6 +56,9 @@ class ActiveStorage::Blob < ActiveRecord::Base
   has_many :attachments, class_name: 'ActiveStorage::Attachment'
 end";
 
+// Attachments and rich texts are told apart by a name that only these macros write: every row has one of the names that are
+// declared, so the rules of all names together concern every row.
+
 /// Every macro that is known; to add one: a line here, and a case in tests/rails/plugins.
 pub(crate) const PLUGINS: &[Plugin] = &[
     plugin("acts_as_tree", TREE, ""),
@@ -89,22 +92,19 @@ pub(crate) const PLUGINS: &[Plugin] = &[
     ),
     plugin(
         "has_one_attached",
-        "has_one :$name_attachment, -> { where(name: '$name') }, as: :record, class_name: 'ActiveStorage::Attachment', \
-         dependent: :destroy\n\
-         has_one :$name_blob, through: :$name_attachment, source: :blob, class_name: 'ActiveStorage::Blob'",
+        "has_many :$name_attachment, as: :record, class_name: 'ActiveStorage::Attachment', dependent: :destroy\n\
+         has_many :$name_blob, through: :$name_attachment, source: :blob, class_name: 'ActiveStorage::Blob'",
         ATTACHMENT_CLASSES,
     ),
     plugin(
         "has_many_attached",
-        "has_many :$name_attachments, -> { where(name: '$name') }, as: :record, class_name: 'ActiveStorage::Attachment', \
-         dependent: :destroy\n\
+        "has_many :$name_attachments, as: :record, class_name: 'ActiveStorage::Attachment', dependent: :destroy\n\
          has_many :$name_blobs, through: :$name_attachments, source: :blob, class_name: 'ActiveStorage::Blob'",
         ATTACHMENT_CLASSES,
     ),
     plugin(
         "has_rich_text",
-        "has_one :rich_text_$name, -> { where(name: '$name') }, as: :record, class_name: 'ActionText::RichText', \
-         dependent: :destroy",
+        "has_many :rich_text_$name, as: :record, class_name: 'ActionText::RichText', dependent: :destroy",
         "class ActionText::RichText < ActiveRecord::Base\n self.table_name = 'action_text_rich_texts'\n belongs_to :record, polymorphic: true\nend",
     ),
     plugin(

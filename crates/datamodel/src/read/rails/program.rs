@@ -169,6 +169,9 @@ impl Program {
                 None => return Some(call),
             },
             "include" | "prepend" | "send" => vec![without_receiver(call, line)],
+            name if is_extension(name) || ["before_destroy", "validates"].contains(&name) => {
+                vec![without_receiver(call, line)]
+            }
             macro_name if ASSOCIATIONS.contains(&macro_name) => vec![without_receiver(call, line)],
             _ => return Some(call),
         };
@@ -206,6 +209,12 @@ fn as_def(node: &Node) -> Option<(u32, &Def)> {
         Kind::Def(def) => Some((node.line, def)),
         _ => None,
     }
+}
+
+/// Includes the modules of an edition of the application: `include_mod_with("Concerns::Account")` stands for
+/// `include Enterprise::Concerns::Account`, if there is such a module.
+pub(crate) fn is_extension(name: &str) -> bool {
+    ["include_mod", "prepend_mod", "include_mod_with", "prepend_mod_with"].contains(&name)
 }
 
 fn without_receiver(call: Call, line: u32) -> Node {

@@ -12,12 +12,13 @@ use std::sync::Arc;
 
 use super::config::Config;
 use super::expand::{Declaration, Model};
+use super::plugins;
 use super::ruby::{Kind as Ruby, Node};
 use super::scopes;
 use super::tables;
 use crate::model::{
-    Association, AssociationId, Class, ClassId, DataModel, DeleteRule, Framework, Kind, Path, Place, Reference,
-    ReferenceId, Remark, Required, Target,
+    Association, AssociationId, Class, ClassId, ColumnFact, DataModel, DeleteRule, Framework, Kind, Path, Place,
+    Reference, ReferenceId, Remark, Required, Target,
 };
 use crate::read::schema::{Schema, Table};
 
@@ -33,6 +34,7 @@ pub(crate) fn resolve(models: BTreeMap<String, Model>, config: &Config, schema: 
     resolver.empty_polymorphic();
     resolver.database();
     resolver.validations();
+    resolver.restrict();
     resolver.model
 }
 
@@ -88,6 +90,11 @@ impl Item<'_> {
         self.declaration.options.get(option).map(|node| !matches!(node.kind, Ruby::False | Ruby::Nil))
     }
 
+    /// The column of `primary_key:`, if that is not the usual one.
+    fn natural_key(&self) -> Option<String> {
+        self.text("primary_key").filter(|key| *key != "id").map(str::to_owned)
+    }
+
     /// The column of `foreign_key:`; several are joined.
     fn foreign_key(&self) -> Option<String> {
         let node = ["foreign_key", "query_constraints"].iter().find_map(|key| self.declaration.options.get(*key))?;
@@ -121,15 +128,26 @@ impl<'a> Resolver<'a> {
             let root = root(model);
             let table: Arc<str> = tables::table_name(root, models, config, schema).into();
             if root.name == model.name {
-                by_table.entry(table.clone()).or_insert(ClassId(index));
+                // Of several classes of one table, the one among the models stands for it.
+                let stands = |known: &ClassId| super::is_model_file(&concrete[known.0].place.file);
+                if !by_table.get(&table).is_some_and(stands)
+                    || stands(&ClassId(index)) && is_named_after(model, &table, config)
+                {
+                    by_table.insert(table.clone(), ClassId(index));
+                }
             }
             let soft_delete = model.soft_delete || root.soft_delete;
+            let line = lineage(models, &model.name);
             classes.push(Class {
                 name: model.name.as_str().into(),
                 parent: parent(model),
                 is_abstract: false,
-                table: Some(table),
+                table: Some(table.clone()),
                 soft_delete,
+                is_view: schema.views.contains(&table),
+                is_foreign: plugins::find(&model.place.file).is_some(),
+                destroy_code: line.iter().flat_map(|model| model.destroy_code.clone()).collect(),
+                has_own_validation: line.iter().any(|model| model.has_own_validation),
                 place: model.place.clone(),
             });
         }
@@ -146,18 +164,8 @@ impl<'a> Resolver<'a> {
         self.model.class(class).name.clone()
     }
 
-    /// The class itself and the abstract ones above it, outermost first: what it declares is what they do.
     fn lineage(&self, class: &str) -> Vec<&'a Model> {
-        let mut line: Vec<&'a Model> = self.models.get(class).into_iter().collect();
-        while let Some(parent) = line.last().and_then(|model| model.parent.as_deref()).and_then(|p| self.models.get(p))
-        {
-            if !parent.is_abstract || line.len() > 64 {
-                break;
-            }
-            line.push(parent);
-        }
-        line.reverse();
-        line
+        lineage(self.models, class)
     }
 
     /// Gives every declaration its association; of several with one name, the last counts.
@@ -193,6 +201,9 @@ impl<'a> Resolver<'a> {
 
     fn association(&mut self, item: &Item<'_>) -> Association {
         let effect = scopes::effect(item.declaration);
+        if let (Some(text), Some(meaning)) = (&effect.condition, effect.meaning) {
+            self.model.meanings.insert(text.clone(), meaning);
+        }
         let is_choice = effect.limited || (effect.ordered && item.kind() == Kind::HasOne);
         Association {
             owner: item.owner,
@@ -322,6 +333,7 @@ impl<'a> Resolver<'a> {
         if let Some(reference) = self.model.references.get_mut(id.0) {
             reference.required = reference.required.max(required);
         }
+        self.set_key(id, item.natural_key());
         self.set_path(item.id, Path::Own(id));
     }
 
@@ -377,6 +389,7 @@ impl<'a> Resolver<'a> {
             required: Required::No,
             unique: false,
             on_delete: None,
+            key: None,
             place: place.clone(),
         };
         tables::constrain(&mut reference, self.table(child), type_column.as_deref());
@@ -463,6 +476,11 @@ impl<'a> Resolver<'a> {
                 &declaration.place,
             );
         }
+        let key = item.natural_key();
+        if key.is_some() && !self.is_reference(item, target) {
+            // Both sides have a value that is compared; neither names the other.
+            return;
+        }
         let owner_name = self.name(item.owner);
         let id = if let Some(role) = item.text("as") {
             let column = item.foreign_key().unwrap_or_else(|| format!("{role}_id"));
@@ -484,7 +502,23 @@ impl<'a> Resolver<'a> {
             }
         };
         self.widen(id, item.owner, &declaration.place);
+        self.set_key(id, key);
         self.set_path(item.id, Path::Inverse(id));
+    }
+
+    fn set_key(&mut self, id: ReferenceId, key: Option<String>) {
+        if let (Some(reference), Some(key)) = (self.model.references.get_mut(id.0), key) {
+            reference.key = Some(key.into());
+        }
+    }
+
+    /// Whether a `has_many` by a natural key has a `belongs_to`, a foreign key or a rule that makes it more than a comparison.
+    fn is_reference(&self, item: &Item<'_>, target: ClassId) -> bool {
+        let Some(column) = item.foreign_key() else { return true };
+        let declared = self.by_column.get(column.as_str()).into_iter().flatten();
+        let is_declared = declared.into_iter().any(|id| self.model.is_a(target, self.model.reference(*id).child));
+        let is_key = self.table(target).is_some_and(|table| table.foreign_key(&column).is_some());
+        is_declared || is_key || item.is("dependent") == Some(true)
     }
 
     /// The column of the `belongs_to` that `inverse_of` names.
@@ -494,6 +528,28 @@ impl<'a> Resolver<'a> {
             Path::Own(id) => self.model.reference(id).column.as_deref().map(str::to_owned),
             _ => None,
         }
+    }
+
+    /// Conditions on columns that hold only some values are not understood, since it is not known which values these are.
+    fn restrict(&mut self) {
+        let mut vague: Vec<Arc<str>> = Vec::new();
+        for association in &self.model.associations {
+            let (Some(text), Some(target)) = (&association.condition, association.target) else { continue };
+            let Some(facts) = self.model.meanings.get(text) else { continue };
+            let classes = (0..self.model.classes.len()).map(ClassId);
+            let related = classes.filter(|class| self.model.is_a(*class, target) || self.model.is_a(target, *class));
+            let names: Vec<Arc<str>> = related.map(|class| self.name(class)).collect();
+            let models = || names.iter().flat_map(|name| self.lineage(name));
+            // Whether a column is empty is asked of the table; which values it has, of the class.
+            let is_vague = |fact: &ColumnFact| {
+                fact.values.iter().any(Option::is_some)
+                    && models().any(|model| model.restricted.contains(&*fact.column))
+            };
+            if facts.iter().any(is_vague) {
+                vague.push(text.clone());
+            }
+        }
+        vague.iter().for_each(|text| drop(self.model.meanings.remove(text)));
     }
 
     fn empty_polymorphic(&mut self) {
@@ -506,4 +562,22 @@ impl<'a> Resolver<'a> {
             self.remark(message, &reference.place);
         }
     }
+}
+
+/// Whether a table is called as Rails would call that of a class.
+fn is_named_after(model: &Model, table: &str, config: &Config) -> bool {
+    model.table.is_none() && config.inflections.tableize(&model.name) == table && !model.name.contains("::")
+}
+
+/// A class itself and the abstract ones above it, outermost first: what it declares is what they do.
+fn lineage<'a>(models: &'a BTreeMap<String, Model>, class: &str) -> Vec<&'a Model> {
+    let mut line: Vec<&'a Model> = models.get(class).into_iter().collect();
+    while let Some(parent) = line.last().and_then(|model| model.parent.as_deref()).and_then(|name| models.get(name)) {
+        if !parent.is_abstract || line.len() > 64 {
+            break;
+        }
+        line.push(parent);
+    }
+    line.reverse();
+    line
 }

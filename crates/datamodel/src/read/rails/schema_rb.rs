@@ -1,7 +1,9 @@
 //! `db/schema.rb`, or migrations one after another: the same language, run on a [`Schema`].
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::meaning;
 use super::ruby::{self, Call, Kind, Node};
 use crate::model::{OnDelete, Place, Remark};
 use crate::read::File;
@@ -76,6 +78,12 @@ impl Reader<'_> {
                     self.remark("SQL in a migration is not followed", line);
                 }
             }
+            ("create_view" | "create_materialized_view", Some(name)) => {
+                self.schema.views.insert(name.into());
+            }
+            ("drop_view" | "drop_materialized_view", Some(name)) => {
+                self.schema.views.remove(name);
+            }
             ("create_trigger", _) => self.remark("a trigger is not modelled", line),
             ("down" | "remove_table", _) => {}
             (name, Some(table)) if is_about_table(name) => {
@@ -101,9 +109,23 @@ impl Reader<'_> {
         if has_id || call.option("primary_key").is_some() {
             columns.iter().for_each(|column| table.add_column(column, true));
             let columns = columns.into_iter().map(Into::into).collect();
-            table.unique.push(UniqueKey { name: None, columns, partial: false, is_primary: true, place });
+            table.unique.push(UniqueKey {
+                name: None,
+                columns,
+                partial: false,
+                filter: None,
+                folded: BTreeSet::new(),
+                is_primary: true,
+                place,
+            });
         }
         self.columns(call, name);
+        // MySQL: texts are equal whatever their case, unless the collation says otherwise.
+        let collation = call.option("collation").and_then(Node::text).unwrap_or("_ci");
+        let is_mysql = ["charset", "collation"].iter().any(|option| call.option(option).is_some());
+        if let Some(table) = self.schema.tables.get_mut(name).filter(|_| is_mysql && collation.ends_with("_ci")) {
+            table.unique.iter_mut().for_each(|key| key.folded = key.columns.iter().cloned().collect());
+        }
     }
 
     fn columns(&mut self, call: &Call, table: &str) {
@@ -173,6 +195,10 @@ impl Reader<'_> {
             _ => {
                 let names = call.args.iter().filter_map(Node::text);
                 names.for_each(|column| table.add_column(column, not_null));
+                if call.name == "citext" {
+                    let names = call.args.iter().filter_map(Node::text);
+                    table.folding.extend(names.map(Arc::<str>::from));
+                }
             }
         }
     }
@@ -189,12 +215,18 @@ fn add_index(table: &mut Table, call: &Call, place: Place) {
     if !is_unique || columns.is_empty() {
         return;
     }
+    let is_folding = |column: &Arc<str>| table.folding.contains(column);
+    let lower = columns.iter().filter(|text| text.contains("lower(")).flat_map(|text| lower_columns(text));
+    let mut folded: BTreeSet<Arc<str>> = lower.collect();
     let columns: Vec<Arc<str>> = columns.into_iter().flat_map(index_columns).collect();
+    folded.extend(columns.iter().filter(|column| is_folding(column)).cloned());
     let is_expression = columns.iter().any(|column| column.contains('('));
     let filter = call.option("where").map(|node| node.text().unwrap_or_default());
     table.unique.push(UniqueKey {
         name: call.option("name").and_then(Node::text).map(Into::into),
         partial: is_expression || filter.is_some_and(|filter| leaves_out(filter, &columns)),
+        filter: filter.filter(|_| !is_expression).and_then(meaning::of_sql).map(|facts| meaning::to_sql(&facts).into()),
+        folded,
         columns,
         is_primary: false,
         place,
@@ -216,6 +248,12 @@ fn index_columns(text: &str) -> Vec<Arc<str>> {
     };
     let is_whole = |part: &str| part.matches('(').count() == part.matches(')').count();
     if text.split(',').all(is_whole) { text.split(',').map(part).collect() } else { vec![text.into()] }
+}
+
+/// The columns of `lower(...)` in an index given as text.
+fn lower_columns(text: &str) -> Vec<Arc<str>> {
+    let parts = text.split(',').filter(|part| part.trim().starts_with("lower("));
+    parts.flat_map(index_columns).collect()
 }
 
 /// Whether an index of these columns leaves rows out that could be twice: those without a value never are.
@@ -247,7 +285,15 @@ fn add_reference(table: &mut Table, call: &Call, not_null: bool, inflections: &I
         if of(call.option("index"), "unique").is_some_and(|node| node.kind == Kind::True) {
             let columns = vec![column.as_str().into()];
             let partial = of(call.option("index"), "where").is_some();
-            table.unique.push(UniqueKey { name: None, columns, partial, is_primary: false, place: place.clone() });
+            table.unique.push(UniqueKey {
+                name: None,
+                columns,
+                partial,
+                filter: None,
+                folded: BTreeSet::new(),
+                is_primary: false,
+                place: place.clone(),
+            });
         }
     }
 }

@@ -3,13 +3,17 @@
 use std::sync::Arc;
 
 use super::expand::{Declaration, Options};
+use super::meaning;
 use super::ruby::{Block, Kind, Node};
+use crate::model::Meaning;
 
 /// What a scope says.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Effect {
     /// Only some objects, as written.
     pub condition: Option<Arc<str>>,
+    /// What the condition says of columns, if that is understood.
+    pub meaning: Option<Meaning>,
     /// They are put in an order.
     pub ordered: bool,
     /// Only the first few.
@@ -17,7 +21,7 @@ pub(crate) struct Effect {
 }
 
 /// Methods that change neither which objects there are, nor their order.
-const NEUTRAL: &[&str] = &[
+pub(crate) const NEUTRAL: &[&str] = &[
     "includes",
     "preload",
     "eager_load",
@@ -43,7 +47,7 @@ const NEUTRAL: &[&str] = &[
     "left_outer_joins",
 ];
 
-const ORDERING: &[&str] = &["order", "reorder", "in_order_of", "reverse_order", "ordered"];
+pub(crate) const ORDERING: &[&str] = &["order", "reorder", "in_order_of", "reverse_order", "ordered"];
 
 /// What a declaration's scope, and the options that did the same before there were scopes, say.
 pub(crate) fn effect(declaration: &Declaration) -> Effect {
@@ -52,12 +56,22 @@ pub(crate) fn effect(declaration: &Declaration) -> Effect {
     for (key, node) in options {
         match key.as_str() {
             "conditions" | "finder_sql" | "having" => {
+                // Of several conditions none is understood: only one of them is kept.
+                effect.meaning = match (&effect.condition, key.as_str()) {
+                    (None, "conditions") => meaning::of_option(node),
+                    _ => None,
+                };
                 effect.condition.get_or_insert_with(|| written(node).unwrap_or_else(|| format!("({key})")).into());
             }
             "order" | "default_order" => effect.ordered = true,
             "limit" | "offset" => effect.limited = true,
             _ => {}
         }
+    }
+    // Only the first few are meant, whoever these are.
+    if effect.limited && options.contains_key("dependent") {
+        effect.meaning = None;
+        effect.condition.get_or_insert_with(|| "limited to some".into());
     }
     if let Some(source_type) = options.get("source_type").and_then(Node::text) {
         effect.condition.get_or_insert_with(|| format!("source_type: {source_type}").into());
@@ -78,6 +92,7 @@ fn of_block(block: &Block) -> Effect {
     }
     if filters {
         effect.condition = Some(block.text.as_str().into());
+        effect.meaning = meaning::of_block(block);
     }
     effect
 }

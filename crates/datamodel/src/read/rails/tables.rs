@@ -1,6 +1,6 @@
 //! Which table a class is stored in, and what the database says about its columns.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::config::Config;
@@ -100,6 +100,7 @@ pub(crate) fn add_foreign_keys(model: &mut DataModel, schema: &Schema, by_table:
                         required: Required::No,
                         unique: false,
                         on_delete: None,
+                        key: None,
                         place: key.place.clone(),
                     };
                     constrain(&mut reference, Some(table), None);
@@ -114,11 +115,23 @@ pub(crate) fn add_foreign_keys(model: &mut DataModel, schema: &Schema, by_table:
 pub(crate) fn add_unique_keys(model: &mut DataModel, schema: &Schema, by_table: &BTreeMap<Arc<str>, ClassId>) {
     for (name, class) in by_table {
         let Some(table) = schema.tables.get(name) else { continue };
-        let says_something = |key: &&UniqueKey| !key.is_primary || key.columns.len() > 1;
+        // That the primary key of Rails is unique is never in question.
+        let says_something = |key: &&UniqueKey| !key.is_primary || key.columns.iter().any(|column| &**column != "id");
         for key in table.unique.iter().filter(says_something) {
-            add_unique(model, *class, &key.columns, key.partial, Who::Database, &key.place);
+            let filter = key.filter.clone();
+            let said = Said { partial: key.partial, filter, folded: key.folded.clone(), is_open: false };
+            add_unique(model, *class, &key.columns, said, Who::Database, &key.place);
         }
     }
+}
+
+/// What is said about a uniqueness besides its columns.
+pub(crate) struct Said {
+    pub partial: bool,
+    /// Which objects are concerned, as SQL, if that is understood.
+    pub filter: Option<Arc<str>>,
+    pub folded: BTreeSet<Arc<str>>,
+    pub is_open: bool,
 }
 
 /// Who checks that something is unique.
@@ -133,7 +146,7 @@ pub(crate) fn add_unique(
     model: &mut DataModel,
     class: ClassId,
     columns: &[Arc<str>],
-    partial: bool,
+    said: Said,
     who: Who,
     place: &Place,
 ) {
@@ -151,25 +164,36 @@ pub(crate) fn add_unique(
         references.push(crate::model::ReferenceId(index));
     }
     plain.sort();
-    // What the database checks of fewer columns, or of all objects of a class above, it checks of these.
+    // What the database checks of fewer columns, of more objects, or whatever their case, it checks of these. A table's indexes
+    // are those of every class that is stored in it.
+    let table = model.class(class).table.clone();
     let implied = model.uniqueness.iter().any(|u| {
         let is_part =
             u.references.iter().all(|r| references.contains(r)) && u.columns.iter().all(|c| plain.contains(c));
-        u.enforced && !u.partial && is_part && model.is_a(class, u.class)
+        let covers = !u.partial || u.filter.is_some() && u.filter == said.filter;
+        let compares = said.folded.is_subset(&u.folded);
+        let here = model.is_a(class, u.class) || table.is_some() && model.class(u.class).table == table;
+        u.enforced && is_part && covers && compares && here
     });
     let same = |u: &&mut Uniqueness| {
-        u.references == references && u.columns == plain && u.partial == partial && u.class == class
+        let alike =
+            (u.partial, &u.filter, &u.folded, u.is_open) == (said.partial, &said.filter, &said.folded, said.is_open);
+        u.references == references && u.columns == plain && alike && u.class == class
     };
     let entry = match model.uniqueness.iter_mut().find(same) {
         Some(entry) => entry,
         None => {
             let (validated, enforced) = (false, implied);
             let place = place.clone();
+            let Said { partial, filter, folded, is_open } = said;
             model.uniqueness.push(Uniqueness {
                 class,
                 references,
                 columns: plain,
                 partial,
+                filter,
+                folded,
+                is_open,
                 validated,
                 enforced,
                 place,

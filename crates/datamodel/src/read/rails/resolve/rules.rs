@@ -3,13 +3,19 @@
 use std::sync::Arc;
 
 use super::Resolver;
-use crate::model::{ClassId, Path, Reference, Required};
-use crate::read::rails::tables::{self, Who};
+use crate::model::{ClassId, ColumnFact, Literal, Path, Reference, Required};
+use crate::read::rails::expand::Validation;
+use crate::read::rails::meaning;
+use crate::read::rails::tables::{self, Said, Who};
 
 impl<'a> Resolver<'a> {
     /// Foreign keys that nobody declared, and unique indexes.
     pub(super) fn database(&mut self) {
         self.model.tables = self.schema.tables.keys().map(|table| table.as_ref().into()).collect();
+        for (name, table) in &self.schema.tables {
+            let columns = table.columns.iter().filter(|column| column.not_null);
+            self.model.not_null.extend(columns.map(|column| (name.clone(), column.name.clone())));
+        }
         tables::add_foreign_keys(&mut self.model, self.schema, &self.by_table);
         tables::add_unique_keys(&mut self.model, self.schema, &self.by_table);
     }
@@ -29,16 +35,26 @@ impl<'a> Resolver<'a> {
                     for name in [attribute].into_iter().chain(within) {
                         columns.extend(self.columns_of(class, name));
                     }
-                    tables::add_unique(
-                        &mut self.model,
-                        class,
-                        &columns,
-                        validation.partial,
-                        Who::Orm,
-                        &validation.place,
-                    );
+                    let said = self.said(validation, attribute);
+                    tables::add_unique(&mut self.model, class, &columns, said, Who::Orm, &validation.place);
                 }
             }
+        }
+    }
+
+    /// Which objects a validation compares, and how.
+    fn said(&self, validation: &Validation, attribute: &str) -> Said {
+        let blank =
+            ColumnFact { column: attribute.into(), values: vec![Some(Literal::Text("".into()))], is_one: false };
+        // A column that names an object is empty or filled, never blank.
+        let blank = Some(blank).filter(|_| validation.skips_blank && !attribute.ends_with("_id"));
+        let facts: Vec<ColumnFact> = validation.meaning.iter().flatten().cloned().chain(blank).collect();
+        let is_known = !facts.is_empty() && (!validation.partial || validation.meaning.is_some());
+        Said {
+            partial: validation.partial || !facts.is_empty(),
+            filter: is_known.then(|| meaning::to_sql(&facts).into()),
+            folded: Some(attribute.into()).filter(|_| validation.folded).into_iter().collect(),
+            is_open: validation.is_open,
         }
     }
 

@@ -1,0 +1,3 @@
+class User < ApplicationRecord
+  has_many :posts, dependent: nil
+end

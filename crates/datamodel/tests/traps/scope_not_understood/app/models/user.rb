@@ -1,0 +1,3 @@
+class User < ApplicationRecord
+  has_many :posts, -> { recent.joins(:tags) }, dependent: :destroy
+end
