@@ -57,13 +57,13 @@ fn who_disconnects_in_the_middle_is_waited_for() {
     let function = |name: &str| {
         format!(
             "CREATE FUNCTION {name}_runs() RETURNS int LANGUAGE plpgsql AS $$ BEGIN \
-             COPY (SELECT 1) TO '{directory}/{name}'; PERFORM pg_sleep(0.3); RETURN 1; END $$;"
+             RAISE NOTICE 'at work'; PERFORM pg_sleep(0.3); RETURN 1; END $$;"
         )
     };
     let leaves = |name: &str| {
         let file = format!("{directory}/{name}");
         let command = format!(
-            "rm -f {file}; psql -Xqc 'UPDATE counter SET n = n + {name}_runs()' & client=$!; \
+            "rm -f {file}; psql -Xqc 'UPDATE counter SET n = n + {name}_runs()' 2> {file} & client=$!; \
              until [ -s {file} ]; do sleep 0.01; done; kill -KILL $client; wait; true"
         );
         thread(name, &command)
