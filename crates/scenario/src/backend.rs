@@ -88,6 +88,20 @@ pub trait Backend: System<Step = Choice> + Copy {
     /// The outcome of the run that ended in `state`. Of each thread, only its first `limits` statements count.
     fn outcome(&self, state: &Self::State, limits: &[usize]) -> Result<Outcome, Trouble>;
 
+    /// The same threads with other generated values, if a run that ended in `state` drew any; each is another attempt to tell
+    /// which values were generated. None where that cannot be had.
+    fn with_other_generators(&self, state: &Self::State) -> Vec<Self> {
+        let _ = state;
+        Vec::new()
+    }
+
+    /// The outcome of a run that was repeated with [other generators](Backend::with_other_generators) and ended there in `other`,
+    /// with generated values named after their origin; `None` if the two runs cannot be compared.
+    fn outcome_beside(&self, state: &Self::State, other: &Self::State, limits: &[usize]) -> Option<Outcome> {
+        let _ = (state, other, limits);
+        None
+    }
+
     /// A table's name, as reports show it.
     fn table_name(&self, table: TableId) -> String;
 

@@ -202,7 +202,7 @@ impl<B: Backend> Visitor<B> for Checker<'_, B> {
         if self.system.is_cut(at.state) {
             return ControlFlow::Continue(());
         }
-        let here = At { system: self.system, state: at.state, event: at.last_event() };
+        let here = At { system: self.system, state: at.state, event: at.last_event(), schedule: None };
         for (number, property) in properties().into_iter().enumerate() {
             let violation = self.or_trouble(property.at_state(&here))?;
             self.conclude(number, violation, at, false)?;
@@ -223,7 +223,9 @@ impl<B: Backend> Visitor<B> for Checker<'_, B> {
             ends.extend(self.system.digest(at.state));
         }
         self.warn_of_aborts(at.state);
-        let here = At { system: self.system, state: at.state, event: at.last_event() };
+        let schedule = || at.schedule();
+        let schedule: Option<&dyn Fn() -> Schedule<Choice>> = Some(&schedule);
+        let here = At { system: self.system, state: at.state, event: at.last_event(), schedule };
         for (number, property) in properties().into_iter().enumerate() {
             let violation = self.judge_end(property, &here)?;
             self.conclude(number, violation, at, true)?;

@@ -61,6 +61,8 @@ pub(crate) struct Progress {
     pub(crate) seen: Log<Observation>,
     /// What it drew from sequences, in order.
     pub(crate) draws: Log<(Arc<str>, i64)>,
+    /// How many random values it had drawn when its transaction began.
+    pub(crate) randoms: u64,
 }
 
 /// Something a client has seen.
@@ -112,6 +114,7 @@ impl Client {
             variables: thread.variables.clone().into(),
             seen: Log::default(),
             draws: Log::default(),
+            randoms: 0,
         };
         let (status, retries_left, checkpoint) = (Status::Running, thread.retries, progress.clone());
         Client { status, retries_left, partly: false, checkpoint, progress }
@@ -148,6 +151,7 @@ impl Progress {
         self.variables.hash(hasher);
         self.seen.digest().hash(hasher);
         self.draws.digest().hash(hasher);
+        self.randoms.hash(hasher);
     }
 }
 
@@ -217,6 +221,7 @@ impl AtWork<'_> {
     pub(crate) fn advance(&mut self) {
         while self.client.status == Status::Running {
             if !self.database.in_transaction(self.thread.session) {
+                self.client.progress.randoms = self.database.randoms(self.thread.session);
                 self.client.checkpoint = self.client.progress.clone();
                 let reach = self.reach.and_then(|reach| reach.get(self.client.progress.next));
                 self.database.set_reach(self.thread.session, reach);
@@ -303,6 +308,11 @@ impl AtWork<'_> {
             return;
         }
         self.client.progress = self.client.checkpoint.clone();
+        // What it drew by chance is forgotten too, unless a part of the statement has been committed. Any values would do for the
+        // next attempt; with these it comes to the same as a run without the abort.
+        if !self.client.partly {
+            self.database.return_randoms(self.thread.session, self.client.progress.randoms);
+        }
         match self.client.retries_left.checked_sub(1) {
             Some(left) => {
                 self.client.retries_left = left;

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use isolde_engine::footprint::LockEventKind;
-use isolde_engine::{Activity, Blocked, LockKey, Outcome as Did, PendingKind, Step, TableData, Tables, WaitsFor};
+use isolde_engine::{
+    Activity, Blocked, Generators, LockKey, Outcome as Did, PendingKind, Step, TableData, Tables, WaitsFor,
+};
 use isolde_explore::{Checkpoint, Done, Search};
 use isolde_history::History;
 use isolde_report::{FinalTable, Place, StepKind, StepResult, TraceStep};
@@ -20,6 +22,7 @@ use crate::conflicts;
 use crate::file::{FileOptions, Hashing, SearchKind, SerialCheck};
 use crate::names;
 use crate::outcome::{Outcome, RawAnswer, RawOutcome, RawSeen};
+use crate::renaming::Generator;
 use crate::scenario::{Check, Scenario, Thread};
 use crate::serially;
 use crate::system::{Event, ScenarioSystem, State};
@@ -29,6 +32,9 @@ use crate::trouble::Trouble;
 
 /// A thread that takes more steps than this on its own is taken to run for ever.
 const STEPS_ALONE_MAX: usize = 200_000;
+/// Other bases of generated values. The first is far from what set-up leaves; the second is for numbers of a fixed small width.
+const OTHER_GENERATORS: [Generators; 2] =
+    [Generators { skipped: 4271, gap: 2, seed: 1 }, Generators { skipped: 59, gap: 1, seed: 2 }];
 /// Steps executed in all attempts at a simpler counterexample.
 const STEPS_MAX: usize = 100_000;
 /// States that all searches for one counterexample look at.
@@ -144,6 +150,26 @@ impl Backend for ScenarioSystem<'_> {
         Ok(outcome(self.scenario, state, limits))
     }
 
+    fn with_other_generators(&self, state: &State) -> Vec<Self> {
+        let drew = state.clients.iter().zip(&self.scenario.threads).any(|(client, thread)| {
+            client.progress.draws.backwards().next().is_some() || state.database.randoms(thread.session) > 0
+        });
+        let others = OTHER_GENERATORS.iter().filter(|_| drew && self.generators == Generators::default());
+        others.map(|&generators| ScenarioSystem { generators, ..*self }).collect()
+    }
+
+    fn outcome_beside(&self, state: &State, other: &State, limits: &[usize]) -> Option<Outcome> {
+        if state.is_cut() || other.is_cut() {
+            return None;
+        }
+        let random = self.scenario.threads.iter().map(|thread| {
+            let values = |state: &State| state.database.random_values(thread.session).into_iter().flatten();
+            values(state).zip(values(other)).map(|pair| (Generator::Random, pair)).collect()
+        });
+        let raw = |state| raw_outcome(self.scenario, state, limits);
+        raw(state).beside(&raw(other), random.collect())
+    }
+
     fn table_name(&self, table: TableId) -> String {
         let catalog = self.scenario.database.catalog();
         match catalog.has_table(table) {
@@ -245,6 +271,10 @@ impl ScenarioSystem<'_> {
 
 /// The outcome of the run that ended in `state`. Of each thread, only its first `limits` statements count.
 fn outcome(scenario: &Scenario, state: &State, limits: &[usize]) -> Outcome {
+    raw_outcome(scenario, state, limits).outcome(&scenario.generated)
+}
+
+fn raw_outcome<'s>(scenario: &'s Scenario, state: &'s State, limits: &[usize]) -> RawOutcome<'s> {
     let inner = scenario.options.serial.unwrap_or_default() == SerialCheck::On;
     let threads = state.clients.iter().zip(&scenario.threads).zip(limits).map(|((client, thread), &limit)| {
         let seen = client.progress.seen.to_vec().into_iter().filter(|o| o.statement() < limit);
@@ -258,7 +288,7 @@ fn outcome(scenario: &Scenario, state: &State, limits: &[usize]) -> Outcome {
             draws: client.progress.draws.to_vec(),
         }
     });
-    RawOutcome { threads: threads.collect(), changed: changed_rows(scenario, state) }.outcome(&scenario.generated)
+    RawOutcome { threads: threads.collect(), changed: changed_rows(scenario, state) }
 }
 
 fn answer<'s>(thread: &Thread, observation: &'s Observation) -> RawAnswer<'s> {

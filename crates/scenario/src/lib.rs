@@ -56,6 +56,7 @@ mod names;
 mod oracle;
 mod outcome;
 mod property;
+mod renaming;
 mod scenario;
 mod search;
 mod serially;

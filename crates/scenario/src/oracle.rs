@@ -7,16 +7,20 @@
 //! threads means not at all. So there is a set of serial outcomes for each combination of how far the threads came;
 //! nearly always that is the one in which all of them finished.
 //!
+//! Generated values do not make a run another one. Where no serial order has the outcome of a run that drew some, the run and the
+//! serial orders are repeated with other generators, and compared [up to renaming](crate::renaming).
+//!
 //! Where it cannot be known which part of a thread counts ([`Completed::Unknown`]), or what the outcome of a thread alone
 //! is, the oracle does not decide.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-use isolde_explore::Limit;
+use isolde_explore::{Limit, Schedule, System};
 
 use crate::backend::{Alone, Backend, Completed};
 use crate::outcome::Outcome;
+use crate::system::Choice;
 use crate::trouble::Trouble;
 
 /// With more threads than this the orders are too many.
@@ -29,6 +33,8 @@ pub(crate) type Watch<'w> = &'w mut dyn FnMut() -> ControlFlow<Limit>;
 pub(crate) struct Oracle<B> {
     system: B,
     known: BTreeMap<Vec<usize>, Serial>,
+    /// The same up to renaming, by the number of the other generators.
+    renamed: BTreeMap<(usize, Vec<usize>), Serial>,
 }
 
 /// The outcomes of all serial orders, each with an order that leads to it.
@@ -59,11 +65,17 @@ pub(crate) enum Judgement<'o> {
 
 impl<B: Backend> Oracle<B> {
     pub(crate) fn new(system: B) -> Oracle<B> {
-        Oracle { system, known: BTreeMap::new() }
+        Oracle { system, known: BTreeMap::new(), renamed: BTreeMap::new() }
     }
 
-    /// Whether some serial order comes to the same as the run that ended in `state`.
-    pub(crate) fn judge(&mut self, state: &B::State, watch: Watch<'_>) -> Result<Judgement<'_>, Trouble> {
+    /// Whether some serial order comes to the same as the run that ended in `state`. The run can be repeated if its schedule is
+    /// known.
+    pub(crate) fn judge(
+        &mut self,
+        state: &B::State,
+        schedule: Option<&dyn Fn() -> Schedule<Choice>>,
+        watch: Watch<'_>,
+    ) -> Result<Judgement<'_>, Trouble> {
         let mut limits = vec![0; self.system.threads()];
         for thread in self.system.present() {
             match self.system.completed(state, thread) {
@@ -73,8 +85,15 @@ impl<B: Backend> Oracle<B> {
         }
         let observed = self.system.outcome(state, &limits)?;
         if !self.known.contains_key(&limits) {
-            match self.serial_outcomes(&limits, watch)? {
+            match self.serial_outcomes(&limits, None, watch)? {
                 ControlFlow::Continue(serial) => drop(self.known.insert(limits.clone(), serial)),
+                ControlFlow::Break(limit) => return Ok(Judgement::Stopped(limit)),
+            }
+        }
+        if let Some(schedule) = schedule.filter(|_| !self.known[&limits].outcomes.contains_key(&observed)) {
+            match self.is_renamed(state, schedule, &limits, watch)? {
+                ControlFlow::Continue(false) => {}
+                ControlFlow::Continue(true) => return Ok(Judgement::Serial),
                 ControlFlow::Break(limit) => return Ok(Judgement::Stopped(limit)),
             }
         }
@@ -87,45 +106,98 @@ impl<B: Backend> Oracle<B> {
         })
     }
 
-    /// The outcomes of all orders of the threads, each running its first `limits` statements.
-    pub(crate) fn serial_outcomes(
+    /// Whether some serial order comes to the same up to renaming of generated values.
+    fn is_renamed(
+        &mut self,
+        state: &B::State,
+        schedule: &dyn Fn() -> Schedule<Choice>,
+        limits: &[usize],
+        watch: Watch<'_>,
+    ) -> Result<ControlFlow<Limit, bool>, Trouble> {
+        for (number, other) in self.system.with_other_generators(state).into_iter().enumerate() {
+            let Some(end) = repeated(other, &schedule())? else { continue };
+            let Some(observed) = self.system.outcome_beside(state, &end, limits) else { continue };
+            let key = (number, limits.to_vec());
+            if !self.renamed.contains_key(&key) {
+                match self.serial_outcomes(limits, Some(other), watch)? {
+                    ControlFlow::Continue(serial) => drop(self.renamed.insert(key.clone(), serial)),
+                    ControlFlow::Break(limit) => return Ok(ControlFlow::Break(limit)),
+                }
+            }
+            if self.renamed[&key].outcomes.contains_key(&observed) {
+                return Ok(ControlFlow::Continue(true));
+            }
+        }
+        Ok(ControlFlow::Continue(false))
+    }
+
+    /// The outcomes of all orders of the threads, each running its first `limits` statements; with another system beside, up to
+    /// renaming of generated values.
+    fn serial_outcomes(
         &self,
         limits: &[usize],
+        other: Option<B>,
         watch: Watch<'_>,
     ) -> Result<ControlFlow<Limit, Serial>, Trouble> {
         let serial = Serial::default();
-        let mut orders = Orders { system: self.system, limits, watch, seen: BTreeSet::new(), serial };
-        let walked = orders.extend(&self.system.initial(), &mut Vec::new())?;
+        let mut orders = Orders { system: self.system, other, limits, watch, seen: BTreeSet::new(), serial };
+        let start = (self.system.initial(), other.map(|other| other.initial()));
+        let walked = orders.extend(&start, &mut Vec::new())?;
         Ok(walked.map_continue(|()| orders.serial))
     }
+}
+
+/// The end of a schedule on another system; `None` if it is not possible there.
+fn repeated<B: Backend>(system: B, schedule: &Schedule<Choice>) -> Result<Option<B::State>, Trouble> {
+    let mut state = system.initial();
+    for choice in &schedule.steps {
+        let mut enabled = Vec::new();
+        system.enabled(&state, &mut enabled);
+        if !enabled.contains(choice) {
+            return Ok(None);
+        }
+        system.execute(&mut state, choice);
+        system.trouble().map_or(Ok(()), Err)?;
+    }
+    Ok(Some(state))
 }
 
 /// A walk through all serial orders that visits a state once for each set of threads that led to it.
 struct Orders<'o, B> {
     system: B,
+    /// The same threads with other generators, run beside.
+    other: Option<B>,
     limits: &'o [usize],
     watch: Watch<'o>,
-    seen: BTreeSet<(Vec<usize>, u128)>,
+    seen: BTreeSet<(Vec<usize>, u128, Option<u128>)>,
     serial: Serial,
 }
 
+/// A state, and that of the system beside.
+type Pair<B> = (<B as System>::State, Option<<B as System>::State>);
+
 impl<B: Backend> Orders<'_, B> {
-    fn extend(&mut self, state: &B::State, order: &mut Vec<usize>) -> Result<ControlFlow<Limit>, Trouble> {
+    fn extend(&mut self, pair: &Pair<B>, order: &mut Vec<usize>) -> Result<ControlFlow<Limit>, Trouble> {
+        let (state, beside) = pair;
         let mut ran = order.clone();
         ran.sort_unstable();
-        if !self.system.digest(state).is_none_or(|digest| self.seen.insert((ran, digest))) {
+        let digest = beside.as_ref().and_then(|beside| self.system.digest(beside));
+        if !self.system.digest(state).is_none_or(|own| self.seen.insert((ran, own, digest))) {
             return Ok(ControlFlow::Continue(()));
         }
         let left: Vec<usize> = (0..self.limits.len()).filter(|t| self.limits[*t] > 0 && !order.contains(t)).collect();
         if left.is_empty() {
-            let outcome = self.system.outcome(state, self.limits)?;
-            self.serial.outcomes.entry(outcome).or_insert_with(|| order.clone());
+            let outcome = match beside {
+                None => Some(self.system.outcome(state, self.limits)?),
+                Some(beside) => self.system.outcome_beside(state, beside, self.limits),
+            };
+            outcome.map(|outcome| self.serial.outcomes.entry(outcome).or_insert_with(|| order.clone()));
         }
         for thread in left {
             if let ControlFlow::Break(limit) = (self.watch)() {
                 return Ok(ControlFlow::Break(limit));
             }
-            let mut next = state.clone();
+            let (mut next, mut next_beside) = pair.clone();
             match self.system.run_alone(&mut next, thread, self.limits[thread])? {
                 Alone::Through => {}
                 Alone::Endless => {
@@ -137,8 +209,14 @@ impl<B: Backend> Orders<'_, B> {
                     continue;
                 }
             }
+            if let (Some(other), Some(beside)) = (self.other, &mut next_beside)
+                && other.run_alone(beside, thread, self.limits[thread])? != Alone::Through
+            {
+                // With other generated values it does something else: not compared.
+                continue;
+            }
             order.push(thread);
-            let walked = self.extend(&next, order)?;
+            let walked = self.extend(&(next, next_beside), order)?;
             order.pop();
             if walked.is_break() {
                 return Ok(walked);

@@ -7,7 +7,7 @@ use std::hash::Hash;
 use std::sync::{Arc, OnceLock};
 
 use isolde_engine::footprint::ColumnSet;
-use isolde_engine::{Activity, Database, OrderedRows, Outcome, SessionId, Step};
+use isolde_engine::{Activity, Database, Generators, OrderedRows, Outcome, SessionId, Step};
 use isolde_explore::{Digester, System, Undo};
 
 use crate::backend::{Alone, Backend};
@@ -32,6 +32,8 @@ pub struct ScenarioSystem<'a> {
     pub absent: ThreadSet,
     /// Between what others may act.
     pub granularity: Granularity,
+    /// What generated values start from.
+    pub generators: Generators,
 }
 
 /// The database and how far each thread has come.
@@ -111,7 +113,8 @@ impl<'a> ScenarioSystem<'a> {
         let hash = settings.hash.unwrap_or_default();
         let absent = ThreadSet::default();
         let granularity = settings.granularity.unwrap_or_default();
-        ScenarioSystem { scenario, atomic, dependence, hash, absent, granularity }
+        let generators = Generators::default();
+        ScenarioSystem { scenario, atomic, dependence, hash, absent, granularity, generators }
     }
 
     /// The thread that a session belongs to.
@@ -202,6 +205,7 @@ impl System for ScenarioSystem<'_> {
     fn initial(&self) -> State {
         let clients = self.scenario.threads.iter().map(|t| Arc::new(Client::new(t))).collect();
         let mut state = State { database: self.scenario.database.clone(), clients };
+        state.database.set_generators(self.generators);
         state.database.set_row_steps(self.granularity == Granularity::Row);
         state.database.set_commit_steps(self.granularity != Granularity::Whole);
         if self.granularity == Granularity::Whole {
