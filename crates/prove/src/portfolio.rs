@@ -101,12 +101,14 @@ pub(crate) fn decide_only(
         return Ok(Outcome { verdict, ..Outcome::empty() });
     }
     let mut assumed: Vec<&Rule> = Vec::new();
-    let mut first: Option<Outcome> = None;
+    // What is known without other rules; or, if that is only that others are needed, with them.
+    let mut open: Option<Outcome> = None;
     loop {
         let mut search = Search::new(program, rule, assumed.clone(), solver, limits);
         let verdict = search.everybody(&graph)?;
         let is_decided = matches!(verdict, Verdict::Safe(_) | Verdict::Unsafe(_));
         let needs: Vec<&Rule> = search.needs.iter().map(|at| &program.rules[*at]).collect();
+        let is_needing = !needs.is_empty();
         search.outcome.verdict = verdict;
         let outcome = search.outcome;
         if is_decided {
@@ -121,9 +123,11 @@ pub(crate) fn decide_only(
             let near = |other: &&Rule| other.name != rule.name && !other.query.tables().is_disjoint(&tables);
             more = program.rules.iter().filter(near).collect();
         }
-        let open = first.get_or_insert(outcome);
         if more.is_empty() {
-            return Ok(open.clone());
+            return Ok(open.unwrap_or(outcome));
+        }
+        if !is_needing {
+            open.get_or_insert(outcome);
         }
         assumed.extend(more);
     }

@@ -99,6 +99,19 @@ impl Ledger {
         self.level == Isolation::Serializable || !self.layers.iter().all(empty)
     }
 
+    /// Whether others could tell that the transaction of a lone statement is open. Advisory locks do not count: most of them are the
+    /// session's, which its commit leaves as they are.
+    pub fn is_noticeable_alone(&self) -> bool {
+        let is_table = |key: &NamedLock| matches!(key, NamedLock::Table(_));
+        let empty = |layer: &Layer| {
+            layer.writes.is_empty()
+                && layer.locks.is_empty()
+                && layer.writes_all.is_empty()
+                && !layer.keys.iter().any(is_table)
+        };
+        self.level == Isolation::Serializable || !self.layers.iter().all(empty)
+    }
+
     /// Whether the statement that was sent ends a transaction.
     pub fn ends(&self) -> bool {
         let ends = |analysis: &Arc<Analysis>| matches!(analysis.control, Control::Commit | Control::Rollback);

@@ -253,7 +253,11 @@ impl ScenarioStage {
         let client = &mut self.clients[thread];
         if doing == Doing::Statement && std::mem::take(&mut client.wrapped) && status == TransactionStatus::Open {
             // Where nobody could come in between with any effect, the commit is no step of its own.
-            if client.ledger.is_noticeable() && (!self.whole || client.passed > 1) {
+            let apart = match client.passed {
+                0 | 1 => !self.whole && client.ledger.is_noticeable_alone(),
+                _ => client.ledger.is_noticeable(),
+            };
+            if apart {
                 client.doing = Doing::Committing;
                 return Ok(());
             }

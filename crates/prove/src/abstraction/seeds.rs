@@ -251,7 +251,9 @@ impl Planter<'_, '_> {
             if let Action::Fetch(other, into) = &edge.action
                 && *other == cursor
             {
-                rows.push((Term::True, row(&|n| self.state.variables[into[n].0].clone())));
+                // A column beyond the last variable is dropped.
+                let taken = |n: usize| into.get(n).map(|(variable, _)| self.state.variables[*variable].clone());
+                rows.push((Term::True, row(&|n| taken(n).unwrap_or_else(|| named_value("not read", false)))));
             }
         }
         let count = self.rows.get(&table).copied().unwrap_or(0);
