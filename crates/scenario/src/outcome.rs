@@ -149,12 +149,12 @@ impl RawOutcome<'_> {
         let pairs = || self.threads.iter().zip(&other.threads);
         let mut drawn = Vec::new();
         for ((one, other), random) in pairs().zip(random) {
-            let same =
-                one.draws.len() == other.draws.len() && one.draws.iter().zip(&other.draws).all(|(a, b)| a.0 == b.0);
-            let ints = |(a, b): (&&(Arc<str>, i64), &&(Arc<str>, i64))| {
-                (Generator::Sequence(a.0.clone()), (Value::Int(a.1), Value::Int(b.1)))
-            };
-            let sequences = same.then(|| one.draws.iter().zip(&other.draws).map(ints))?;
+            let draws = || one.draws.iter().zip(&other.draws);
+            if one.draws.len() != other.draws.len() || draws().any(|(one, other)| one.0 != other.0) {
+                return None;
+            }
+            let sequences = draws()
+                .map(|(one, other)| (Generator::Sequence(one.0.clone()), (Value::Int(one.1), Value::Int(other.1))));
             drawn.push(sequences.chain(random).collect());
         }
         let mut twice = Twice::new(drawn);
