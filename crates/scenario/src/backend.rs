@@ -88,6 +88,24 @@ pub trait Backend: System<Step = Choice> + Copy {
     /// The outcome of the run that ended in `state`. Of each thread, only its first `limits` statements count.
     fn outcome(&self, state: &Self::State, limits: &[usize]) -> Result<Outcome, Trouble>;
 
+    /// The [effects](crate::file::SerialCheck::Effects) of the run that ended in `state`; `None` where they are not known.
+    fn effects(&self, state: &Self::State, limits: &[usize]) -> Option<Outcome> {
+        let _ = (state, limits);
+        None
+    }
+
+    /// The same of a run that was repeated, as for [`Backend::outcome_beside`].
+    fn effects_beside(&self, state: &Self::State, other: &Self::State, limits: &[usize]) -> Option<Outcome> {
+        let _ = (state, other, limits);
+        None
+    }
+
+    /// Whether a thread that could have written has ended without leaving anything.
+    fn gave_up(&self, state: &Self::State, thread: usize) -> bool {
+        let _ = (state, thread);
+        false
+    }
+
     /// The same threads with other generated values, if a run that ended in `state` drew any; each is another attempt to tell
     /// which values were generated. None where that cannot be had.
     fn with_other_generators(&self, state: &Self::State) -> Vec<Self> {

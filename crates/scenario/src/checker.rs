@@ -141,7 +141,9 @@ impl<B: Backend> Checker<'_, B> {
         // Between the runs of the oracle the user may want to stop.
         let (told, slow, last) = (self.told, self.capabilities.slow, self.last_progress);
         let mut watch = || told.filter(|_| slow).map_or(ControlFlow::Continue(()), |told| told(&last));
-        match property.at_end(here, &mut self.oracle, &mut watch) {
+        let judged = property.at_end(here, &mut self.oracle, &mut watch);
+        self.warnings.append(&mut self.oracle.notes);
+        match judged {
             Ok(violation) => return ControlFlow::Continue(violation),
             Err(Unclear::Doubt(doubt)) => {
                 self.warnings.insert(doubt);

@@ -17,6 +17,7 @@ use isolde_sql::ast::plpgsql::RaiseLevel;
 use isolde_sql::typed::OutputColumn;
 use isolde_sql::{Row, Span, SqlError, Value};
 
+use crate::effects::Published;
 use crate::log::Log;
 use crate::scenario::{Scenario, Thread, gset};
 
@@ -32,6 +33,8 @@ pub struct Client {
     pub retries_left: u32,
     /// A routine has committed part of the statement that it is at.
     pub(crate) partly: bool,
+    /// What it has committed, also in attempts that were aborted later.
+    pub(crate) published: Published,
     /// Where it is.
     pub(crate) progress: Progress,
     /// Where it was when its current transaction began.
@@ -117,7 +120,7 @@ impl Client {
             randoms: 0,
         };
         let (status, retries_left, checkpoint) = (Status::Running, thread.retries, progress.clone());
-        Client { status, retries_left, partly: false, checkpoint, progress }
+        Client { status, retries_left, partly: false, published: Published::default(), checkpoint, progress }
     }
 
     /// Whether its statement was cut off because a budget had ended. What the thread would have done is not known.
@@ -204,6 +207,10 @@ impl AtWork<'_> {
         step.footprint.sequences.iter().for_each(|draw| draws.push(draw.clone()));
         let reply = step.reply.clone();
         let committed = step.footprint.ended == Some(true) && !step.footprint.published.is_empty();
+        if !step.footprint.published.is_empty() {
+            let published = Arc::make_mut(&mut self.client.published);
+            step.footprint.published.iter().for_each(|write| *published.entry(write.table).or_default() += 1);
+        }
         self.client.partly = (self.client.partly || committed) && !matches!(reply, Some(Ok(_)));
         self.steps.push(step);
         if let Some(reply) = reply {

@@ -19,10 +19,11 @@ use crate::backend::{
 use crate::checker::{Checker, Examination};
 use crate::client::{Observation, Reaction, Status};
 use crate::conflicts;
+use crate::effects;
 use crate::file::{FileOptions, Hashing, SearchKind, SerialCheck};
 use crate::names;
 use crate::outcome::{Outcome, RawAnswer, RawOutcome, RawSeen};
-use crate::renaming::Generator;
+use crate::renaming::{DrawnTwice, Generator};
 use crate::scenario::{Check, Scenario, Thread};
 use crate::serially;
 use crate::system::{Event, ScenarioSystem, State};
@@ -150,6 +151,23 @@ impl Backend for ScenarioSystem<'_> {
         Ok(outcome(self.scenario, state, limits))
     }
 
+    fn effects(&self, state: &State, limits: &[usize]) -> Option<Outcome> {
+        Some(with_effects(self.scenario, state, limits, |raw| raw.outcome(&self.scenario.generated)))
+    }
+
+    fn effects_beside(&self, state: &State, other: &State, limits: &[usize]) -> Option<Outcome> {
+        if state.is_cut() || other.is_cut() {
+            return None;
+        }
+        with_effects(self.scenario, state, limits, |raw| {
+            with_effects(self.scenario, other, limits, |beside| raw.beside(beside, random_twice(self, state, other)))
+        })
+    }
+
+    fn gave_up(&self, state: &State, thread: usize) -> bool {
+        effects::gave_up(&state.clients[thread], &self.scenario.threads[thread])
+    }
+
     fn with_other_generators(&self, state: &State) -> Vec<Self> {
         let drew = state.clients.iter().zip(&self.scenario.threads).any(|(client, thread)| {
             client.progress.draws.backwards().next().is_some() || state.database.randoms(thread.session) > 0
@@ -162,12 +180,8 @@ impl Backend for ScenarioSystem<'_> {
         if state.is_cut() || other.is_cut() {
             return None;
         }
-        let random = self.scenario.threads.iter().map(|thread| {
-            let values = |state: &State| state.database.random_values(thread.session).into_iter().flatten();
-            values(state).zip(values(other)).map(|pair| (Generator::Random, pair)).collect()
-        });
         let raw = |state| raw_outcome(self.scenario, state, limits);
-        raw(state).beside(&raw(other), random.collect())
+        raw(state).beside(&raw(other), random_twice(self, state, other))
     }
 
     fn table_name(&self, table: TableId) -> String {
@@ -274,8 +288,26 @@ fn outcome(scenario: &Scenario, state: &State, limits: &[usize]) -> Outcome {
     raw_outcome(scenario, state, limits).outcome(&scenario.generated)
 }
 
+/// The effects of the run that ended in `state`.
+fn with_effects<T>(scenario: &Scenario, state: &State, limits: &[usize], look: impl FnOnce(&RawOutcome<'_>) -> T) -> T {
+    let members = || state.clients.iter().zip(&scenario.threads);
+    let told = members().zip(limits).map(|((client, thread), &limit)| effects::told(scenario, client, thread, limit));
+    let told: Vec<Vec<effects::Told<'_>>> = told.collect();
+    let threads = members().zip(&told).map(|((client, thread), told)| effects::seen(client, thread, told));
+    look(&RawOutcome { threads: threads.collect(), changed: changed_rows(scenario, state) })
+}
+
+/// The random values that each thread has drawn in two runs of a schedule.
+fn random_twice(system: &ScenarioSystem<'_>, one: &State, other: &State) -> Vec<DrawnTwice> {
+    let threads = system.scenario.threads.iter().map(|thread| {
+        let values = |state: &State| state.database.random_values(thread.session).into_iter().flatten();
+        values(one).zip(values(other)).map(|pair| (Generator::Random, pair)).collect()
+    });
+    threads.collect()
+}
+
 fn raw_outcome<'s>(scenario: &'s Scenario, state: &'s State, limits: &[usize]) -> RawOutcome<'s> {
-    let inner = scenario.options.serial.unwrap_or_default() == SerialCheck::On;
+    let inner = scenario.options.serial.unwrap_or_default() != SerialCheck::Outcome;
     let threads = state.clients.iter().zip(&scenario.threads).zip(limits).map(|((client, thread), &limit)| {
         let seen = client.progress.seen.to_vec().into_iter().filter(|o| o.statement() < limit);
         let seen = seen.filter(|o| inner || !matches!(o, Observation::Inner { .. }));
@@ -291,7 +323,7 @@ fn raw_outcome<'s>(scenario: &'s Scenario, state: &'s State, limits: &[usize]) -
     RawOutcome { threads: threads.collect(), changed: changed_rows(scenario, state) }
 }
 
-fn answer<'s>(thread: &Thread, observation: &'s Observation) -> RawAnswer<'s> {
+pub(crate) fn answer<'s>(thread: &Thread, observation: &'s Observation) -> RawAnswer<'s> {
     match observation {
         Observation::Notice { message, .. } => RawAnswer::Message(message.clone()),
         Observation::Answer { statement, tag, columns, rows } => {

@@ -43,6 +43,7 @@ mod checkpoint;
 mod client;
 pub mod conflicts;
 pub mod dependence;
+mod effects;
 mod embedded;
 mod embedded_check;
 mod error;

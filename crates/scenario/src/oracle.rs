@@ -19,6 +19,7 @@ use std::ops::ControlFlow;
 use isolde_explore::{Limit, Schedule, System};
 
 use crate::backend::{Alone, Backend, Completed};
+use crate::file::SerialCheck;
 use crate::outcome::Outcome;
 use crate::system::Choice;
 use crate::trouble::Trouble;
@@ -32,9 +33,42 @@ pub(crate) type Watch<'w> = &'w mut dyn FnMut() -> ControlFlow<Limit>;
 /// Knows the serial outcomes of the threads of a back-end.
 pub(crate) struct Oracle<B> {
     system: B,
-    known: BTreeMap<Vec<usize>, Serial>,
+    known: BTreeMap<(Degree, Vec<usize>), Serial>,
     /// The same up to renaming, by the number of the other generators.
-    renamed: BTreeMap<(usize, Vec<usize>), Serial>,
+    renamed: BTreeMap<(Degree, usize, Vec<usize>), Serial>,
+    /// What was assumed when runs were accepted, as warnings to the user.
+    pub(crate) notes: BTreeSet<String>,
+}
+
+/// What is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Degree {
+    /// Every answer, or all to the client's own statements.
+    Answers,
+    /// Effects.
+    Effects,
+}
+
+impl Degree {
+    fn outcome<B: Backend>(self, system: B, state: &B::State, limits: &[usize]) -> Result<Option<Outcome>, Trouble> {
+        match self {
+            Degree::Answers => system.outcome(state, limits).map(Some),
+            Degree::Effects => Ok(system.effects(state, limits)),
+        }
+    }
+
+    fn beside<B: Backend>(self, system: B, pair: (&B::State, &B::State), limits: &[usize]) -> Option<Outcome> {
+        match self {
+            Degree::Answers => system.outcome_beside(pair.0, pair.1, limits),
+            Degree::Effects => system.effects_beside(pair.0, pair.1, limits),
+        }
+    }
+}
+
+/// A run that is judged: where it ended, and how it can be repeated, if that is known.
+struct Ended<'r, B: Backend> {
+    state: &'r B::State,
+    schedule: Option<&'r dyn Fn() -> Schedule<Choice>>,
 }
 
 /// The outcomes of all serial orders, each with an order that leads to it.
@@ -65,7 +99,7 @@ pub(crate) enum Judgement<'o> {
 
 impl<B: Backend> Oracle<B> {
     pub(crate) fn new(system: B) -> Oracle<B> {
-        Oracle { system, known: BTreeMap::new(), renamed: BTreeMap::new() }
+        Oracle { system, known: BTreeMap::new(), renamed: BTreeMap::new(), notes: BTreeSet::new() }
     }
 
     /// Whether some serial order comes to the same as the run that ended in `state`. The run can be repeated if its schedule is
@@ -83,43 +117,99 @@ impl<B: Backend> Oracle<B> {
                 Completed::Unknown => return Ok(Judgement::Partly(thread)),
             }
         }
-        let observed = self.system.outcome(state, &limits)?;
-        if !self.known.contains_key(&limits) {
-            match self.serial_outcomes(&limits, None, watch)? {
-                ControlFlow::Continue(serial) => drop(self.known.insert(limits.clone(), serial)),
-                ControlFlow::Break(limit) => return Ok(Judgement::Stopped(limit)),
-            }
+        let ended = Ended { state, schedule };
+        let mut degree = Degree::Answers;
+        match self.is_serial(degree, &ended, &limits, watch)? {
+            ControlFlow::Continue(true) => return Ok(Judgement::Serial),
+            ControlFlow::Continue(false) => {}
+            ControlFlow::Break(limit) => return Ok(Judgement::Stopped(limit)),
         }
-        if let Some(schedule) = schedule.filter(|_| !self.known[&limits].outcomes.contains_key(&observed)) {
-            match self.is_renamed(state, schedule, &limits, watch)? {
-                ControlFlow::Continue(false) => {}
+        if self.system.options().serial == Some(SerialCheck::Effects) {
+            match self.has_serial_effects(&ended, &limits, watch)? {
                 ControlFlow::Continue(true) => return Ok(Judgement::Serial),
+                ControlFlow::Continue(false) => degree = Degree::Effects,
                 ControlFlow::Break(limit) => return Ok(Judgement::Stopped(limit)),
             }
         }
-        let serial = &self.known[&limits];
+        let observed = match degree.outcome(self.system, state, &limits)? {
+            Some(observed) => observed,
+            None => {
+                self.notes.insert("effects are not known on a server: answers count, as with `serial outcome`".into());
+                degree = Degree::Answers;
+                self.system.outcome(state, &limits)?
+            }
+        };
+        let serial = &self.known[&(degree, limits)];
         Ok(match (serial.endless, serial.waits) {
-            _ if serial.outcomes.contains_key(&observed) => Judgement::Serial,
             (Some(thread), _) => Judgement::Endless(thread),
             (None, Some(thread)) if serial.outcomes.is_empty() => Judgement::Waits(thread),
             _ => Judgement::NotSerial(Box::new(observed), serial),
         })
     }
 
-    /// Whether some serial order comes to the same up to renaming of generated values.
-    fn is_renamed(
+    /// Whether the effects are those of a serial order, with or without the threads that gave up.
+    fn has_serial_effects(
         &mut self,
-        state: &B::State,
-        schedule: &dyn Fn() -> Schedule<Choice>,
+        ended: &Ended<'_, B>,
         limits: &[usize],
         watch: Watch<'_>,
     ) -> Result<ControlFlow<Limit, bool>, Trouble> {
-        for (number, other) in self.system.with_other_generators(state).into_iter().enumerate() {
+        let gave_up: Vec<usize> =
+            self.system.present().filter(|&t| limits[t] > 0 && self.system.gave_up(ended.state, t)).collect();
+        // As few as possible are left out: the subsets by their sizes.
+        let mut subsets: Vec<u32> = (0..1u32 << gave_up.len()).collect();
+        subsets.sort_by_key(|subset| subset.count_ones());
+        for subset in subsets {
+            let left_out = gave_up.iter().enumerate().filter(|(bit, _)| subset & (1 << bit) != 0);
+            let left_out: Vec<usize> = left_out.map(|(_, &thread)| thread).collect();
+            let mut limits = limits.to_vec();
+            left_out.iter().for_each(|&thread| limits[thread] = 0);
+            match self.is_serial(Degree::Effects, ended, &limits, watch)? {
+                ControlFlow::Continue(true) => {
+                    let name = |&thread: &usize| {
+                        format!(
+                            "{} leaves nothing in some interleavings, as if it had given up; the others are judged without it",
+                            self.system.member(thread).name
+                        )
+                    };
+                    self.notes.extend(left_out.iter().map(name));
+                    return Ok(ControlFlow::Continue(true));
+                }
+                ControlFlow::Continue(false) => {}
+                stopped => return Ok(stopped),
+            }
+        }
+        Ok(ControlFlow::Continue(false))
+    }
+
+    /// Whether some serial order comes to the same, up to renaming of generated values.
+    fn is_serial(
+        &mut self,
+        degree: Degree,
+        ended: &Ended<'_, B>,
+        limits: &[usize],
+        watch: Watch<'_>,
+    ) -> Result<ControlFlow<Limit, bool>, Trouble> {
+        let Some(observed) = degree.outcome(self.system, ended.state, limits)? else {
+            return Ok(ControlFlow::Continue(false));
+        };
+        let key = (degree, limits.to_vec());
+        if !self.known.contains_key(&key) {
+            match self.serial_outcomes(degree, limits, None, watch)? {
+                ControlFlow::Continue(serial) => drop(self.known.insert(key.clone(), serial)),
+                ControlFlow::Break(limit) => return Ok(ControlFlow::Break(limit)),
+            }
+        }
+        if self.known[&key].outcomes.contains_key(&observed) {
+            return Ok(ControlFlow::Continue(true));
+        }
+        let Some(schedule) = ended.schedule else { return Ok(ControlFlow::Continue(false)) };
+        for (number, other) in self.system.with_other_generators(ended.state).into_iter().enumerate() {
             let Some(end) = repeated(other, &schedule())? else { continue };
-            let Some(observed) = self.system.outcome_beside(state, &end, limits) else { continue };
-            let key = (number, limits.to_vec());
+            let Some(observed) = degree.beside(self.system, (ended.state, &end), limits) else { continue };
+            let key = (degree, number, limits.to_vec());
             if !self.renamed.contains_key(&key) {
-                match self.serial_outcomes(limits, Some(other), watch)? {
+                match self.serial_outcomes(degree, limits, Some(other), watch)? {
                     ControlFlow::Continue(serial) => drop(self.renamed.insert(key.clone(), serial)),
                     ControlFlow::Break(limit) => return Ok(ControlFlow::Break(limit)),
                 }
@@ -135,12 +225,13 @@ impl<B: Backend> Oracle<B> {
     /// renaming of generated values.
     fn serial_outcomes(
         &self,
+        degree: Degree,
         limits: &[usize],
         other: Option<B>,
         watch: Watch<'_>,
     ) -> Result<ControlFlow<Limit, Serial>, Trouble> {
         let serial = Serial::default();
-        let mut orders = Orders { system: self.system, other, limits, watch, seen: BTreeSet::new(), serial };
+        let mut orders = Orders { system: self.system, other, degree, limits, watch, seen: BTreeSet::new(), serial };
         let start = (self.system.initial(), other.map(|other| other.initial()));
         let walked = orders.extend(&start, &mut Vec::new())?;
         Ok(walked.map_continue(|()| orders.serial))
@@ -167,6 +258,7 @@ struct Orders<'o, B> {
     system: B,
     /// The same threads with other generators, run beside.
     other: Option<B>,
+    degree: Degree,
     limits: &'o [usize],
     watch: Watch<'o>,
     seen: BTreeSet<(Vec<usize>, u128, Option<u128>)>,
@@ -188,8 +280,8 @@ impl<B: Backend> Orders<'_, B> {
         let left: Vec<usize> = (0..self.limits.len()).filter(|t| self.limits[*t] > 0 && !order.contains(t)).collect();
         if left.is_empty() {
             let outcome = match beside {
-                None => Some(self.system.outcome(state, self.limits)?),
-                Some(beside) => self.system.outcome_beside(state, beside, self.limits),
+                None => self.degree.outcome(self.system, state, self.limits)?,
+                Some(beside) => self.degree.beside(self.system, (state, beside), self.limits),
             };
             outcome.map(|outcome| self.serial.outcomes.entry(outcome).or_insert_with(|| order.clone()));
         }

@@ -13,7 +13,7 @@ use isolde_explore::{Digester, System, Undo};
 use crate::backend::{Alone, Backend};
 use crate::client::{AtWork, Client, Reaction, Status};
 use crate::dependence::{Dependence, Touch};
-use crate::file::{FileOptions, Granularity, Hashing};
+use crate::file::{FileOptions, Granularity, Hashing, SerialCheck};
 use crate::scenario::{Check, Scenario};
 use crate::threads::ThreadSet;
 
@@ -257,6 +257,9 @@ impl System for ScenarioSystem<'_> {
             Hashing::Off => return None,
         }
         state.clients.iter().for_each(|client| client.digest(&mut digester));
+        if self.scenario.options.serial == Some(SerialCheck::Effects) {
+            state.clients.iter().for_each(|client| client.published.hash(&mut digester));
+        }
         Some(digester.digest())
     }
 
