@@ -156,6 +156,7 @@ pub(crate) fn settings(explore: &Explore) -> FileOptions {
         restore: explore.restore,
         jobs: Some(explore.jobs.unwrap_or_else(processors)),
         granularity: explore.granularity,
+        serial: explore.oracle,
         atomic: explore.atomic.then_some(true),
         seed: explore.seed,
         runs: explore.runs,

@@ -457,8 +457,8 @@ impl Database {
         debug_assert!(reply.is_some() || !s.is_idle(), "who has not answered has something to do");
         debug_assert!(s.wait.is_none() || !s.is_idle(), "only a statement, or the end of a transaction, waits");
         debug_assert!(
-            s.frames.last().is_none_or(|top| matches!(top, Frame::Statement(_))),
-            "a routine rests before its next statement, never between two instructions"
+            s.is_committing() || s.frames.last().is_none_or(|top| matches!(top, Frame::Statement(_))),
+            "a routine rests before its next statement or its commit, never between two instructions"
         );
         debug_assert!(
             s.frames.is_empty() || matches!(s.frames[0], Frame::Statement(_)),

@@ -24,7 +24,7 @@ use isolde_sql::catalog::TableId;
 use isolde_sql::{Span, SqlError, SqlState};
 
 use crate::checker::{Checker, Examination};
-use crate::file::FileOptions;
+use crate::file::{FileOptions, SerialCheck};
 use crate::outcome::Outcome;
 use crate::system::Choice;
 use crate::threads::ThreadSet;
@@ -38,6 +38,11 @@ pub trait Backend: System<Step = Choice> + Copy {
 
     /// What the user has asked for, as far as it is about properties.
     fn options(&self) -> &FileOptions;
+
+    /// How runs are compared with serial ones.
+    fn serial(&self) -> SerialCheck {
+        self.options().serial.unwrap_or_default()
+    }
 
     /// How many threads there are, those that are left out included.
     fn threads(&self) -> usize;

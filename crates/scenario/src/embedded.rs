@@ -62,6 +62,10 @@ impl Backend for ScenarioSystem<'_> {
         &self.scenario.options
     }
 
+    fn serial(&self) -> SerialCheck {
+        self.serial
+    }
+
     fn threads(&self) -> usize {
         self.scenario.threads.len()
     }
@@ -148,7 +152,7 @@ impl Backend for ScenarioSystem<'_> {
     }
 
     fn outcome(&self, state: &State, limits: &[usize]) -> Result<Outcome, Trouble> {
-        Ok(outcome(self.scenario, state, limits))
+        Ok(outcome(self, state, limits))
     }
 
     fn effects(&self, state: &State, limits: &[usize]) -> Option<Outcome> {
@@ -180,7 +184,7 @@ impl Backend for ScenarioSystem<'_> {
         if state.is_cut() || other.is_cut() {
             return None;
         }
-        let raw = |state| raw_outcome(self.scenario, state, limits);
+        let raw = |state| raw_outcome(self, state, limits);
         raw(state).beside(&raw(other), random_twice(self, state, other))
     }
 
@@ -284,8 +288,8 @@ impl ScenarioSystem<'_> {
 }
 
 /// The outcome of the run that ended in `state`. Of each thread, only its first `limits` statements count.
-fn outcome(scenario: &Scenario, state: &State, limits: &[usize]) -> Outcome {
-    raw_outcome(scenario, state, limits).outcome(&scenario.generated)
+fn outcome(system: &ScenarioSystem<'_>, state: &State, limits: &[usize]) -> Outcome {
+    raw_outcome(system, state, limits).outcome(&system.scenario.generated)
 }
 
 /// The effects of the run that ended in `state`.
@@ -306,8 +310,8 @@ fn random_twice(system: &ScenarioSystem<'_>, one: &State, other: &State) -> Vec<
     threads.collect()
 }
 
-fn raw_outcome<'s>(scenario: &'s Scenario, state: &'s State, limits: &[usize]) -> RawOutcome<'s> {
-    let inner = scenario.options.serial.unwrap_or_default() != SerialCheck::Outcome;
+fn raw_outcome<'s>(system: &ScenarioSystem<'s>, state: &'s State, limits: &[usize]) -> RawOutcome<'s> {
+    let (scenario, inner) = (system.scenario, system.serial != SerialCheck::Outcome);
     let threads = state.clients.iter().zip(&scenario.threads).zip(limits).map(|((client, thread), &limit)| {
         let seen = client.progress.seen.to_vec().into_iter().filter(|o| o.statement() < limit);
         let seen = seen.filter(|o| inner || !matches!(o, Observation::Inner { .. }));
@@ -358,7 +362,7 @@ fn changed_rows<'s>(scenario: &'s Scenario, state: &'s State) -> BTreeMap<TableI
 #[doc(hidden)]
 pub fn describe_end(system: &ScenarioSystem<'_>, state: &State) -> String {
     let scenario = system.scenario;
-    let outcome = outcome(scenario, state, &vec![usize::MAX; scenario.threads.len()]);
+    let outcome = outcome(system, state, &vec![usize::MAX; scenario.threads.len()]);
     let fates = state.clients.iter().map(|client| match &client.status {
         Status::Running => "stuck".to_string(),
         Status::Done => "done".to_string(),

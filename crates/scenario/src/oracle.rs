@@ -124,7 +124,7 @@ impl<B: Backend> Oracle<B> {
             ControlFlow::Continue(false) => {}
             ControlFlow::Break(limit) => return Ok(Judgement::Stopped(limit)),
         }
-        if self.system.options().serial == Some(SerialCheck::Effects) {
+        if self.system.serial() == SerialCheck::Effects {
             match self.has_serial_effects(&ended, &limits, watch)? {
                 ControlFlow::Continue(true) => return Ok(Judgement::Serial),
                 ControlFlow::Continue(false) => degree = Degree::Effects,

@@ -34,6 +34,8 @@ pub struct ScenarioSystem<'a> {
     pub granularity: Granularity,
     /// What generated values start from.
     pub generators: Generators,
+    /// How runs are compared with serial ones.
+    pub serial: SerialCheck,
 }
 
 /// The database and how far each thread has come.
@@ -114,7 +116,8 @@ impl<'a> ScenarioSystem<'a> {
         let absent = ThreadSet::default();
         let granularity = settings.granularity.unwrap_or_default();
         let generators = Generators::default();
-        ScenarioSystem { scenario, atomic, dependence, hash, absent, granularity, generators }
+        let serial = settings.serial.or(scenario.options.serial).unwrap_or_default();
+        ScenarioSystem { scenario, atomic, dependence, hash, absent, granularity, generators, serial }
     }
 
     /// The thread that a session belongs to.
@@ -257,7 +260,7 @@ impl System for ScenarioSystem<'_> {
             Hashing::Off => return None,
         }
         state.clients.iter().for_each(|client| client.digest(&mut digester));
-        if self.scenario.options.serial == Some(SerialCheck::Effects) {
+        if self.serial == SerialCheck::Effects {
             state.clients.iter().for_each(|client| client.published.hash(&mut digester));
         }
         Some(digester.digest())

@@ -29,7 +29,8 @@ fn check_story(text: &str, strict: Verdict, effects: Verdict) {
 
 #[test]
 fn a_column_that_is_read_and_never_used_does_not_count() {
-    let thread = "BEGIN;\nSELECT * FROM item WHERE id = 7 \\gset\nUPDATE item SET stock = stock - 1 WHERE id = 7 AND stock > 0;
+    let thread =
+        "BEGIN;\nSELECT * FROM item WHERE id = 7 \\gset\nUPDATE item SET stock = stock - 1 WHERE id = 7 AND stock > 0;
 INSERT INTO orders (item_id, price) VALUES (7, :price);\nCOMMIT;";
     let setup = "CREATE TABLE item (id int PRIMARY KEY, name text, price int, stock int NOT NULL);
 CREATE TABLE orders (id serial PRIMARY KEY, item_id int, price int);

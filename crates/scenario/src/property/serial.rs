@@ -23,7 +23,7 @@ const DIFFERENCES_SHOWN: usize = 3;
 
 impl<B: Backend> Property<B> for SerialOutcome {
     fn names(&self, system: B) -> Vec<String> {
-        let asked = system.options().serial != Some(SerialCheck::Off);
+        let asked = system.serial() != SerialCheck::Off;
         if asked { vec![NAME.into()] } else { Vec::new() }
     }
 
@@ -33,7 +33,7 @@ impl<B: Backend> Property<B> for SerialOutcome {
 
     fn at_end(&self, at: &At<'_, B>, oracle: &mut Oracle<B>, watch: Watch<'_>) -> Result<Option<Violation>, Unclear> {
         let system = at.system;
-        if system.options().serial == Some(SerialCheck::Off) {
+        if system.serial() == SerialCheck::Off {
             return Ok(None);
         }
         let count = system.present().count();
