@@ -1,7 +1,7 @@
 //! The bases of generated values: what sequences, `random()` and `gen_random_uuid()` start from.
 //!
-//! The engine has no chance. Which values are generated is data of the [`Database`], so the same schedule can be run twice with
-//! different [`Generators`]:
+//! The engine has no chance. Which values are generated is data of the [`Database`], so the same schedule can be run
+//! twice with different [`Generators`]:
 //!
 //! ```text
 //!   base          draws of order_no     orders.no             acct.n
@@ -9,8 +9,8 @@
 //!   another one   4272   4275           ORD-4272 ORD-4275     2
 //! ```
 //!
-//! What differs between the two runs was generated; what is equal was not. Draws of another base are not evenly spaced with the
-//! default ones, so `id + 1` is not mistaken for the next draw.
+//! What differs between the two runs was generated; what is equal was not. Draws of another base are not evenly spaced
+//! with the default ones, so `id + 1` is not mistaken for the next draw.
 //!
 //! Time stands still while a scenario is explored, so time stamps are the same in all of its runs and need no base.
 
@@ -66,8 +66,8 @@ impl Database {
         self.sessions[session.0].randoms
     }
 
-    /// A session's next random values are those that followed when it had drawn this many: its client starts again and has
-    /// forgotten what it had drawn since.
+    /// A session's next random values are those that followed when it had drawn this many: its client starts again and
+    /// has forgotten what it had drawn since.
     pub fn return_randoms(&mut self, session: SessionId, randoms: u64) {
         if self.sessions[session.0].randoms != randoms {
             Arc::make_mut(&mut self.sessions[session.0]).randoms = randoms;

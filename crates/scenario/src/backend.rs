@@ -93,7 +93,8 @@ pub trait Backend: System<Step = Choice> + Copy {
     /// The outcome of the run that ended in `state`. Of each thread, only its first `limits` statements count.
     fn outcome(&self, state: &Self::State, limits: &[usize]) -> Result<Outcome, Trouble>;
 
-    /// The [effects](crate::file::SerialCheck::Effects) of the run that ended in `state`; `None` where they are not known.
+    /// The [effects](crate::file::SerialCheck::Effects) of the run that ended in `state`; `None` where they are not
+    /// known.
     fn effects(&self, state: &Self::State, limits: &[usize]) -> Option<Outcome> {
         let _ = (state, limits);
         None
@@ -111,15 +112,15 @@ pub trait Backend: System<Step = Choice> + Copy {
         false
     }
 
-    /// The same threads with other generated values, if a run that ended in `state` drew any; each is another attempt to tell
-    /// which values were generated. None where that cannot be had.
+    /// The same threads with other generated values, if a run that ended in `state` drew any; each is another attempt
+    /// to tell which values were generated. None where that cannot be had.
     fn with_other_generators(&self, state: &Self::State) -> Vec<Self> {
         let _ = state;
         Vec::new()
     }
 
-    /// The outcome of a run that was repeated with [other generators](Backend::with_other_generators) and ended there in `other`,
-    /// with generated values named after their origin; `None` if the two runs cannot be compared.
+    /// The outcome of a run that was repeated with [other generators](Backend::with_other_generators) and ended there
+    /// in `other`, with generated values named after their origin; `None` if the two runs cannot be compared.
     fn outcome_beside(&self, state: &Self::State, other: &Self::State, limits: &[usize]) -> Option<Outcome> {
         let _ = (state, other, limits);
         None

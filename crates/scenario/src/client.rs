@@ -315,8 +315,8 @@ impl AtWork<'_> {
             return;
         }
         self.client.progress = self.client.checkpoint.clone();
-        // What it drew by chance is forgotten too, unless a part of the statement has been committed. Any values would do for the
-        // next attempt; with these it comes to the same as a run without the abort.
+        // What it drew by chance is forgotten too, unless a part of the statement has been committed. Any values would
+        // do for the next attempt; with these it comes to the same as a run without the abort.
         if !self.client.partly {
             self.database.return_randoms(self.thread.session, self.client.progress.randoms);
         }

@@ -1,19 +1,21 @@
 //! The effects of a run: what its threads leave in the tables, and what they were told as far as it was used.
 //!
-//! With `serial effects` a run is accepted if it is accepted by `serial on`, or if its effects are those of a serial order:
+//! With `serial effects` a run is accepted if it is accepted by `serial on`, or if its effects are those of a serial
+//! order:
 //!
-//! | of | counts |
-//! |---|---|
-//! | every thread | the error that it ended with, its messages |
-//! | a thread that can write | of a `\gset`, the columns whose variable is used later; what a statement that can write returns; how many rows it wrote in which tables |
-//! | a thread whose text writes nothing | everything it saw |
-//! | the tables | their rows at the end |
+//! - of every thread, the error that it ended with and its messages;
+//! - of a thread that can write, the columns of a `\gset` whose variable is used later, what a statement that can write
+//!   returns, and how many rows it wrote in which tables;
+//! - of a thread whose text writes nothing, everything it saw;
+//! - of the tables, their rows at the end.
 //!
-//! What the statements inside of a routine returned counts by what the routine wrote and answered. How many rows a thread wrote tells
-//! two withdrawals that both succeeded from one that was refused, even if they leave the same balance.
+//! What the statements inside of a routine returned counts by what the routine wrote and answered. How many rows a
+//! thread wrote tells two withdrawals that both succeeded from one that was refused, even if they leave the same
+//! balance.
 //!
-//! A thread that can write and has ended without leaving anything (UPDATE 0 after a version check, "409 in progress", SKIP LOCKED
-//! that finds nothing) has *given up*, as an abort does: the run is also compared with the serial orders of the other threads.
+//! A thread that can write and has ended without leaving anything (UPDATE 0 after a version check, "409 in progress",
+//! SKIP LOCKED that finds nothing) has *given up*, as an abort does: the run is also compared with the serial orders of
+//! the other threads.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -33,7 +33,8 @@ use crate::trouble::Trouble;
 
 /// A thread that takes more steps than this on its own is taken to run for ever.
 const STEPS_ALONE_MAX: usize = 200_000;
-/// Other bases of generated values. The first is far from what set-up leaves; the second is for numbers of a fixed small width.
+/// Other bases of generated values. The first is far from what set-up leaves; the second is for numbers of a fixed
+/// small width.
 const OTHER_GENERATORS: [Generators; 2] =
     [Generators { skipped: 4271, gap: 2, seed: 1 }, Generators { skipped: 59, gap: 1, seed: 2 }];
 /// Steps executed in all attempts at a simpler counterexample.

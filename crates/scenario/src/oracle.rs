@@ -7,8 +7,8 @@
 //! threads means not at all. So there is a set of serial outcomes for each combination of how far the threads came;
 //! nearly always that is the one in which all of them finished.
 //!
-//! Generated values do not make a run another one. Where no serial order has the outcome of a run that drew some, the run and the
-//! serial orders are repeated with other generators, and compared [up to renaming](crate::renaming).
+//! Generated values do not make a run another one. Where no serial order has the outcome of a run that drew some, the
+//! run and the serial orders are repeated with other generators, and compared [up to renaming](crate::renaming).
 //!
 //! Where it cannot be known which part of a thread counts ([`Completed::Unknown`]), or what the outcome of a thread alone
 //! is, the oracle does not decide.
@@ -102,8 +102,8 @@ impl<B: Backend> Oracle<B> {
         Oracle { system, known: BTreeMap::new(), renamed: BTreeMap::new(), notes: BTreeSet::new() }
     }
 
-    /// Whether some serial order comes to the same as the run that ended in `state`. The run can be repeated if its schedule is
-    /// known.
+    /// Whether some serial order comes to the same as the run that ended in `state`. The run can be repeated if its
+    /// schedule is known.
     pub(crate) fn judge(
         &mut self,
         state: &B::State,
@@ -221,8 +221,8 @@ impl<B: Backend> Oracle<B> {
         Ok(ControlFlow::Continue(false))
     }
 
-    /// The outcomes of all orders of the threads, each running its first `limits` statements; with another system beside, up to
-    /// renaming of generated values.
+    /// The outcomes of all orders of the threads, each running its first `limits` statements; with another system
+    /// beside, up to renaming of generated values.
     fn serial_outcomes(
         &self,
         degree: Degree,

@@ -1,8 +1,9 @@
 //! What a run comes to: what each thread saw, and what is in the tables at the end.
 //!
 //! Two runs come to the same if an application could not tell them apart. So rows of a table are a multiset, and so are
-//! the rows of a query without ORDER BY. And generated values are compared [up to renaming](crate::renaming): by their columns
-//! ([`RawOutcome::outcome`]), or, where the same schedule was run twice, wherever they are ([`RawOutcome::beside`]).
+//! the rows of a query without ORDER BY. And generated values are compared [up to renaming](crate::renaming): by their
+//! columns ([`RawOutcome::outcome`]), or, where the same schedule was run twice, wherever they are
+//! ([`RawOutcome::beside`]).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -140,8 +141,9 @@ impl RawOutcome<'_> {
         Outcome { threads: threads.collect(), tables: tables.collect() }
     }
 
-    /// The same of a schedule that was run twice, with different generators: what was generated is recognised wherever it is.
-    /// `None` if the two runs differ in shape, so that nothing can be said. `random` holds what each thread drew by chance.
+    /// The same of a schedule that was run twice, with different generators: what was generated is recognised wherever
+    /// it is. `None` if the two runs differ in shape, so that nothing can be said. `random` holds what each thread drew
+    /// by chance.
     pub(crate) fn beside(&self, other: &RawOutcome<'_>, random: Vec<DrawnTwice>) -> Option<Outcome> {
         if self.threads.len() != other.threads.len() {
             return None;

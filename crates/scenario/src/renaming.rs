@@ -1,22 +1,24 @@
 //! Generated values up to renaming.
 //!
-//! Which of two threads drew 1 from a sequence and which drew 2 does not matter to an application. So a generated value is named
-//! after its origin: the generator, the thread, and the rank among the visible draws of that thread that were not undone. Values are
-//! recognised in two ways.
+//! Which of two threads drew 1 from a sequence and which drew 2 does not matter to an application. So a generated value
+//! is named after its origin: the generator, the thread, and the rank among the visible draws of that thread that were
+//! not undone. Values are recognised in two ways.
 //!
-//! *By its column*: a value of a serial column, or of a foreign key to one, that a thread drew during the run. This needs one run.
+//! *By its column*: a value of a serial column, or of a foreign key to one, that a thread drew during the run. This
+//! needs one run.
 //!
-//! *By running the schedule twice*, each time with another base of all generators ([`isolde_engine::Generators`]). The two runs
-//! are put side by side, cell by cell:
+//! *By running the schedule twice*, each time with another base of all generators ([`isolde_engine::Generators`]). The
+//! two runs are put side by side, cell by cell:
 //!
 //! ```text
 //!   base 1    draws of a: 2       ORD-2       n = 2        2 ─── 4275: the draw of a, also inside of a text
 //!   base 2    draws of a: 4275    ORD-4275    n = 2        2 ─── 2:    no generated value
 //! ```
 //!
-//! A cell, or a number or UUID inside of a text, that is a certain draw in both runs is that draw. Everything else stays as it is
-//! in the first run, whether it differs or not: a value *computed* from a draw is compared as it is. So a difference can only be
-//! accepted between two draws of the same origin, and misaligned rows make the comparison stricter, never weaker.
+//! A cell, or a number or UUID inside of a text, that is a certain draw in both runs is that draw. Everything else
+//! stays as it is in the first run, whether it differs or not: a value *computed* from a draw is compared as it is. So
+//! a difference can only be accepted between two draws of the same origin, and misaligned rows make the comparison
+//! stricter, never weaker.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};

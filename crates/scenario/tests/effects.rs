@@ -2,7 +2,8 @@
 //!
 //! Correct code of everyday style holds, bugs are found, and nothing that holds with `serial on` is violated.
 //!
-//! `EFFECTS_PROGRAMS=100000 cargo test --release -p isolde-scenario --test effects` for a long run, `SEED=n` for a single one.
+//! `EFFECTS_PROGRAMS=100000 cargo test --release -p isolde-scenario --test effects` for a long run, `SEED=n` for a
+//! single one.
 #![allow(clippy::unwrap_used)]
 
 mod common;

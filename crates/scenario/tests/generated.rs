@@ -1,9 +1,10 @@
 //! Generated values are compared up to renaming, wherever they are.
 //!
-//! Which thread drew which number, UUID or random value does not matter, in columns of any kind, inside of texts, in answers and
-//! messages, and after retries. What else differs does.
+//! Which thread drew which number, UUID or random value does not matter, in columns of any kind, inside of texts, in
+//! answers and messages, and after retries. What else differs does.
 //!
-//! `GENERATED_PROGRAMS=100000 cargo test --release -p isolde-scenario --test generated` for a long run, `SEED=n` for a single one.
+//! `GENERATED_PROGRAMS=100000 cargo test --release -p isolde-scenario --test generated` for a long run, `SEED=n` for a
+//! single one.
 #![allow(clippy::unwrap_used)]
 
 mod common;
