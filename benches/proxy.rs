@@ -58,7 +58,8 @@ fn behind_door(settings: &Settings, round: Duration, held: bool) -> f64 {
     let door = Door::open(settings, &verifier, &sender).expect("a port is free");
     drop(sender);
     let conductor = std::thread::spawn(move || conduct(&events, held));
-    let behind = Settings { place: Place::Tcp("127.0.0.1".into(), door.port()), password: Some(password), ..settings.clone() };
+    let behind =
+        Settings { place: Place::Tcp("127.0.0.1".into(), door.port()), password: Some(password), ..settings.clone() };
     let mut connection = Connection::open(&behind).expect("the door is open");
     let rate = rate(&mut connection, round);
     drop((connection, door));

@@ -101,7 +101,7 @@ pub(crate) struct Prove {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
     jobs: Option<u64>,
 
-    /// Keep answers in this directory, and take from it what was decided before
+    /// Keep answers in this directory, and use those kept there
     ///
     /// A cell is asked again when the schema, a rule, its procedure or one that it calls has changed; not when another procedure has.
     #[arg(long, value_name = "DIR")]
@@ -118,7 +118,9 @@ pub(crate) struct Prove {
     #[arg(long, value_name = "FILE")]
     write_baseline: Option<PathBuf>,
 
-    /// Show each answer on standard error as it is decided, even if that is no terminal
+    /// Show each answer on standard error as it is decided
+    ///
+    /// Without it, only where that is a terminal.
     #[arg(long)]
     progress: bool,
 

@@ -27,7 +27,7 @@ use isolde_report::Place;
 use isolde_scenario::file::Sources;
 use isolde_sql::ast::plpgsql::{Block, Body, DeclarationKind, Stmt, StmtKind, Target};
 use isolde_sql::ast::{Expr, RoutineBody, Statement, StatementKind};
-use isolde_sql::facts::{Facts, Verb};
+use isolde_sql::facts::{Facts, Orders, Verb};
 use isolde_sql::{Span, bind};
 use isolde_wire::Complaint;
 
@@ -108,6 +108,8 @@ pub(crate) struct GatePlace {
     names: Vec<String>,
     /// Where its result goes.
     pub(crate) targets: Vec<String>,
+    /// It is a loop over rows that it does not order: which row is the first says nothing.
+    pub(crate) loops: bool,
     /// It is COMMIT or ROLLBACK.
     pub(crate) ends: bool,
     /// What kind of statement it is.
@@ -346,8 +348,13 @@ impl Writer<'_> {
         self.inserts.push((statement.span.start, format!("isolde_ok := isolde.gate({number}, {values}); {anew}")));
         let place = Place { file: file.map(String::from), line };
         let targets = targets(&statement.kind);
+        let loops = match &statement.kind {
+            StmtKind::ForQuery { query, .. } => !Orders::default().asks(query),
+            StmtKind::ForExecute { .. } => true,
+            _ => false,
+        };
         let span = statement.span;
-        self.gates.places.push(GatePlace { shown, span, place, sql, names, targets, ends, verb, word });
+        self.gates.places.push(GatePlace { shown, span, place, sql, names, targets, loops, ends, verb, word });
         number
     }
 

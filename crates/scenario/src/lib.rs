@@ -20,7 +20,7 @@
 //! let report = check(&scenario, &Options::default(), &mut |_| ControlFlow::Continue(()));
 //! let counterexample = report.counterexample.expect("60 is lost");
 //! assert_eq!(counterexample.anomaly.as_deref(), Some("lost update"));
-//! assert_eq!(counterexample.schedule, "alice bob bob alice");
+//! assert_eq!(counterexample.schedule, "alice bob*3 alice alice");
 //! ```
 //!
 //! # The way of a scenario

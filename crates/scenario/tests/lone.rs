@@ -68,7 +68,7 @@ fn ends(text: &str) -> Option<BTreeSet<String>> {
         &mut on_leaf(|at: &Visit<'_, ScenarioSystem<'_>>| {
             let end: String = describe_end(at.system, at.state).split("Seen { ").map(without_answers).collect();
             ends.insert(
-                end.split("Answer { ").map(without_control).collect::<String>().replace([',', ' ', '[', ']'], ""),
+                end.split("Statement { ").map(without_control).collect::<String>().replace([',', ' ', '[', ']'], ""),
             );
             ControlFlow::Continue(())
         }),

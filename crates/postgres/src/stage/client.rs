@@ -153,6 +153,9 @@ impl Client {
     /// What a statement inside of a routine came to is seen by the thread. Seeing the same again in the next round of a loop is
     /// not seeing something new.
     pub(super) fn see_inside(&mut self, gate: &GatePlace, result: &StepResult) {
+        if gate.loops {
+            return;
+        }
         let (text, rows) = match result {
             StepResult::Rows { rows, .. } => ("".into(), rows.iter().map(|row| observe::row(row, &[])).collect()),
             StepResult::Done { tag } => (tag.as_str().into(), Vec::new()),

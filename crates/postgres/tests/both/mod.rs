@@ -77,11 +77,15 @@ pub fn on_engine(text: &str) -> Report {
     isolde_scenario::check(&scenario, &Options::default(), &mut |_| ControlFlow::Continue(()))
 }
 
-/// What a report says, in a line.
+/// What a report says, in a line. On a server it is not known whether an overwritten value is lost, so that a stale read has
+/// the same name here as a lost update.
 pub fn gist(report: &Report) -> String {
     let found = report.counterexample.as_ref();
     let property = found.map_or("", |c| c.property.as_str());
-    let anomaly = found.and_then(|c| c.anomaly.as_deref()).unwrap_or("-");
+    let anomaly = match found.and_then(|c| c.anomaly.as_deref()) {
+        Some("stale read") => "lost update",
+        anomaly => anomaly.unwrap_or("-"),
+    };
     format!("{} {property} {anomaly}", report.verdict.word())
 }
 
