@@ -15,7 +15,7 @@ use isolde_postgres::reads::Module;
 use isolde_report::shell_word;
 use isolde_scenario::Restore;
 use isolde_scenario::dependence::Dependence;
-use isolde_scenario::file::{Choice, Granularity, Hashing, SearchKind};
+use isolde_scenario::file::{Choice, Granularity, Hashing, SearchKind, SerialCheck};
 
 use crate::model;
 use crate::picture::Picture;
@@ -294,6 +294,12 @@ pub(crate) struct Explore {
     #[arg(long, value_name = "UNIT", value_parser = choices::<Granularity>(), help_heading = "Search")]
     pub(crate) granularity: Option<Granularity>,
 
+    /// What counts when runs are compared with serial ones
+    ///
+    /// As `--@ option serial` in the file.
+    #[arg(long, value_name = "DEGREE", value_parser = choices::<SerialCheck>(), help_heading = "Search")]
+    pub(crate) oracle: Option<SerialCheck>,
+
     /// How states are recognised
     ///
     /// For the search stateful. The answers are the same, the times are not.
@@ -441,6 +447,10 @@ pub(crate) struct Replay {
     /// Between what others may act, as for explore
     #[arg(long, value_name = "UNIT", value_parser = choices::<Granularity>())]
     pub(crate) granularity: Option<Granularity>,
+
+    /// What counts when the run is compared with serial ones, as for explore
+    #[arg(long, value_name = "DEGREE", value_parser = choices::<SerialCheck>(), conflicts_with = "on")]
+    pub(crate) oracle: Option<SerialCheck>,
 
     /// Run on this server: postgres://USER@HOST/DATABASE
     ///

@@ -96,6 +96,11 @@ fn inconclusive(name: &str, why: String) -> Report {
 /// Reads and explores one file.
 fn check(explore: &Explore, path: &Path) -> Result<Report, Mistake> {
     if app::is_app(path) {
+        if explore.oracle.is_some() {
+            return Err(Mistake::new(
+                "--oracle is for scenarios on the embedded engine, and does not go with applications",
+            ));
+        }
         return app::check(explore, path);
     }
     if let Some(server) = &explore.on {
@@ -156,6 +161,7 @@ pub(crate) fn settings(explore: &Explore) -> FileOptions {
         restore: explore.restore,
         jobs: Some(explore.jobs.unwrap_or_else(processors)),
         granularity: explore.granularity,
+        serial: explore.oracle,
         atomic: explore.atomic.then_some(true),
         seed: explore.seed,
         runs: explore.runs,

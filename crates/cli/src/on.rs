@@ -162,6 +162,7 @@ fn refuse(explore: &Explore) -> Result<(), Mistake> {
         ("--hash", explore.hash.is_some()),
         ("--restore", explore.restore.is_some()),
         ("--granularity", explore.granularity.is_some()),
+        ("--oracle", explore.oracle.is_some()),
         ("--checkpoint", explore.checkpoint.is_some()),
         ("--memory-max", explore.memory_max.is_some()),
     ];

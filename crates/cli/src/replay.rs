@@ -31,6 +31,7 @@ fn follow(replay: &Replay) -> Result<Report, Mistake> {
     let settings = FileOptions {
         atomic: replay.atomic.then_some(true),
         granularity: replay.granularity,
+        serial: replay.oracle,
         ..FileOptions::default()
     };
     let options = Options { settings, command: args::command_line(), clock: None };

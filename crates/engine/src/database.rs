@@ -11,6 +11,7 @@ use smallvec::SmallVec;
 use crate::enter::LOCK_OUTSIDE;
 use crate::exec::Produced;
 use crate::footprint::{HeavyEvent, SnapshotTaken, TableSet};
+use crate::generators::Generators;
 use crate::host::Sequences;
 use crate::kept::Notification;
 use crate::lock::{self, Queues, Target, Wants, advisory, deadlock};
@@ -45,6 +46,8 @@ pub struct Database {
     pub(crate) ssi: Option<Arc<Ssi>>,
     pub(crate) statistics: Arc<Statistics>,
     pub(crate) sequences: Sequences,
+    /// What generated values start from.
+    pub(crate) generators: Generators,
     /// Counts schemas, so that a statement knows whether it was bound to another one.
     pub(crate) schema_versions: u64,
     /// Who waits for tables and advisory keys, in order.
@@ -120,6 +123,7 @@ impl Database {
             ssi: None,
             statistics: Arc::default(),
             sequences: Sequences::default(),
+            generators: Generators::default(),
             schema_versions: 0,
             queues: Queues::default(),
             tracks_table_locks: false,

@@ -3,7 +3,7 @@
 //! Sequences are shared by all, never rolled back, and outside every snapshot; only a transaction that alters one has its
 //! own until it commits. Time is the [clock](crate::Database::clock)'s, which
 //! stands still unless somebody runs it: a schedule must give the same result whenever it is replayed. Random values are a fixed
-//! function of the session and of how many it has drawn.
+//! function of the session, of how many it has drawn, and of the [base](crate::Generators).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,6 +17,7 @@ use isolde_sql::{SqlError, SqlState, Value};
 use crate::database::Database;
 use crate::eval::{Host, Interrupt};
 use crate::footprint::{HeavyEvent, LockEventKind};
+use crate::generators::{as_float, as_uuid};
 use crate::lock::{Answer, LockKey, Scope, Target, deadlock, request};
 use crate::routine::{RoutineFrame, field_of};
 use crate::session::{Frame, Granted, Notice, Session, SessionId};
@@ -74,11 +75,8 @@ impl Host for SessionHost<'_> {
                 Some((_, value)) => Ok(Value::Int(*value)),
                 None => Err(not_drawn("lastval is not yet defined in this session".into()).into()),
             },
-            SessionFunction::Random => Ok(Value::Float((self.random() >> 75) as f64 / (1u64 << 53) as f64)),
-            SessionFunction::GenRandomUuid => {
-                let bits = self.random() & !(0xf << 76) & !(0x3 << 62);
-                Ok(Value::Uuid(bits | (0x4 << 76) | (0x2 << 62)))
-            }
+            SessionFunction::Random => Ok(as_float(self.random())),
+            SessionFunction::GenRandomUuid => Ok(as_uuid(self.random())),
             SessionFunction::PgSleep => self.sleep(args),
             SessionFunction::Advisory(function) => self.advisory(function, args),
             SessionFunction::CurrentUser => Ok(Value::text("isolde")),
@@ -119,6 +117,8 @@ impl SessionHost<'_> {
             None => (sequence.start, LOGGED),
             Some(Drawn::Next(next)) => (next, LOGGED),
             Some(Drawn::Last(last, logged)) => {
+                let skipped = 0..self.db.generators.gap;
+                let last = skipped.fold(last, |last, _| next_in(&sequence, last).unwrap_or(last));
                 let next = next_in(&sequence, last).inspect_err(|_| *self.everything = true)?;
                 (next, logged.checked_sub(1).unwrap_or(LOGGED))
             }
@@ -240,7 +240,7 @@ impl SessionHost<'_> {
 
     fn random(&mut self) -> u128 {
         self.session.randoms += 1;
-        isolde_digest::tagged(0x72, (self.me, self.session.randoms))
+        self.db.generators.random(self.me, self.session.randoms)
     }
 }
 

@@ -24,7 +24,7 @@ use isolde_sql::catalog::TableId;
 use isolde_sql::{Span, SqlError, SqlState};
 
 use crate::checker::{Checker, Examination};
-use crate::file::FileOptions;
+use crate::file::{FileOptions, SerialCheck};
 use crate::outcome::Outcome;
 use crate::system::Choice;
 use crate::threads::ThreadSet;
@@ -38,6 +38,11 @@ pub trait Backend: System<Step = Choice> + Copy {
 
     /// What the user has asked for, as far as it is about properties.
     fn options(&self) -> &FileOptions;
+
+    /// How runs are compared with serial ones.
+    fn serial(&self) -> SerialCheck {
+        self.options().serial.unwrap_or_default()
+    }
 
     /// How many threads there are, those that are left out included.
     fn threads(&self) -> usize;
@@ -87,6 +92,39 @@ pub trait Backend: System<Step = Choice> + Copy {
 
     /// The outcome of the run that ended in `state`. Of each thread, only its first `limits` statements count.
     fn outcome(&self, state: &Self::State, limits: &[usize]) -> Result<Outcome, Trouble>;
+
+    /// The [effects](crate::file::SerialCheck::Effects) of the run that ended in `state`; `None` where they are not
+    /// known.
+    fn effects(&self, state: &Self::State, limits: &[usize]) -> Option<Outcome> {
+        let _ = (state, limits);
+        None
+    }
+
+    /// The same of a run that was repeated, as for [`Backend::outcome_beside`].
+    fn effects_beside(&self, state: &Self::State, other: &Self::State, limits: &[usize]) -> Option<Outcome> {
+        let _ = (state, other, limits);
+        None
+    }
+
+    /// Whether a thread that could have written has ended without leaving anything.
+    fn gave_up(&self, state: &Self::State, thread: usize) -> bool {
+        let _ = (state, thread);
+        false
+    }
+
+    /// The same threads with other generated values, if a run that ended in `state` drew any; each is another attempt
+    /// to tell which values were generated. None where that cannot be had.
+    fn with_other_generators(&self, state: &Self::State) -> Vec<Self> {
+        let _ = state;
+        Vec::new()
+    }
+
+    /// The outcome of a run that was repeated with [other generators](Backend::with_other_generators) and ended there
+    /// in `other`, with generated values named after their origin; `None` if the two runs cannot be compared.
+    fn outcome_beside(&self, state: &Self::State, other: &Self::State, limits: &[usize]) -> Option<Outcome> {
+        let _ = (state, other, limits);
+        None
+    }
 
     /// A table's name, as reports show it.
     fn table_name(&self, table: TableId) -> String;

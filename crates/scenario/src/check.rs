@@ -304,7 +304,8 @@ fn counterexample<B: Backend>(system: B, question: &Question<'_>, finding: Findi
     let system = system.without(finding.absent);
     let property = finding.property.on::<B>();
     let run = follow(system, &finding.schedule)?;
-    let at = At { system, state: &run.end, event: run.last() };
+    let schedule = || finding.schedule.clone();
+    let at = At { system, state: &run.end, event: run.last(), schedule: Some(&schedule) };
     let again = match finding.at_end {
         false => property.at_state(&at)?,
         true => match property.at_end(&at, &mut Oracle::new(system), &mut || ControlFlow::Continue(())) {

@@ -141,7 +141,9 @@ impl<B: Backend> Checker<'_, B> {
         // Between the runs of the oracle the user may want to stop.
         let (told, slow, last) = (self.told, self.capabilities.slow, self.last_progress);
         let mut watch = || told.filter(|_| slow).map_or(ControlFlow::Continue(()), |told| told(&last));
-        match property.at_end(here, &mut self.oracle, &mut watch) {
+        let judged = property.at_end(here, &mut self.oracle, &mut watch);
+        self.warnings.append(&mut self.oracle.notes);
+        match judged {
             Ok(violation) => return ControlFlow::Continue(violation),
             Err(Unclear::Doubt(doubt)) => {
                 self.warnings.insert(doubt);
@@ -202,7 +204,7 @@ impl<B: Backend> Visitor<B> for Checker<'_, B> {
         if self.system.is_cut(at.state) {
             return ControlFlow::Continue(());
         }
-        let here = At { system: self.system, state: at.state, event: at.last_event() };
+        let here = At { system: self.system, state: at.state, event: at.last_event(), schedule: None };
         for (number, property) in properties().into_iter().enumerate() {
             let violation = self.or_trouble(property.at_state(&here))?;
             self.conclude(number, violation, at, false)?;
@@ -223,7 +225,9 @@ impl<B: Backend> Visitor<B> for Checker<'_, B> {
             ends.extend(self.system.digest(at.state));
         }
         self.warn_of_aborts(at.state);
-        let here = At { system: self.system, state: at.state, event: at.last_event() };
+        let schedule = || at.schedule();
+        let schedule: Option<&dyn Fn() -> Schedule<Choice>> = Some(&schedule);
+        let here = At { system: self.system, state: at.state, event: at.last_event(), schedule };
         for (number, property) in properties().into_iter().enumerate() {
             let violation = self.judge_end(property, &here)?;
             self.conclude(number, violation, at, true)?;

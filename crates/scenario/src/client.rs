@@ -17,6 +17,7 @@ use isolde_sql::ast::plpgsql::RaiseLevel;
 use isolde_sql::typed::OutputColumn;
 use isolde_sql::{Row, Span, SqlError, Value};
 
+use crate::effects::Published;
 use crate::log::Log;
 use crate::scenario::{Scenario, Thread, gset};
 
@@ -32,6 +33,8 @@ pub struct Client {
     pub retries_left: u32,
     /// A routine has committed part of the statement that it is at.
     pub(crate) partly: bool,
+    /// What it has committed, also in attempts that were aborted later.
+    pub(crate) published: Published,
     /// Where it is.
     pub(crate) progress: Progress,
     /// Where it was when its current transaction began.
@@ -61,6 +64,8 @@ pub(crate) struct Progress {
     pub(crate) seen: Log<Observation>,
     /// What it drew from sequences, in order.
     pub(crate) draws: Log<(Arc<str>, i64)>,
+    /// How many random values it had drawn when its transaction began.
+    pub(crate) randoms: u64,
 }
 
 /// Something a client has seen.
@@ -112,9 +117,10 @@ impl Client {
             variables: thread.variables.clone().into(),
             seen: Log::default(),
             draws: Log::default(),
+            randoms: 0,
         };
         let (status, retries_left, checkpoint) = (Status::Running, thread.retries, progress.clone());
-        Client { status, retries_left, partly: false, checkpoint, progress }
+        Client { status, retries_left, partly: false, published: Published::default(), checkpoint, progress }
     }
 
     /// Whether its statement was cut off because a budget had ended. What the thread would have done is not known.
@@ -148,6 +154,7 @@ impl Progress {
         self.variables.hash(hasher);
         self.seen.digest().hash(hasher);
         self.draws.digest().hash(hasher);
+        self.randoms.hash(hasher);
     }
 }
 
@@ -200,6 +207,10 @@ impl AtWork<'_> {
         step.footprint.sequences.iter().for_each(|draw| draws.push(draw.clone()));
         let reply = step.reply.clone();
         let committed = step.footprint.ended == Some(true) && !step.footprint.published.is_empty();
+        if !step.footprint.published.is_empty() {
+            let published = Arc::make_mut(&mut self.client.published);
+            step.footprint.published.iter().for_each(|write| *published.entry(write.table).or_default() += 1);
+        }
         self.client.partly = (self.client.partly || committed) && !matches!(reply, Some(Ok(_)));
         self.steps.push(step);
         if let Some(reply) = reply {
@@ -217,6 +228,7 @@ impl AtWork<'_> {
     pub(crate) fn advance(&mut self) {
         while self.client.status == Status::Running {
             if !self.database.in_transaction(self.thread.session) {
+                self.client.progress.randoms = self.database.randoms(self.thread.session);
                 self.client.checkpoint = self.client.progress.clone();
                 let reach = self.reach.and_then(|reach| reach.get(self.client.progress.next));
                 self.database.set_reach(self.thread.session, reach);
@@ -303,6 +315,11 @@ impl AtWork<'_> {
             return;
         }
         self.client.progress = self.client.checkpoint.clone();
+        // What it drew by chance is forgotten too, unless a part of the statement has been committed. Any values would
+        // do for the next attempt; with these it comes to the same as a run without the abort.
+        if !self.client.partly {
+            self.database.return_randoms(self.thread.session, self.client.progress.randoms);
+        }
         match self.client.retries_left.checked_sub(1) {
             Some(left) => {
                 self.client.retries_left = left;

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use isolde_engine::footprint::LockEventKind;
-use isolde_engine::{Activity, Blocked, LockKey, Outcome as Did, PendingKind, Step, TableData, Tables, WaitsFor};
+use isolde_engine::{
+    Activity, Blocked, Generators, LockKey, Outcome as Did, PendingKind, Step, TableData, Tables, WaitsFor,
+};
 use isolde_explore::{Checkpoint, Done, Search};
 use isolde_history::History;
 use isolde_report::{FinalTable, Place, StepKind, StepResult, TraceStep};
@@ -17,9 +19,11 @@ use crate::backend::{
 use crate::checker::{Checker, Examination};
 use crate::client::{Observation, Reaction, Status};
 use crate::conflicts;
+use crate::effects;
 use crate::file::{FileOptions, Hashing, SearchKind, SerialCheck};
 use crate::names;
 use crate::outcome::{Outcome, RawAnswer, RawOutcome, RawSeen};
+use crate::renaming::{DrawnTwice, Generator};
 use crate::scenario::{Check, Scenario, Thread};
 use crate::serially;
 use crate::system::{Event, ScenarioSystem, State};
@@ -29,6 +33,10 @@ use crate::trouble::Trouble;
 
 /// A thread that takes more steps than this on its own is taken to run for ever.
 const STEPS_ALONE_MAX: usize = 200_000;
+/// Other bases of generated values. The first is far from what set-up leaves; the second is for numbers of a fixed
+/// small width.
+const OTHER_GENERATORS: [Generators; 2] =
+    [Generators { skipped: 4271, gap: 2, seed: 1 }, Generators { skipped: 59, gap: 1, seed: 2 }];
 /// Steps executed in all attempts at a simpler counterexample.
 const STEPS_MAX: usize = 100_000;
 /// States that all searches for one counterexample look at.
@@ -53,6 +61,10 @@ impl Backend for ScenarioSystem<'_> {
 
     fn options(&self) -> &FileOptions {
         &self.scenario.options
+    }
+
+    fn serial(&self) -> SerialCheck {
+        self.serial
     }
 
     fn threads(&self) -> usize {
@@ -141,7 +153,40 @@ impl Backend for ScenarioSystem<'_> {
     }
 
     fn outcome(&self, state: &State, limits: &[usize]) -> Result<Outcome, Trouble> {
-        Ok(outcome(self.scenario, state, limits))
+        Ok(outcome(self, state, limits))
+    }
+
+    fn effects(&self, state: &State, limits: &[usize]) -> Option<Outcome> {
+        Some(with_effects(self.scenario, state, limits, |raw| raw.outcome(&self.scenario.generated)))
+    }
+
+    fn effects_beside(&self, state: &State, other: &State, limits: &[usize]) -> Option<Outcome> {
+        if state.is_cut() || other.is_cut() {
+            return None;
+        }
+        with_effects(self.scenario, state, limits, |raw| {
+            with_effects(self.scenario, other, limits, |beside| raw.beside(beside, random_twice(self, state, other)))
+        })
+    }
+
+    fn gave_up(&self, state: &State, thread: usize) -> bool {
+        effects::gave_up(&state.clients[thread], &self.scenario.threads[thread])
+    }
+
+    fn with_other_generators(&self, state: &State) -> Vec<Self> {
+        let drew = state.clients.iter().zip(&self.scenario.threads).any(|(client, thread)| {
+            client.progress.draws.backwards().next().is_some() || state.database.randoms(thread.session) > 0
+        });
+        let others = OTHER_GENERATORS.iter().filter(|_| drew && self.generators == Generators::default());
+        others.map(|&generators| ScenarioSystem { generators, ..*self }).collect()
+    }
+
+    fn outcome_beside(&self, state: &State, other: &State, limits: &[usize]) -> Option<Outcome> {
+        if state.is_cut() || other.is_cut() {
+            return None;
+        }
+        let raw = |state| raw_outcome(self, state, limits);
+        raw(state).beside(&raw(other), random_twice(self, state, other))
     }
 
     fn table_name(&self, table: TableId) -> String {
@@ -244,8 +289,30 @@ impl ScenarioSystem<'_> {
 }
 
 /// The outcome of the run that ended in `state`. Of each thread, only its first `limits` statements count.
-fn outcome(scenario: &Scenario, state: &State, limits: &[usize]) -> Outcome {
-    let inner = scenario.options.serial.unwrap_or_default() == SerialCheck::On;
+fn outcome(system: &ScenarioSystem<'_>, state: &State, limits: &[usize]) -> Outcome {
+    raw_outcome(system, state, limits).outcome(&system.scenario.generated)
+}
+
+/// The effects of the run that ended in `state`.
+fn with_effects<T>(scenario: &Scenario, state: &State, limits: &[usize], look: impl FnOnce(&RawOutcome<'_>) -> T) -> T {
+    let members = || state.clients.iter().zip(&scenario.threads);
+    let told = members().zip(limits).map(|((client, thread), &limit)| effects::told(scenario, client, thread, limit));
+    let told: Vec<Vec<effects::Told<'_>>> = told.collect();
+    let threads = members().zip(&told).map(|((client, thread), told)| effects::seen(client, thread, told));
+    look(&RawOutcome { threads: threads.collect(), changed: changed_rows(scenario, state) })
+}
+
+/// The random values that each thread has drawn in two runs of a schedule.
+fn random_twice(system: &ScenarioSystem<'_>, one: &State, other: &State) -> Vec<DrawnTwice> {
+    let threads = system.scenario.threads.iter().map(|thread| {
+        let values = |state: &State| state.database.random_values(thread.session).into_iter().flatten();
+        values(one).zip(values(other)).map(|pair| (Generator::Random, pair)).collect()
+    });
+    threads.collect()
+}
+
+fn raw_outcome<'s>(system: &ScenarioSystem<'s>, state: &'s State, limits: &[usize]) -> RawOutcome<'s> {
+    let (scenario, inner) = (system.scenario, system.serial != SerialCheck::Outcome);
     let threads = state.clients.iter().zip(&scenario.threads).zip(limits).map(|((client, thread), &limit)| {
         let seen = client.progress.seen.to_vec().into_iter().filter(|o| o.statement() < limit);
         let seen = seen.filter(|o| inner || !matches!(o, Observation::Inner { .. }));
@@ -258,10 +325,10 @@ fn outcome(scenario: &Scenario, state: &State, limits: &[usize]) -> Outcome {
             draws: client.progress.draws.to_vec(),
         }
     });
-    RawOutcome { threads: threads.collect(), changed: changed_rows(scenario, state) }.outcome(&scenario.generated)
+    RawOutcome { threads: threads.collect(), changed: changed_rows(scenario, state) }
 }
 
-fn answer<'s>(thread: &Thread, observation: &'s Observation) -> RawAnswer<'s> {
+pub(crate) fn answer<'s>(thread: &Thread, observation: &'s Observation) -> RawAnswer<'s> {
     match observation {
         Observation::Notice { message, .. } => RawAnswer::Message(message.clone()),
         Observation::Answer { statement, tag, columns, rows } => {
@@ -296,7 +363,7 @@ fn changed_rows<'s>(scenario: &'s Scenario, state: &'s State) -> BTreeMap<TableI
 #[doc(hidden)]
 pub fn describe_end(system: &ScenarioSystem<'_>, state: &State) -> String {
     let scenario = system.scenario;
-    let outcome = outcome(scenario, state, &vec![usize::MAX; scenario.threads.len()]);
+    let outcome = outcome(system, state, &vec![usize::MAX; scenario.threads.len()]);
     let fates = state.clients.iter().map(|client| match &client.status {
         Status::Running => "stuck".to_string(),
         Status::Done => "done".to_string(),

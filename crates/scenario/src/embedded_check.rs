@@ -115,5 +115,6 @@ fn replay_command(system: ScenarioSystem<'_>, schedule: &str, options: &Options)
     let atomic = if options.settings.atomic == Some(true) { " --atomic" } else { "" };
     let finer = options.settings.granularity.filter(|unit| *unit != Granularity::default());
     let granularity = finer.map_or(String::new(), |unit| format!(" --granularity {}", unit.name()));
-    format!("isolde replay{atomic}{granularity} {} '{schedule}'", shell_word(system.scenario.name()))
+    let oracle = options.settings.serial.map_or(String::new(), |degree| format!(" --oracle {}", degree.name()));
+    format!("isolde replay{atomic}{granularity}{oracle} {} '{schedule}'", shell_word(system.scenario.name()))
 }

@@ -1,11 +1,9 @@
 //! What a run comes to: what each thread saw, and what is in the tables at the end.
 //!
 //! Two runs come to the same if an application could not tell them apart. So rows of a table are a multiset, and so are
-//! the rows of a query without ORDER BY. And generated keys do not count as such: which of two threads drew 1 and which
-//! drew 2 is nobody's business. A value of a serial column, or of a foreign key to one, that a thread drew during the run is
-//! named after its origin instead: the thread, and the how-many-eth of its surviving draws.
-//!
-//! What is not recognised as generated (an id that a function returns, or that was pasted into a text) is compared as it is.
+//! the rows of a query without ORDER BY. And generated values are compared [up to renaming](crate::renaming): by their
+//! columns ([`RawOutcome::outcome`]), or, where the same schedule was run twice, wherever they are
+//! ([`RawOutcome::beside`]).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,6 +11,8 @@ use std::sync::Arc;
 use isolde_sql::catalog::{Catalog, TableId};
 use isolde_sql::typed::OutputColumn;
 use isolde_sql::{Row, Span, SqlState, Value};
+
+use crate::renaming::{Cell, DrawnTwice, Generator, Origin, Twice};
 
 /// What a run comes to.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,7 +24,7 @@ pub struct Outcome {
 }
 
 /// How a multiset of rows differs from another: how many more of a row there are, or fewer.
-pub(crate) type Difference = BTreeMap<Vec<Value>, i64>;
+pub(crate) type Difference = BTreeMap<Vec<Cell>, i64>;
 
 /// What one thread saw.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,11 +39,11 @@ pub(crate) struct Seen {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Answer {
     /// A message.
-    Message(Arc<str>),
+    Message(Cell),
     /// A line that it showed to its user.
     Line(Arc<str>),
     /// The answer to the statement at this place.
-    Statement { at: Option<Span>, text: Arc<str>, rows: Vec<Vec<Value>> },
+    Statement { at: Option<Span>, text: Arc<str>, rows: Vec<Vec<Cell>> },
 }
 
 /// What was observed of a run, value by value.
@@ -141,8 +141,62 @@ impl RawOutcome<'_> {
         Outcome { threads: threads.collect(), tables: tables.collect() }
     }
 
-    /// A name for each value that was drawn from a sequence and can be seen.
-    fn names_of_draws(&self, generated: &Generated) -> BTreeMap<(Arc<str>, i64), Arc<str>> {
+    /// The same of a schedule that was run twice, with different generators: what was generated is recognised wherever
+    /// it is. `None` if the two runs differ in shape, so that nothing can be said. `random` holds what each thread drew
+    /// by chance.
+    pub(crate) fn beside(&self, other: &RawOutcome<'_>, random: Vec<DrawnTwice>) -> Option<Outcome> {
+        if self.threads.len() != other.threads.len() {
+            return None;
+        }
+        let pairs = || self.threads.iter().zip(&other.threads);
+        let mut drawn = Vec::new();
+        for ((one, other), random) in pairs().zip(random) {
+            let draws = || one.draws.iter().zip(&other.draws);
+            if one.draws.len() != other.draws.len() || draws().any(|(one, other)| one.0 != other.0) {
+                return None;
+            }
+            let sequences = draws()
+                .map(|(one, other)| (Generator::Sequence(one.0.clone()), (Value::Int(one.1), Value::Int(other.1))));
+            drawn.push(sequences.chain(random).collect());
+        }
+        let mut twice = Twice::new(drawn);
+        // First to see which draws are visible, then to count these.
+        self.cells_beside(other, &twice)?;
+        twice.count_visible();
+        self.cells_beside(other, &twice)
+    }
+
+    fn cells_beside(&self, other: &RawOutcome<'_>, twice: &Twice) -> Option<Outcome> {
+        let threads = self.threads.iter().zip(&other.threads).map(|(one, other)| {
+            let same = one.failed == other.failed && one.answers.len() == other.answers.len();
+            let answers = same.then(|| one.answers.iter().zip(&other.answers))?;
+            let answers = answers.map(|(one, other)| answer_beside(one, other, twice)).collect::<Option<_>>()?;
+            Some(Seen { failed: one.failed, answers })
+        });
+        let threads = threads.collect::<Option<_>>()?;
+        let mut tables = BTreeMap::new();
+        if !self.changed.keys().eq(other.changed.keys()) {
+            return None;
+        }
+        for ((table, one), other) in self.changed.iter().zip(other.changed.values()) {
+            let mut difference = Difference::new();
+            if one.len() != other.len() {
+                return None;
+            }
+            for ((one, count), (other, other_count)) in one.iter().zip(other) {
+                let row = (count == other_count).then(|| row_beside(one, other, twice))??;
+                *difference.entry(row).or_default() += count;
+            }
+            difference.retain(|_, count| *count != 0);
+            if !difference.is_empty() {
+                tables.insert(*table, difference);
+            }
+        }
+        Some(Outcome { threads, tables })
+    }
+
+    /// The origin of each value that was drawn from a sequence and can be seen.
+    fn names_of_draws(&self, generated: &Generated) -> BTreeMap<(Arc<str>, i64), Origin> {
         if self.threads.iter().all(|thread| thread.draws.is_empty()) {
             return BTreeMap::new();
         }
@@ -153,7 +207,8 @@ impl RawOutcome<'_> {
             for draw in thread.draws.iter().filter(|draw| visible.contains(**draw)) {
                 let rank = ranks.entry(&draw.0).or_default();
                 *rank += 1;
-                names.insert((*draw).clone(), format!("{}:{number}:{rank}", draw.0).into());
+                let generator = Generator::Sequence(draw.0.clone());
+                names.insert((*draw).clone(), Origin { generator, thread: number, rank: *rank });
             }
         }
         names
@@ -185,33 +240,58 @@ impl RawOutcome<'_> {
 /// New names for generated values.
 struct Renaming<'g> {
     generated: &'g Generated,
-    names: BTreeMap<(Arc<str>, i64), Arc<str>>,
+    names: BTreeMap<(Arc<str>, i64), Origin>,
 }
 
 impl Renaming<'_> {
     fn answer(&self, answer: &RawAnswer<'_>) -> Answer {
         let (at, text, columns, rows, ordered) = match answer {
-            RawAnswer::Message(message) => return Answer::Message(message.clone()),
+            RawAnswer::Message(message) => return Answer::Message(Cell::Value(Value::Text(message.clone()))),
             RawAnswer::Line(line) => return Answer::Line(line.clone()),
             RawAnswer::Statement { at, text, columns, rows, ordered } => (*at, text, columns, rows, *ordered),
         };
         let origins = || columns.iter().map(|column| column.origin).chain(std::iter::repeat(None));
-        let mut rows: Vec<Vec<Value>> = rows.iter().map(|row| self.row(row, origins())).collect();
+        let mut rows: Vec<Vec<Cell>> = rows.iter().map(|row| self.row(row, origins())).collect();
         if !ordered {
             rows.sort();
         }
         Answer::Statement { at, text: text.clone(), rows }
     }
 
-    fn row(&self, row: &[Value], origins: impl Iterator<Item = Option<(TableId, usize)>>) -> Vec<Value> {
+    fn row(&self, row: &[Value], origins: impl Iterator<Item = Option<(TableId, usize)>>) -> Vec<Cell> {
         row.iter().zip(origins).map(|(value, origin)| self.value(value, origin)).collect()
     }
 
-    fn value(&self, value: &Value, origin: Option<(TableId, usize)>) -> Value {
+    fn value(&self, value: &Value, origin: Option<(TableId, usize)>) -> Cell {
         let name = match (origin.and_then(|o| self.generated.get(&o)), value) {
             (Some(sequence), Value::Int(n)) => self.names.get(&(sequence.clone(), *n)),
             _ => None,
         };
-        name.map_or_else(|| value.clone(), |name| Value::Text(name.clone()))
+        name.map_or_else(|| Cell::Value(value.clone()), |name| Cell::draw(name.clone()))
     }
+}
+
+fn answer_beside(one: &RawAnswer<'_>, other: &RawAnswer<'_>, twice: &Twice) -> Option<Answer> {
+    match (one, other) {
+        (RawAnswer::Message(one), RawAnswer::Message(other)) => {
+            Some(Answer::Message(twice.cell(&Value::Text(one.clone()), &Value::Text(other.clone()))))
+        }
+        (RawAnswer::Line(one), RawAnswer::Line(other)) if one == other => Some(Answer::Line(one.clone())),
+        (
+            RawAnswer::Statement { at, text, rows, ordered, .. },
+            RawAnswer::Statement { at: other_at, text: other_text, rows: other_rows, .. },
+        ) if (at, text, rows.len()) == (other_at, other_text, other_rows.len()) => {
+            let rows = rows.iter().zip(*other_rows).map(|(one, other)| row_beside(one, other, twice));
+            let mut rows = rows.collect::<Option<Vec<Vec<Cell>>>>()?;
+            if !ordered {
+                rows.sort();
+            }
+            Some(Answer::Statement { at: *at, text: text.clone(), rows })
+        }
+        _ => None,
+    }
+}
+
+fn row_beside(one: &[Value], other: &[Value], twice: &Twice) -> Option<Vec<Cell>> {
+    (one.len() == other.len()).then(|| one.iter().zip(other).map(|(one, other)| twice.cell(one, other)).collect())
 }

@@ -14,6 +14,7 @@ use isolde_sql::{Diagnostic, Span, SqlError, SqlState, Type, Value, bind, parse}
 use crate::ScenarioError;
 use crate::dependence::order::Order;
 use crate::dependence::{constant, reach};
+use crate::effects;
 use crate::file::{self, ClientStatement, FileOptions, Loader, QuerySection, ScenarioFile, Sources, ThreadSection};
 use crate::outcome::{Generated, generated};
 
@@ -68,6 +69,8 @@ pub(crate) struct Submission {
     pub(crate) gset: Option<Vec<usize>>,
     /// The order of its rows is part of its result.
     pub(crate) ordered: bool,
+    /// It may write rows.
+    pub(crate) writes: bool,
 }
 
 /// A query that must return true.
@@ -306,7 +309,8 @@ fn bind_statement(
         }
     };
     let ordered = orders.asks(&statement.ast);
-    Ok(Submission { prepared, params, gset, ordered })
+    let writes = effects::writes(database.catalog(), &statement.ast);
+    Ok(Submission { prepared, params, gset, ordered, writes })
 }
 
 /// Whether an error says that something is not there, or not there yet.

@@ -161,7 +161,7 @@ impl<B: Backend> Serial<'_, B> {
             let mut next = Vec::new();
             for (state, order) in places {
                 if order.len() == threads.len() {
-                    let at = At { system, state: &state, event: None };
+                    let at = At { system, state: &state, event: None, schedule: None };
                     let broken = self.property.at_end(&at, &mut oracle, &mut || ControlFlow::Continue(()));
                     if broken.ok().flatten().is_some_and(|broken| self.property.is_same(&broken, self.found)) {
                         return Ok(Some(order));
@@ -201,7 +201,7 @@ impl<B: Backend> Serial<'_, B> {
     }
 
     fn is_broken(&self, state: &B::State, event: Option<&B::Event>) -> Result<bool, Trouble> {
-        let broken = self.property.at_state(&At { system: self.system, state, event })?;
+        let broken = self.property.at_state(&At { system: self.system, state, event, schedule: None })?;
         Ok(broken.is_some_and(|broken| self.property.is_same(&broken, self.found)))
     }
 }

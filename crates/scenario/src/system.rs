@@ -7,13 +7,13 @@ use std::hash::Hash;
 use std::sync::{Arc, OnceLock};
 
 use isolde_engine::footprint::ColumnSet;
-use isolde_engine::{Activity, Database, OrderedRows, Outcome, SessionId, Step};
+use isolde_engine::{Activity, Database, Generators, OrderedRows, Outcome, SessionId, Step};
 use isolde_explore::{Digester, System, Undo};
 
 use crate::backend::{Alone, Backend};
 use crate::client::{AtWork, Client, Reaction, Status};
 use crate::dependence::{Dependence, Touch};
-use crate::file::{FileOptions, Granularity, Hashing};
+use crate::file::{FileOptions, Granularity, Hashing, SerialCheck};
 use crate::scenario::{Check, Scenario};
 use crate::threads::ThreadSet;
 
@@ -32,6 +32,10 @@ pub struct ScenarioSystem<'a> {
     pub absent: ThreadSet,
     /// Between what others may act.
     pub granularity: Granularity,
+    /// What generated values start from.
+    pub generators: Generators,
+    /// How runs are compared with serial ones.
+    pub serial: SerialCheck,
 }
 
 /// The database and how far each thread has come.
@@ -111,7 +115,9 @@ impl<'a> ScenarioSystem<'a> {
         let hash = settings.hash.unwrap_or_default();
         let absent = ThreadSet::default();
         let granularity = settings.granularity.unwrap_or_default();
-        ScenarioSystem { scenario, atomic, dependence, hash, absent, granularity }
+        let generators = Generators::default();
+        let serial = settings.serial.or(scenario.options.serial).unwrap_or_default();
+        ScenarioSystem { scenario, atomic, dependence, hash, absent, granularity, generators, serial }
     }
 
     /// The thread that a session belongs to.
@@ -202,6 +208,7 @@ impl System for ScenarioSystem<'_> {
     fn initial(&self) -> State {
         let clients = self.scenario.threads.iter().map(|t| Arc::new(Client::new(t))).collect();
         let mut state = State { database: self.scenario.database.clone(), clients };
+        state.database.set_generators(self.generators);
         state.database.set_row_steps(self.granularity == Granularity::Row);
         state.database.set_commit_steps(self.granularity != Granularity::Whole);
         if self.granularity == Granularity::Whole {
@@ -253,6 +260,9 @@ impl System for ScenarioSystem<'_> {
             Hashing::Off => return None,
         }
         state.clients.iter().for_each(|client| client.digest(&mut digester));
+        if self.serial == SerialCheck::Effects {
+            state.clients.iter().for_each(|client| client.published.hash(&mut digester));
+        }
         Some(digester.digest())
     }
 

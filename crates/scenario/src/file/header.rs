@@ -25,7 +25,7 @@ pub const SECTIONS: &[(&str, &str)] = &[
 pub const OPTIONS: &[(&str, &str)] = &[
     ("isolation", "read committed | repeatable read | serializable"),
     ("atomic", "on | off"),
-    ("serial", "on | outcome | off"),
+    ("serial", "on | effects | outcome | off"),
     ("deadlock", "on | off"),
     ("search", "dpor | source | stateful | stateless | random | pct"),
     ("dependence", "a level, or the name of a paper's relation"),

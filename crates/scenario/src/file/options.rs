@@ -132,6 +132,8 @@ choice!(Granularity, "granularity", |unit| match unit {
 });
 choice!(SerialCheck, "setting", |kind| match kind {
     SerialCheck::On => "Everything a thread has seen counts",
+    SerialCheck::Effects =>
+        "The final tables, errors and messages count, and answers as far as they are used; a thread that leaves nothing has given up",
     SerialCheck::Outcome => "Answers to its own statements and the final tables count",
     SerialCheck::Off => "Runs are not compared with serial ones",
 });
@@ -154,6 +156,9 @@ pub enum SerialCheck {
     /// Everything a thread has seen counts, also what the statements inside its routines returned.
     #[default]
     On,
+    /// What the threads leave in the tables, their errors and messages, and what they were told as far as it was used.
+    /// A thread that could write and leaves nothing counts as having given up.
+    Effects,
     /// Only the answers to its own statements and the final tables count. For code that looks twice on purpose, such as an
     /// optimistic loop.
     Outcome,
@@ -163,12 +168,13 @@ pub enum SerialCheck {
 
 impl SerialCheck {
     /// Every kind.
-    pub const ALL: [SerialCheck; 3] = [SerialCheck::On, SerialCheck::Outcome, SerialCheck::Off];
+    pub const ALL: [SerialCheck; 4] = [SerialCheck::On, SerialCheck::Effects, SerialCheck::Outcome, SerialCheck::Off];
 
     /// Its name on the command line and in files.
     pub fn name(self) -> &'static str {
         match self {
             SerialCheck::On => "on",
+            SerialCheck::Effects => "effects",
             SerialCheck::Outcome => "outcome",
             SerialCheck::Off => "off",
         }

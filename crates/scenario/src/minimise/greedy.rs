@@ -130,7 +130,8 @@ impl<B: Backend> Attempts<B> {
             }
         }
         let oracle = self.oracles.entry(left_out).or_insert_with(|| Oracle::new(system));
-        let at = At { system, state: &state, event: None };
+        let schedule = || Schedule { steps: taken.clone() };
+        let at = At { system, state: &state, event: None, schedule: Some(&schedule) };
         let judged = property.at_end(&at, oracle, &mut || ControlFlow::Continue(()));
         let violation = judged.unwrap_or(None).filter(|violation| violation.name == known.violation.name);
         let (property, schedule) = (known.property, taken.into());
@@ -149,7 +150,7 @@ impl<B: Backend> Attempts<B> {
         let event = self.system.execute(state, &choice);
         self.system.trouble().map_or(Ok(()), Err)?;
         taken.push(choice);
-        let at = At { system: self.system, state, event: Some(&event) };
+        let at = At { system: self.system, state, event: Some(&event), schedule: None };
         let violation = known.property.on::<B>().at_state(&at)?.filter(|v| v.name == known.violation.name);
         Ok(violation.map(|violation| {
             let schedule = Schedule { steps: taken.clone() };

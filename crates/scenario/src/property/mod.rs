@@ -11,13 +11,14 @@ mod final_check;
 mod invariant;
 mod serial;
 
-use isolde_explore::Limit;
+use isolde_explore::{Limit, Schedule};
 use isolde_history::History;
 use isolde_report::Graph;
 
 use crate::backend::{Backend, Truth, When};
 use crate::graph;
 use crate::oracle::{Oracle, Watch};
+use crate::system::Choice;
 use crate::trace::RunOf;
 use crate::trouble::Trouble;
 
@@ -88,6 +89,8 @@ pub(crate) struct At<'a, B: Backend> {
     pub(crate) state: &'a B::State,
     /// What led here; nothing did to the initial state.
     pub(crate) event: Option<&'a B::Event>,
+    /// All choices that led here, if they are known.
+    pub(crate) schedule: Option<&'a dyn Fn() -> Schedule<Choice>>,
 }
 
 /// A property that is broken.

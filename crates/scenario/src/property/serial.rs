@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use isolde_sql::Value;
 use isolde_sql::catalog::TableId;
 
 use super::{At, Property, Unclear, Violation};
@@ -11,6 +10,7 @@ use crate::file::SerialCheck;
 use crate::names;
 use crate::oracle::{Judgement, Oracle, SERIAL_THREADS_MAX, Serial, Watch};
 use crate::outcome::{Answer, Difference, Outcome};
+use crate::renaming::Cell;
 
 pub(super) struct SerialOutcome;
 
@@ -23,7 +23,7 @@ const DIFFERENCES_SHOWN: usize = 3;
 
 impl<B: Backend> Property<B> for SerialOutcome {
     fn names(&self, system: B) -> Vec<String> {
-        let asked = system.options().serial != Some(SerialCheck::Off);
+        let asked = system.serial() != SerialCheck::Off;
         if asked { vec![NAME.into()] } else { Vec::new() }
     }
 
@@ -33,7 +33,7 @@ impl<B: Backend> Property<B> for SerialOutcome {
 
     fn at_end(&self, at: &At<'_, B>, oracle: &mut Oracle<B>, watch: Watch<'_>) -> Result<Option<Violation>, Unclear> {
         let system = at.system;
-        if system.options().serial == Some(SerialCheck::Off) {
+        if system.serial() == SerialCheck::Off {
             return Ok(None);
         }
         let count = system.present().count();
@@ -43,7 +43,7 @@ impl<B: Backend> Property<B> for SerialOutcome {
             )));
         }
         let name = |thread: usize| system.member(thread).name.to_string();
-        Err(Unclear::Doubt(match oracle.judge(at.state, watch)? {
+        Err(Unclear::Doubt(match oracle.judge(at.state, at.schedule, watch)? {
             Judgement::Serial => return Ok(None),
             Judgement::NotSerial(observed, serial) => return Ok(Some(violation(system, &observed, serial))),
             Judgement::Stopped(limit) => return Err(Unclear::Stopped(limit)),
@@ -104,9 +104,13 @@ fn differences<B: Backend>(system: B, observed: &Outcome, serial: &Outcome) -> V
         let (missing, extra) = compare(serial.tables.get(&table), observed.tables.get(&table));
         let name = system.table_name(table);
         if !missing.is_empty() {
-            clauses.push(format!("{name} ends with {} instead of {}", tuples(&missing), tuples(&extra)));
+            clauses.push(format!(
+                "{name} ends with {} instead of {}",
+                tuples(system, &missing),
+                tuples(system, &extra)
+            ));
         } else if !extra.is_empty() {
-            clauses.push(format!("{name} does not end with {}", tuples(&extra)));
+            clauses.push(format!("{name} does not end with {}", tuples(system, &extra)));
         }
     }
     clauses
@@ -114,13 +118,13 @@ fn differences<B: Backend>(system: B, observed: &Outcome, serial: &Outcome) -> V
 
 fn answer<B: Backend>(system: B, answer: &Answer) -> String {
     let (at, text, rows) = match answer {
-        Answer::Message(message) => return format!("the message {message:?}"),
+        Answer::Message(message) => return format!("the message {:?}", message.shown(|t| system.member(t).name)),
         Answer::Line(line) => return line.to_string(),
         Answer::Statement { at, text, rows } => (at, text, rows),
     };
-    let rows: Vec<&[Value]> = rows.iter().map(Vec::as_slice).collect();
+    let rows: Vec<&[Cell]> = rows.iter().map(Vec::as_slice).collect();
     let what = match (rows.is_empty(), &**text) {
-        (false, _) => tuples(&rows),
+        (false, _) => tuples(system, &rows),
         (true, "") => "no rows".to_string(),
         (true, text) => text.to_string(),
     };
@@ -131,22 +135,27 @@ fn answer<B: Backend>(system: B, answer: &Answer) -> String {
 }
 
 /// The rows that one run has more of than another, and the other way round.
-fn compare<'r>(a: Option<&'r Difference>, b: Option<&'r Difference>) -> (Vec<&'r [Value]>, Vec<&'r [Value]>) {
-    let mut counts: BTreeMap<&[Value], i64> = BTreeMap::new();
+fn compare<'r>(a: Option<&'r Difference>, b: Option<&'r Difference>) -> (Vec<&'r [Cell]>, Vec<&'r [Cell]>) {
+    let mut counts: BTreeMap<&[Cell], i64> = BTreeMap::new();
     a.into_iter().flatten().for_each(|(row, n)| *counts.entry(row).or_default() += n);
     b.into_iter().flatten().for_each(|(row, n)| *counts.entry(row).or_default() -= n);
     let of_sign = |sign: i64| counts.iter().filter(move |(_, n)| n.signum() == sign).map(|(row, _)| *row).collect();
     (of_sign(1), of_sign(-1))
 }
 
-fn tuples(rows: &[&[Value]]) -> String {
+fn tuples<B: Backend>(system: B, rows: &[&[Cell]]) -> String {
     const SHOWN: usize = 3;
     if rows.is_empty() {
         return "nothing".into();
     }
-    let mut shown: Vec<String> = rows.iter().take(SHOWN).map(|row| names::tuple(row)).collect();
+    let mut shown: Vec<String> = rows.iter().take(SHOWN).map(|row| tuple(system, row)).collect();
     if rows.len() > SHOWN {
         shown.push(format!("{} more", rows.len() - SHOWN));
     }
     shown.join(" ")
+}
+
+fn tuple<B: Backend>(system: B, row: &[Cell]) -> String {
+    let cells: Vec<String> = row.iter().map(|cell| cell.shown(|thread| system.member(thread).name)).collect();
+    format!("({})", cells.join(", "))
 }
