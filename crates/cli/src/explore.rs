@@ -90,7 +90,7 @@ fn told(path: &Path, check: impl FnOnce() -> Result<Report, Mistake>) -> Result<
 
 /// The report of a file that could not be searched at all.
 fn inconclusive(name: &str, why: String) -> Report {
-    Report::new(&args::command_line(), name, Verdict::Inconclusive(why), Stats::default())
+    Report::new(args::command_line(), name, Verdict::Inconclusive(why), Stats::default())
 }
 
 /// Reads and explores one file.
