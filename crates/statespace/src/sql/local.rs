@@ -291,7 +291,7 @@ impl Explorer<'_, '_> {
                 continue;
             }
             (0..next.len()).filter(|variable| !touched[*variable]).for_each(|variable| next[variable] = None);
-            let writes = self.interpreter.pack(&next)? as i64;
+            let writes = self.interpreter.pack_class(&next)? as i64;
             steps.push((i64::from(self.interpreter.way(&label)), writes));
         }
         Ok(steps)
