@@ -136,6 +136,8 @@ pub(crate) fn run(args: &Space, color: Color) -> Result<u8, Mistake> {
     let mut keeper = kept.as_mut().map(|kept| args.tables.keeper(&mut kept.store, &spec, config));
     let mut answer =
         check::check_kept(&mut spec, &options(args, &name), &mut looking, keeper.as_mut()).map_err(mistake)?;
+    // What the specification prints is no part of the answer, which may be read by a program.
+    answer.explored.printed.iter().for_each(|line| eprintln!("{line}"));
     let recalled = keeper.is_some_and(|keeper| keeper.recalled);
     if args.stats {
         answer.report.stats.extend(stats(&answer, looking.0.elapsed()));

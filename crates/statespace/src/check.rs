@@ -8,11 +8,12 @@ use crate::ctl::{Checker, Formula};
 use crate::explore::{self, Incomplete, Watch, What};
 use crate::explored::Explored;
 use crate::graph::{Graph, Path, StateId, Walk};
+use crate::joined;
 use crate::keep::Keeper;
 use crate::live;
 use crate::temporal::Meaning;
 use crate::tla::Spec;
-use crate::tla::eval::Env;
+use crate::tla::eval::{Env, Partial};
 use crate::tla::fault::{Error, Fault};
 use crate::tla::ir::{Expr, Level};
 
@@ -59,8 +60,32 @@ pub fn check_kept(
     keeper: Option<&mut Keeper<'_>>,
 ) -> Result<Answer, Error> {
     let questions = Questions::read(spec, options)?;
+    let warning = without_symmetry(spec, &questions);
+    if warning.is_some() {
+        spec.symmetry.clear();
+    }
     let spec = &*spec;
-    questions.answer(spec, options, watch, keeper).map_err(|fault| spec.sources.error(&fault))
+    let mut answer = questions.answer(spec, options, watch, keeper).map_err(|fault| spec.sources.error(&fault))?;
+    answer.report.warnings.extend(warning);
+    Ok(answer)
+}
+
+/// Why symmetry is not made use of: it must make no difference to what is asked.
+fn without_symmetry(spec: &Spec, questions: &Questions) -> Option<String> {
+    if spec.symmetry.is_empty() {
+        return None;
+    }
+    let not_used = |why: String| Some(format!("SYMMETRY is not used, all states are looked at: {why}"));
+    if let Some((name, _)) = spec.properties.iter().find(|(_, property)| joined::safety(spec, property).is_none()) {
+        return not_used(format!("`{name}` is about more than single states and steps"));
+    }
+    if !questions.formulas.is_empty() {
+        return not_used("a formula of CTL is about more than single states".into());
+    }
+    let expr = joined::asymmetry(spec)?;
+    let (line, _) = spec.sources.line(expr.at);
+    let (text, file) = (spec.sources.text(expr.at), spec.sources.name(expr.at));
+    not_used(format!("`{text}` ({file} line {line}) may tell values apart that it permutes"))
 }
 
 /// Formulas, with their atoms looked up.
@@ -107,7 +132,10 @@ impl Questions {
             Some(keeper) => keeper.explored(spec, &how, watch)?,
             None => Explored::explore(spec, &how, watch)?,
         };
-        if let Some((What::Fault(fault), ..)) = &explored.wrong {
+        // Where there is no state yet, or we give up, no behaviour shows it.
+        if let Some((What::Fault(fault), state, beyond)) = &explored.wrong
+            && (fault.is_limit || state.is_none() && beyond.is_none())
+        {
             return Err(fault.clone());
         }
         let mut answering =
@@ -159,6 +187,14 @@ impl Answering<'_> {
             let failed = matches!(wrong, Some((What::Deadlock, ..)));
             self.asked_of_search("no", "deadlock", failed, open, "no step is possible in the last state")?;
         }
+        if let Some((What::Fault(fault), ..)) = wrong {
+            let (line, column) = self.spec.sources.line(fault.at);
+            let place = format!("{}:{line}:{column}", self.spec.sources.name(fault.at));
+            let text = self.spec.sources.text(fault.at).lines().next().unwrap_or("");
+            let hint = fault.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
+            let meaning = format!("{}{hint}: `{text}`, evaluated in the last state", fault.message);
+            self.asked_of_search("evaluation of", &place, true, open, &meaning)?;
+        }
         Ok(())
     }
 
@@ -203,9 +239,10 @@ impl Answering<'_> {
                 "a state constraint cuts behaviours off: a property that promises something may hold only because of that".into(),
             );
         }
-        if !self.spec.properties.is_empty() && !self.spec.symmetry.is_empty() {
+        if self.spec.view.is_some() && self.explored.graph.is_some() {
             self.report.warnings.push(
-                "symmetry joins states: a property about single processes may hold or fail only because of that".into(),
+                "VIEW joins states that look the same: what holds of properties and formulas rests on their having the same future"
+                    .into(),
             );
         }
     }
@@ -256,7 +293,11 @@ impl Answering<'_> {
             if let Some(evidence) = shown {
                 asked.verdict = "fails".into();
                 asked.meaning = "in a state at the start".into();
-                asked.trace = Some(self.told(&evidence.path())?);
+                let path = evidence.path();
+                match self.explored.is_joined() {
+                    false => asked.trace = Some(self.told(&path)?),
+                    true => self.show(&mut asked, joined::walked(self.spec, self.explored, &path)?)?,
+                }
             }
             self.report.properties.push(asked);
         }
@@ -285,14 +326,23 @@ impl Answering<'_> {
             }
             let initial: Vec<StateId> = (0..self.explored.initial() as StateId).collect();
             for (name, property) in &self.spec.properties {
+                if self.explored.is_joined() {
+                    answers.push((name.clone(), property.at, Ok(None), Vec::new()));
+                    continue;
+                }
                 let formula = meaning.formula(property, Env::default())?;
                 let broken = live::violation(graph, &initial, &fairness, &formula);
                 answers.push((name.clone(), property.at, broken, initial.clone()));
             }
         }
-        for (name, at, broken, initial) in answers {
+        for (place, (name, at, broken, initial)) in answers.into_iter().enumerate() {
             let mut asked =
                 Asked { kind: "property".into(), name, verdict: "holds".into(), meaning: String::new(), trace: None };
+            if self.explored.is_joined() {
+                self.linear_joined(&mut asked, &self.spec.properties[place].1)?;
+                self.report.properties.push(asked);
+                continue;
+            }
             match broken.map_err(|large| Fault::new(at, large.to_string()))? {
                 None => (),
                 Some(path) => {
@@ -302,6 +352,51 @@ impl Answering<'_> {
                 }
             }
             self.report.properties.push(asked);
+        }
+        Ok(())
+    }
+
+    /// The same where states are joined to classes: what fails is shown by a behaviour, or not known to fail.
+    fn linear_joined(&self, asked: &mut Asked, property: &Expr) -> Result<(), Box<Fault>> {
+        let Some(graph) = self.graph() else { return Ok(()) };
+        if let Some(parts) = joined::safety(self.spec, property) {
+            if let Some((state, beyond)) = joined::broken(self.spec, self.explored, graph, &parts)? {
+                asked.verdict = "fails".into();
+                asked.meaning = "this behaviour breaks it".into();
+                asked.trace = Some(self.explored.behaviour_to(self.spec, state, beyond.as_ref())?);
+            }
+            return Ok(());
+        }
+        let meaning = Meaning::new(self.spec, self.explored, graph);
+        let mut fairness = Vec::new();
+        for condition in &self.spec.fairness {
+            meaning.fairness(condition, Env::default(), &mut fairness)?;
+        }
+        let formula = meaning.formula(property, Env::default())?;
+        let initial: Vec<StateId> = (0..self.explored.initial() as StateId).collect();
+        let broken = live::violation(graph, &initial, &fairness, &formula);
+        if let Some(path) = broken.map_err(|large| Fault::new(property.at, large.to_string()))? {
+            let path = self.begun_at_start(path, &initial);
+            asked.verdict = "fails".into();
+            asked.meaning = "this behaviour breaks it".into();
+            let behaviour = joined::confirmed(self.spec, self.explored, &path, property)?;
+            self.show(asked, behaviour)?;
+        }
+        Ok(())
+    }
+
+    /// Shows what fails by a behaviour; if there is none, it is not known to fail.
+    fn show(&self, asked: &mut Asked, found: Option<(Vec<Partial>, Option<usize>)>) -> Result<(), Box<Fault>> {
+        match found {
+            Some((states, back_to)) => {
+                let mut behaviour = self.explored.behaviour(self.spec, &states)?;
+                behaviour.back_to = back_to;
+                asked.trace = Some(behaviour);
+            }
+            None => {
+                asked.verdict = "unknown".into();
+                asked.meaning = "it fails in the view, and no behaviour was found that breaks it".into();
+            }
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 use isolde_report::{Behaviour, Passed};
 
 use crate::compile::{Compiled, NotCompiled, compile, compile_with, predicate};
-use crate::explore::{Fast, Incomplete, Interpreter, Options, Watch, What, Word, explore, label};
+use crate::explore::{Fast, Incomplete, Interpreter, Options, Stepper, Trouble, Watch, What, Word, explore, label};
 use crate::form::{Form, Forms};
 use crate::graph::{BitSet, Graph, Path, StateId};
 use crate::packed::{Action, Key, Program};
@@ -37,21 +37,30 @@ pub struct Explored {
     pub taken: Vec<(u64, u64)>,
     /// How they follow each other, if that was asked for.
     pub graph: Option<Graph>,
+    /// Where each transition of the graph really leads, if states are joined to classes (VIEW, SYMMETRY): the graph says only to
+    /// which class.
+    concrete: Option<Vec<Key>>,
     /// From which state each was found.
     parents: Vec<StateId>,
     /// How many steps each is away.
     level_ends: Vec<usize>,
     /// Starts and steps.
     pub generated: u64,
-    /// What goes wrong, in which state, and the values of a state that is no part of the space.
-    pub wrong: Option<(What, StateId, Option<Partial>)>,
+    /// What goes wrong.
+    pub wrong: Option<Mistake>,
     /// Why not everything was looked at.
     pub incomplete: Option<Incomplete>,
     /// The program that found it, if one did.
     pub program: Option<Program>,
     /// Why there was none.
     pub not_compiled: Option<String>,
+    /// What Print and PrintT printed, in order.
+    pub printed: Vec<String>,
 }
+
+/// Something that goes wrong: what, the state in which or after which it does, and the values of a state that is no part of the
+/// space. A start that is no part of it comes after nothing.
+pub type Mistake = (What, Option<StateId>, Option<Partial>);
 
 /// Conditions on more values without structure than this are not written out.
 const WRITTEN_OUT_MAX: usize = 300;
@@ -78,8 +87,11 @@ impl Explored {
         let beyond = |state: u128| interpreter.values(state);
         let wrong = found.wrong;
         let wrong = wrong.map(|wrong| (wrong.what, wrong.state, wrong.beyond.map(beyond)));
+        let joined = !spec.symmetry.is_empty() || spec.view.is_some();
+        let concrete = joined.then(|| found.concrete.iter().map(|state| Key(recode(*state))).collect());
         let states = found.states.into_iter().map(recode).collect();
         Ok(Explored {
+            concrete,
             states: States::Wide(states),
             forms,
             actions,
@@ -93,7 +105,38 @@ impl Explored {
             incomplete: found.incomplete,
             program: None,
             not_compiled: None,
+            printed: interpreter.evaluator.printed.take(),
         })
+    }
+
+    /// The states of a behaviour as a space of their own, one after another, with the place to which the last one comes back.
+    pub(crate) fn line(spec: &Spec, states: &[Partial], back_to: Option<usize>) -> Result<Explored, Box<Fault>> {
+        let mut interpreter = Interpreter::new(spec)?;
+        let number = states.len() as StateId;
+        let back = back_to.map(|place| place as StateId);
+        let step = |from: StateId| Some((from, 0, (from + 1 < number).then_some(from + 1).or(back)?));
+        let graph = Graph::new(states.len(), (0..number).filter_map(step).collect());
+        let mut keys = Vec::new();
+        while keys.len() < states.len() {
+            match interpreter.pack(&states[keys.len()]) {
+                Ok(key) => keys.push(key),
+                Err(Trouble::Fault(fault)) => return Err(fault),
+                Err(Trouble::Narrow) => {
+                    drop(interpreter.widen()?);
+                    keys.clear();
+                }
+            }
+        }
+        let (forms, recode) = interpreter.forms();
+        let space = Space {
+            layout: forms.layout.clone(),
+            actions: Vec::new(),
+            ways: vec![Way { action: 0, binding: String::new() }],
+            keys: keys.into_iter().map(|key| Key(recode(key))).collect(),
+            levels: (0..number).collect(),
+            graph: graph.map_err(|_| Fault::new(Default::default(), "the behaviour is too long"))?,
+        };
+        Ok(Explored::of_space(space, forms))
     }
 
     /// A space that was found before, with how its values lie in it.
@@ -118,6 +161,7 @@ impl Explored {
             generated: (level_ends.first().copied().unwrap_or(0) + space.graph.transitions()) as u64,
             states: States::Wide(space.keys.iter().map(|key| key.0).collect()),
             forms,
+            concrete: None,
             actions: space.actions,
             ways: space.ways,
             taken,
@@ -128,6 +172,7 @@ impl Explored {
             incomplete: None,
             program: None,
             not_compiled: None,
+            printed: Vec::new(),
         }
     }
 
@@ -148,8 +193,12 @@ impl Explored {
                     Explored::by_program::<u64>(spec, program, options, watch, States::Narrow)?
                 }
                 Ok(program) => Explored::by_program::<u128>(spec, program, options, watch, States::Wide)?,
-                Err(NotCompiled::Fault(fault)) => return Err(fault),
-                Err(NotCompiled::NoForm(why)) => {
+                Err(why @ (NotCompiled::Fault(_) | NotCompiled::NoForm(_))) => {
+                    // What has no meaning where it is compiled may never be evaluated; if it is, a behaviour leads there.
+                    let why = match why {
+                        NotCompiled::NoForm(why) => why,
+                        NotCompiled::Fault(fault) => fault.message,
+                    };
                     let mut explored = Explored::by_evaluation(spec, options, watch)?;
                     explored.not_compiled = Some(why);
                     return Ok(explored);
@@ -183,6 +232,7 @@ impl Explored {
         Ok(Outgrown::Not(Box::new(Explored {
             states: states(found.states),
             forms,
+            concrete: None,
             actions: fast.compiled.program.actions.clone(),
             ways: fast.ways.clone(),
             taken: found.taken,
@@ -192,6 +242,7 @@ impl Explored {
             generated: found.generated,
             wrong,
             incomplete: found.incomplete,
+            printed: fast.printed(),
             program: Some(fast.compiled.program),
             not_compiled: None,
         })))
@@ -228,6 +279,19 @@ impl Explored {
     /// The values of the variables in a state.
     pub fn values(&self, state: StateId) -> Partial {
         self.forms.decode(self.key(state))
+    }
+
+    /// The values of the variables where a transition leads: not those of the state that stands for it.
+    pub(crate) fn values_after(&self, edge: usize, target: StateId) -> Partial {
+        match self.concrete.as_ref().and_then(|concrete| concrete.get(edge)) {
+            Some(key) => self.forms.decode(*key),
+            None => self.values(target),
+        }
+    }
+
+    /// Whether states are joined to classes, so that paths of the graph need not be behaviours.
+    pub fn is_joined(&self) -> bool {
+        self.concrete.is_some()
     }
 
     /// The states in which an expression is true, if it has a packed form.
@@ -295,8 +359,16 @@ impl Explored {
     }
 
     /// The behaviour to a state, each step taken once more to see what it is called.
-    pub fn behaviour_to(&self, spec: &Spec, state: StateId, beyond: Option<&Partial>) -> Result<Behaviour, Box<Fault>> {
-        let mut all: Vec<Partial> = self.way_to(state).into_iter().map(|state| self.values(state)).collect();
+    ///
+    /// Each state on the way was found from the one before it, so this is a behaviour also where states are joined to classes.
+    pub fn behaviour_to(
+        &self,
+        spec: &Spec,
+        state: Option<StateId>,
+        beyond: Option<&Partial>,
+    ) -> Result<Behaviour, Box<Fault>> {
+        let way = state.map(|state| self.way_to(state)).unwrap_or_default();
+        let mut all: Vec<Partial> = way.into_iter().map(|state| self.values(state)).collect();
         all.extend(beyond.cloned());
         self.behaviour(spec, &all)
     }

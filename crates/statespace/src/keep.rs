@@ -9,7 +9,7 @@
 use crate::compile::{NotCompiled, compile};
 use crate::ctl::{Formula, Labels};
 use crate::explore::{Incomplete, Options, Watch, What};
-use crate::explored::Explored;
+use crate::explored::{Explored, Mistake};
 use crate::form::Forms;
 use crate::graph::{BitSet, StateId};
 use crate::packed::{Key, Program};
@@ -17,8 +17,10 @@ use crate::space::Space;
 use crate::sql;
 use crate::store::{Run, Store, StoreError, StoredLabels, Subject};
 use crate::tla::Spec;
-use crate::tla::eval::{Env, Look};
+use crate::tla::eval::{Env, Evaluator, Look, Partial};
 use crate::tla::fault::Fault;
+use crate::tla::ir::Expr;
+use crate::tla::step::Flow;
 use crate::written;
 
 /// Where spaces are kept.
@@ -35,6 +37,9 @@ pub struct Keeper<'s> {
     pub recalled: bool,
     /// Whether the store has the space: only then it can have labels of it.
     stored: bool,
+    /// States are joined or steps cut off. A store has not what is needed to judge such steps, and a database does not join states:
+    /// they are explored by this program, each time.
+    is_quotient: bool,
 }
 
 /// Who explores.
@@ -56,16 +61,21 @@ impl<'s> Keeper<'s> {
             engine: "rust".into(),
             forms: String::new(),
         };
-        Keeper { store, run, engine, whole: true, ctl_in_sql: false, recalled: false, stored: false }
+        let is_quotient = spec.is_quotient();
+        Keeper { store, run, engine, whole: true, ctl_in_sql: false, recalled: false, stored: false, is_quotient }
     }
 
     /// The space: what is kept, else what is found, which is kept then.
     pub fn explored(&mut self, spec: &Spec, options: &Options, watch: &mut dyn Watch) -> Result<Explored, Box<Fault>> {
-        if let Some(explored) = self.recall(spec, options)? {
+        if !self.is_quotient
+            && let Some(explored) = self.recall(spec, options)?
+        {
             (self.recalled, self.stored) = (true, true);
             return Ok(explored);
         }
-        if let Engine::Sql(form) = self.engine {
+        if !self.is_quotient
+            && let Engine::Sql(form) = self.engine
+        {
             return self.by_sql(spec, options, watch, form);
         }
         let mut explored = Explored::explore(spec, &Options { stop: !self.whole, ..*options }, watch)?;
@@ -182,10 +192,10 @@ impl<'s> Keeper<'s> {
         };
         let last = trace.len().checked_sub(1);
         explored.wrong = match number(&explored, last) {
-            Some(state) => Some((what, state, None)),
+            Some(state) => Some((what, Some(state), None)),
             // A constraint leaves the state out; the one before it is there.
             None => {
-                let before = number(&explored, last.and_then(|last| last.checked_sub(1))).unwrap_or(0);
+                let before = number(&explored, last.and_then(|last| last.checked_sub(1)));
                 let beyond = trace.last().map(|(_, key)| explored.forms.decode(*key));
                 Some((what, before, beyond))
             }
@@ -289,11 +299,24 @@ pub fn program(spec: &Spec) -> Result<(Program, Forms), Box<Fault>> {
 }
 
 /// What is wrong in a space that was read, nearest to the start first.
-type Wrong = Option<(What, StateId, Option<crate::tla::eval::Partial>)>;
-
-fn wrong(spec: &Spec, options: &Options, explored: &Explored) -> Result<Wrong, Box<Fault>> {
+///
+/// What a constraint leaves out was not stored, and is looked at once more: an invariant may be broken there, and a state whose steps
+/// all lead there is no deadlock.
+fn wrong(spec: &Spec, options: &Options, explored: &Explored) -> Result<Option<Mistake>, Box<Fault>> {
     let evaluator = spec.evaluator();
     let labels: Vec<_> = spec.invariants.iter().map(|(_, invariant)| explored.packed_label(spec, invariant)).collect();
+    if !spec.constraints.is_empty()
+        && let Some(init) = &spec.init
+    {
+        let mut starts = Vec::new();
+        evaluator.initial(init, &mut |state| {
+            starts.push(state.clone());
+            Ok(Flow::Continue(()))
+        })?;
+        if let Some(found) = wrong_outside(spec, &evaluator, None, &starts)? {
+            return Ok(Some(found));
+        }
+    }
     for state in 0..explored.count() as StateId {
         for (place, ((_, invariant), label)) in spec.invariants.iter().zip(&labels).enumerate() {
             let holds = match label {
@@ -301,11 +324,50 @@ fn wrong(spec: &Spec, options: &Options, explored: &Explored) -> Result<Wrong, B
                 None => evaluator.truth(invariant, Env::default(), Look::state(&explored.values(state)))?,
             };
             if !holds {
-                return Ok(Some((What::Invariant(place), state, None)));
+                return Ok(Some((What::Invariant(place), Some(state), None)));
             }
         }
-        if options.deadlock && explored.graph.as_ref().is_some_and(|graph| graph.is_dead(state)) {
-            return Ok(Some((What::Deadlock, state, None)));
+        let is_dead = explored.graph.as_ref().is_some_and(|graph| graph.is_dead(state));
+        if spec.constraints.is_empty() {
+            if options.deadlock && is_dead {
+                return Ok(Some((What::Deadlock, Some(state), None)));
+            }
+            continue;
+        }
+        let mut next = Vec::new();
+        if let Some(relation) = &spec.next {
+            evaluator.steps(relation, &explored.values(state), &mut |_, state| {
+                next.push(state.clone());
+                Ok(Flow::Continue(()))
+            })?;
+        }
+        if options.deadlock && next.is_empty() {
+            return Ok(Some((What::Deadlock, Some(state), None)));
+        }
+        if let Some(found) = wrong_outside(spec, &evaluator, Some(state), &next)? {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
+}
+
+/// An invariant that is broken in one of these states, of those that a constraint leaves out.
+fn wrong_outside(
+    spec: &Spec,
+    evaluator: &Evaluator<'_>,
+    from: Option<StateId>,
+    states: &[Partial],
+) -> Result<Option<Mistake>, Box<Fault>> {
+    for state in states {
+        let is = |expr: &Expr| evaluator.truth(expr, Env::default(), Look::state(state));
+        let mut outside = false;
+        for constraint in &spec.constraints {
+            outside = outside || !is(constraint)?;
+        }
+        for (place, (_, invariant)) in spec.invariants.iter().enumerate() {
+            if outside && !is(invariant)? {
+                return Ok(Some((What::Invariant(place), from, Some(state.clone()))));
+            }
         }
     }
     Ok(None)

@@ -20,6 +20,7 @@ pub mod explore;
 pub mod explored;
 pub mod form;
 pub mod graph;
+mod joined;
 pub mod keep;
 pub mod live;
 pub mod packed;

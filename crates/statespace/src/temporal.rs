@@ -132,10 +132,16 @@ impl<'a> Meaning<'a> {
         let mut found = BitSet::none(self.graph.transitions());
         for state in 0..self.graph.states() as StateId {
             let now = self.explored.values(state);
-            // Parallel transitions to one state are the same step.
+            // Parallel transitions to one state are the same step, unless that state stands for several.
             let mut known: Vec<(StateId, bool)> = Vec::new();
             for edge in self.graph.edges(state) {
                 let target = self.graph.target(edge);
+                if self.explored.is_joined() {
+                    if self.is_step(expr, env, &now, &self.explored.values_after(edge, target))? {
+                        found.insert(edge as u32);
+                    }
+                    continue;
+                }
                 let seen = known.iter().find(|(other, _)| *other == target).map(|(_, is)| *is);
                 let is = match seen {
                     Some(is) => is,

@@ -134,10 +134,16 @@ fn values() {
         "Init == x = 1 /\\ y = 0\nNext == x' = x /\\ y' = (IF x = \"a\" THEN 1 ELSE 2)",
         INIT_NEXT,
         expect![[r#"
-        M.tla:5: 1 is an integer and "a" is a string: they cannot be compared
-          at: x = "a"
-          hint: 
-    "#]],
+            violated  M.tla
+              1 states (1 at the start), 1 generated, depth 1
+
+            unknown  no deadlock  the search ended at the first mistake
+            fails    evaluation of M.tla:5:28  1 is an integer and "a" is a string: they cannot be compared: `x = "a"`, evaluated in the last state
+
+                 step   x  y
+              1  start  1  0
+
+        "#]],
     );
     complaint(
         "Init == x = 0 /\\ y \\in Nat\nNext == x' = x /\\ y' = y",
@@ -161,19 +167,33 @@ fn values() {
         "Init == x = 1 /\\ y = 0\nNext == x' = x + 1",
         INIT_NEXT,
         expect![[r#"
-        M.tla:5: `y'` gets no value here
-          at: x' = x + 1
-          hint: say what it is afterwards, as UNCHANGED y
-    "#]],
+            violated  M.tla
+              1 states (1 at the start), 1 generated, depth 1
+
+            unknown  no deadlock  the search ended at the first mistake
+            fails    evaluation of M.tla:5:9  `y'` gets no value here (say what it is afterwards, as UNCHANGED y): `x' = x + 1`, evaluated in the last state
+
+                 step   x  y
+              1  start  1  0
+
+        "#]],
     );
     complaint(
         "Init == x = [i \\in 1..2 |-> i] /\\ y = 1\nNext == y' = x[y] + 1 /\\ x' = x",
         INIT_NEXT,
         expect![[r#"
-        M.tla:5: 3 is not in the domain of <<1, 2>>
-          at: x[y]
-          hint: 
-    "#]],
+            violated  M.tla
+              3 states (1 at the start), 3 generated, depth 3
+
+            unknown  no deadlock  the search ended at the first mistake
+            fails    evaluation of M.tla:5:14  3 is not in the domain of <<1, 2>>: `x[y]`, evaluated in the last state
+
+                 step   x         y
+              1  start  <<1, 2>>  1
+              2  Next             2
+              3  Next             3
+
+        "#]],
     );
 }
 

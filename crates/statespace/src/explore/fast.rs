@@ -147,6 +147,11 @@ impl<'s, W: Word> Fast<'s, W> {
             .unzip();
     }
 
+    /// What Print and PrintT printed where the evaluator was asked.
+    pub(crate) fn printed(&self) -> Vec<String> {
+        self.interpreter.evaluator.printed.take()
+    }
+
     fn values(&self, state: W) -> Partial {
         self.compiled.forms.decode(state.key())
     }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use super::symmetry::Symmetry;
 use super::{Recode, Stepper, Trouble};
 use crate::form::{Form, Forms, bits_for};
 use crate::packed::Action;
@@ -30,9 +31,9 @@ pub struct Interpreter<'s> {
     dicts: Vec<Dict>,
     ways: FxHashMap<Label, u32>,
     labels: Vec<Label>,
-    symmetry: Vec<FxHashMap<Value, Value>>,
-    /// The first state that was seen of each view.
-    views: FxHashMap<Value, Partial>,
+    symmetry: Symmetry,
+    /// The first state that was seen of each class: of states that look the same, or differ only by names.
+    classes: FxHashMap<Value, u128>,
 }
 
 /// The values of one variable.
@@ -78,8 +79,8 @@ impl<'s> Interpreter<'s> {
             dicts: (0..count).map(dict).collect(),
             ways: FxHashMap::default(),
             labels: Vec::new(),
-            symmetry: permutations(&spec.symmetry),
-            views: FxHashMap::default(),
+            symmetry: Symmetry::new(&spec.symmetry),
+            classes: FxHashMap::default(),
         })
     }
 
@@ -147,14 +148,6 @@ impl<'s> Interpreter<'s> {
 
     /// A state; of variables without a value there are no bits.
     pub(crate) fn pack(&mut self, values: &Partial) -> Result<u128, Trouble> {
-        let canonical;
-        let values = match self.symmetry.is_empty() && self.spec.view.is_none() {
-            true => values,
-            false => {
-                canonical = self.first_seen(self.canonical(values))?;
-                &canonical
-            }
-        };
         let mut state = 0;
         for (dict, value) in self.dicts.iter_mut().zip(values) {
             let Some(value) = value else { continue };
@@ -163,42 +156,77 @@ impl<'s> Interpreter<'s> {
         Ok(state)
     }
 
-    /// The least of the states that differ only by names that make no difference.
-    fn canonical(&self, values: &Partial) -> Partial {
-        let renamed = |names: &FxHashMap<Value, Value>| -> Partial {
-            values.iter().map(|value| value.as_ref().map(|value| rename(value, names))).collect()
-        };
-        self.symmetry.iter().map(renamed).chain([values.clone()]).min().unwrap_or_default()
+    /// The state that stands for this one: the first that was seen of its class.
+    pub(crate) fn pack_class(&mut self, values: &Partial) -> Result<u128, Trouble> {
+        let state = self.pack(values)?;
+        if !self.joins() {
+            return Ok(state);
+        }
+        let class = self.class_of(values)?;
+        Ok(*self.classes.entry(class).or_insert(state))
     }
 
-    /// The first of the states that look the same; itself, if nobody says how states look.
-    fn first_seen(&mut self, values: Partial) -> Result<Partial, Box<Fault>> {
-        let Some(view) = &self.spec.view else { return Ok(values) };
-        let looks = self.evaluator.listed(view, Env::default(), Look::state(&values))?;
-        Ok(self.views.entry(looks).or_insert(values).clone())
+    /// Whether several states are one class.
+    fn joins(&self) -> bool {
+        !self.symmetry.is_empty() || self.spec.view.is_some()
+    }
+
+    /// What all states of a class have in common, and no others.
+    fn class_of(&self, values: &Partial) -> Result<Value, Box<Fault>> {
+        let canonical = match self.symmetry.is_empty() {
+            true => values.clone(),
+            false => self.symmetry.canonical(values),
+        };
+        match &self.spec.view {
+            Some(view) => self.evaluator.listed(view, Env::default(), Look::state(&canonical)),
+            None => Ok(Value::tuple(canonical.into_iter().flatten().collect())),
+        }
+    }
+
+    /// Whether two states are of one class.
+    fn is_alike(&self, a: &Partial, b: &Partial) -> Result<bool, Box<Fault>> {
+        Ok(a == b || self.joins() && self.class_of(a)? == self.class_of(b)?)
     }
 
     /// What the step from one state to another is called, and where it is written; nothing, if there is none.
     pub fn step_between(&mut self, from: &Partial, to: &Partial) -> Result<Option<(String, String)>, Box<Fault>> {
-        let Some(next) = self.next else { return Ok(None) };
-        let wanted = if self.symmetry.is_empty() { to.clone() } else { self.canonical(to) };
-        let mut found = None;
-        self.evaluator.steps(next, from, &mut |label, next| {
-            let same = match self.symmetry.is_empty() {
-                true => *next == wanted,
-                false => self.canonical(next) == wanted,
-            };
-            if same {
-                found = Some(label.clone());
-            }
-            Ok(if same { Flow::Break(()) } else { Flow::Continue(()) })
-        })?;
-        Ok(found.map(|label| {
+        let found = self.first_step(from, &mut |_, next| Ok(next == to))?;
+        Ok(found.map(|(label, _)| {
             let action = self.spec.action(label.definition);
             let binding = said(&label);
             let name = if binding.is_empty() { action.name } else { format!("{}({binding})", action.name) };
             (name, format!("{} line {}", action.file, action.line))
         }))
+    }
+
+    /// The states of a class that follow a state.
+    pub(crate) fn followers(&self, from: &Partial, class: &Partial) -> Result<Vec<Partial>, Box<Fault>> {
+        let mut found: Vec<Partial> = Vec::new();
+        self.first_step(from, &mut |_, next| {
+            if self.is_alike(next, class)? && self.permitted(from, next)? && !found.contains(next) {
+                found.push(next.clone());
+            }
+            Ok(false)
+        })?;
+        Ok(found)
+    }
+
+    /// The first step from a state that is a goal.
+    fn first_step(
+        &self,
+        from: &Partial,
+        is_goal: &mut dyn FnMut(&Label, &Partial) -> Result<bool, Box<Fault>>,
+    ) -> Result<Option<(Label, Partial)>, Box<Fault>> {
+        let Some(next) = self.next else { return Ok(None) };
+        let mut found = None;
+        self.evaluator.steps(next, from, &mut |label, next| {
+            let is = is_goal(label, next)?;
+            if is {
+                found = Some((label.clone(), next.clone()));
+            }
+            Ok(if is { Flow::Break(()) } else { Flow::Continue(()) })
+        })?;
+        Ok(found)
     }
 
     /// The number of a way to take an action.
@@ -212,7 +240,7 @@ impl<'s> Interpreter<'s> {
         way
     }
 
-    /// Whether a step is taken at all.
+    /// Whether the action constraints let a step be taken.
     pub(crate) fn permitted(&self, now: &Partial, next: &Partial) -> Result<bool, Box<Fault>> {
         for constraint in &self.spec.action_constraints {
             if !self.evaluator.truth(constraint, Env::default(), Look::step(now, next))? {
@@ -247,12 +275,29 @@ impl Stepper for Interpreter<'_> {
             Ok(Flow::Continue(()))
         })?;
         for (label, next) in &reached {
-            if self.spec.action_constraints.is_empty() || self.permitted(&now, next)? {
-                let state = self.pack(next)?;
-                found.push((self.way(label), state));
-            }
+            let state = self.pack(next)?;
+            found.push((self.way(label), state));
         }
         Ok(())
+    }
+
+    fn is_quotient(&self) -> bool {
+        self.joins() || !self.spec.action_constraints.is_empty()
+    }
+
+    fn class(&mut self, state: u128) -> Result<Option<u128>, Trouble> {
+        let class = self.class_of(&self.values(state))?;
+        Ok(self.classes.get(&class).copied())
+    }
+
+    fn stand_for_class(&mut self, state: u128) -> Result<(), Trouble> {
+        let class = self.class_of(&self.values(state))?;
+        self.classes.insert(class, state);
+        Ok(())
+    }
+
+    fn is_permitted(&mut self, from: u128, to: u128) -> Result<bool, Trouble> {
+        Ok(self.spec.action_constraints.is_empty() || self.permitted(&self.values(from), &self.values(to))?)
     }
 
     fn broken(&mut self, state: u128) -> Result<Option<usize>, Trouble> {
@@ -298,7 +343,9 @@ impl Stepper for Interpreter<'_> {
             offset += dict.width;
         }
         let moves = old.into_iter().zip(&self.dicts).map(|((offset, width), dict)| (offset, width, dict.offset));
-        Ok(moved(moves.collect()))
+        let recode = moved(moves.collect());
+        self.classes.values_mut().for_each(|state| *state = recode(*state));
+        Ok(recode)
     }
 }
 
@@ -332,48 +379,4 @@ fn moved(moves: Vec<(u32, u32, u32)>) -> Recode<u128> {
 pub(super) fn said(label: &Label) -> String {
     let parts: Vec<String> = label.binding.iter().map(|(name, value)| format!("{name} = {value}")).collect();
     parts.join(", ")
-}
-
-/// All renamings that some of these come to, one after another.
-fn permutations(generators: &[Value]) -> Vec<FxHashMap<Value, Value>> {
-    let map = |value: &Value| -> FxHashMap<Value, Value> { value.pairs().unwrap_or_default().into_iter().collect() };
-    let generators: Vec<_> = generators.iter().map(map).collect();
-    let mut all: Vec<FxHashMap<Value, Value>> = Vec::new();
-    let mut waiting: Vec<FxHashMap<Value, Value>> = vec![FxHashMap::default()];
-    while let Some(names) = waiting.pop() {
-        for generator in &generators {
-            let mut product: FxHashMap<Value, Value> = generator.clone();
-            for (from, to) in &names {
-                product.insert(from.clone(), generator.get(to).unwrap_or(to).clone());
-            }
-            product.retain(|from, to| from != to);
-            if !product.is_empty() && !all.contains(&product) {
-                all.push(product.clone());
-                waiting.push(product);
-            }
-        }
-    }
-    all
-}
-
-fn rename(value: &Value, names: &FxHashMap<Value, Value>) -> Value {
-    if let Some(other) = names.get(value) {
-        return other.clone();
-    }
-    let each = |values: &[Value]| values.iter().map(|value| rename(value, names)).collect::<Vec<_>>();
-    match value {
-        Value::Set(elements) => {
-            let mut elements = each(elements);
-            elements.sort_unstable();
-            Value::sorted(elements)
-        }
-        Value::Tuple(elements) => Value::tuple(each(elements)),
-        Value::Function(function) => {
-            let mut pairs: Vec<_> = each(&function.keys).into_iter().zip(each(&function.values)).collect();
-            pairs.sort();
-            let (keys, values): (Vec<_>, Vec<_>) = pairs.into_iter().unzip();
-            Value::function_on(Arc::new(keys), values)
-        }
-        other => other.clone(),
-    }
 }

@@ -8,6 +8,7 @@
 mod fast;
 mod interpret;
 mod node;
+mod symmetry;
 mod table;
 
 use std::hash::Hash;
@@ -16,6 +17,7 @@ use std::ops::Range;
 pub use fast::Fast;
 pub use interpret::Interpreter;
 pub(crate) use node::label;
+pub(crate) use symmetry::Symmetry;
 
 use crate::graph::{Graph, GraphBuilder, StateId};
 use crate::packed::Key;
@@ -129,6 +131,26 @@ pub trait Stepper {
     /// Whether a state is to be looked at.
     fn inside(&mut self, state: Self::Word) -> Result<bool, Trouble>;
 
+    /// Whether states are joined to classes, or steps are cut off: then the three questions that follow are asked.
+    fn is_quotient(&self) -> bool {
+        false
+    }
+
+    /// The state that stands for the class of a state; nothing, if the class is new.
+    fn class(&mut self, _: Self::Word) -> Result<Option<Self::Word>, Trouble> {
+        Ok(None)
+    }
+
+    /// From now on, this state stands for its class.
+    fn stand_for_class(&mut self, _: Self::Word) -> Result<(), Trouble> {
+        Ok(())
+    }
+
+    /// Whether the constraints on actions let a step be taken.
+    fn is_permitted(&mut self, _: Self::Word, _: Self::Word) -> Result<bool, Trouble> {
+        Ok(true)
+    }
+
     /// Makes room, and says how states are held from now on.
     fn widen(&mut self) -> Result<Recode<Self::Word>, Box<Fault>>;
 }
@@ -160,6 +182,8 @@ pub struct Found<W> {
     pub level_ends: Vec<usize>,
     /// How they follow each other, if that was asked for.
     pub graph: Option<Graph>,
+    /// Where each transition of the graph really leads, if states are joined to classes: the graph says only to which class.
+    pub concrete: Vec<W>,
     /// How many starts and steps were made, with those that led to a state already known, as TLC counts.
     pub generated: u64,
     /// How often each way was taken, and how often it led to a new state.
@@ -175,9 +199,9 @@ pub struct Found<W> {
 pub struct Wrong<W> {
     /// What.
     pub what: What,
-    /// In which state; of those that are left out by a constraint, from which it was reached, and the state itself.
-    pub state: StateId,
-    /// A state that is no part of the space.
+    /// In which state, or before it; nothing, if that is a start which is no part of the space.
+    pub state: Option<StateId>,
+    /// The state itself, if it is no part of the space: a constraint leaves it out, or another one stands for it.
     pub beyond: Option<W>,
 }
 
@@ -254,6 +278,7 @@ pub fn explore<S: Stepper>(
             parents: Vec::new(),
             level_ends: Vec::new(),
             graph: None,
+            concrete: Vec::new(),
             generated: 0,
             taken: Vec::new(),
             wrong: None,
@@ -262,6 +287,7 @@ pub fn explore<S: Stepper>(
         table: Table::new(options.graph),
         builder: options.graph.then(GraphBuilder::default),
         closed: 0,
+        is_quotient: stepper.is_quotient(),
         stepper,
         options: *options,
     };
@@ -287,6 +313,7 @@ struct Search<'s, S: Stepper> {
     builder: Option<GraphBuilder>,
     /// How many states have all their transitions.
     closed: usize,
+    is_quotient: bool,
     stepper: &'s mut S,
     options: Options,
 }
@@ -304,11 +331,12 @@ impl<S: Stepper> Search<'_, S> {
         }
         self.found.generated = initial.len() as u64;
         for state in initial {
-            if let Some(wrong) = self.reach(state, None)? {
-                self.found.wrong.get_or_insert(wrong);
-                if self.options.stop {
-                    break;
-                }
+            match self.is_quotient {
+                true => drop(self.join(state, None)),
+                false => self.reach(state, None),
+            }
+            if self.options.stop && self.found.wrong.is_some() {
+                break;
             }
         }
         self.found.level_ends.push(self.found.states.len());
@@ -359,7 +387,7 @@ impl<S: Stepper> Search<'_, S> {
         let mut start = 0;
         for (index, &end) in batch.ends.iter().enumerate() {
             let from = states.start + index;
-            self.follow(from as StateId, &batch.steps[start..end], &batch.known[start..end])?;
+            self.follow(from as StateId, &batch.steps[start..end], &batch.known[start..end]);
             start = end;
             if self.is_over() {
                 return Ok(from + 1);
@@ -370,8 +398,7 @@ impl<S: Stepper> Search<'_, S> {
             None => Ok(next),
             Some(Trouble::Narrow) => self.widen().map(|()| next),
             Some(Trouble::Fault(fault)) => {
-                let wrong = Wrong { what: What::Fault(fault), state: next as StateId, beyond: None };
-                self.found.wrong.get_or_insert(wrong);
+                self.blame(What::Fault(fault), Some(next as StateId), None);
                 self.close(&mut Vec::new());
                 Ok(next + 1)
             }
@@ -379,28 +406,63 @@ impl<S: Stepper> Search<'_, S> {
     }
 
     /// All steps from a state, with what is known about where they lead.
-    fn follow(&mut self, from: StateId, steps: &[(u32, S::Word)], known: &[bool]) -> Result<(), Box<Fault>> {
+    fn follow(&mut self, from: StateId, steps: &[(u32, S::Word)], known: &[bool]) {
+        // A state whose steps are all cut off by a constraint is no deadlock.
         if steps.is_empty() && self.options.deadlock {
-            self.found.wrong.get_or_insert(Wrong { what: What::Deadlock, state: from, beyond: None });
+            self.blame(What::Deadlock, Some(from), None);
         }
         self.found.generated += steps.len() as u64;
+        if self.is_quotient {
+            return self.follow_joined(from, steps);
+        }
         for (&(way, state), &known) in steps.iter().zip(known) {
             let before = self.found.states.len();
-            if !known && let Some(wrong) = self.reach(state, Some(from))? {
-                self.found.wrong.get_or_insert(wrong);
+            if !known {
+                self.reach(state, Some(from));
             }
-            if way as usize >= self.found.taken.len() {
-                self.found.taken.resize(way as usize + 1, (0, 0));
-            }
-            let taken = &mut self.found.taken[way as usize];
-            *taken = (taken.0 + 1, taken.1 + (self.found.states.len() - before) as u64);
+            self.count(way, before);
         }
         if self.builder.is_some() {
             let edge = |(way, state): &(u32, S::Word)| Some((*way, self.table.number(*state)?));
             let mut edges = steps.iter().filter_map(edge).collect();
             self.close(&mut edges);
         }
-        Ok(())
+    }
+
+    /// The same where states are joined to classes or steps are cut off: everything is asked of the state that a step really
+    /// leads to, whichever stands for it.
+    fn follow_joined(&mut self, from: StateId, steps: &[(u32, S::Word)]) {
+        let mut edges = Vec::new();
+        for &(way, state) in steps {
+            let before = self.found.states.len();
+            match self.stepper.is_permitted(self.found.states[from as usize], state) {
+                Ok(true) => edges.extend(self.join(state, Some(from)).map(|class| (way, class, state))),
+                // As behind a constraint on states, invariants are checked where a step leads that is not taken.
+                Ok(false) => drop(self.judge(state, Some(from), true)),
+                Err(trouble) => self.blame_trouble(trouble, Some(from), Some(state)),
+            }
+            self.count(way, before);
+        }
+        let Some(builder) = &mut self.builder else { return };
+        let numbered = |(way, class, state): (u32, S::Word, S::Word)| Some((way, self.table.number(class)?, state));
+        let mut edges: Vec<(u32, StateId, S::Word)> = edges.into_iter().filter_map(numbered).collect();
+        edges.sort_unstable_by_key(|(way, class, state)| (*way, *class, state.key()));
+        edges.dedup();
+        for (way, class, state) in edges {
+            builder.push(way, class);
+            self.found.concrete.push(state);
+        }
+        builder.close();
+        self.closed += 1;
+    }
+
+    /// Counts a way that was taken; there were so many states before.
+    fn count(&mut self, way: u32, before: usize) {
+        if way as usize >= self.found.taken.len() {
+            self.found.taken.resize(way as usize + 1, (0, 0));
+        }
+        let taken = &mut self.found.taken[way as usize];
+        *taken = (taken.0 + 1, taken.1 + (self.found.states.len() - before) as u64);
     }
 
     fn close(&mut self, edges: &mut Vec<(u32, StateId)>) {
@@ -414,12 +476,47 @@ impl<S: Stepper> Search<'_, S> {
         self.closed += 1;
     }
 
-    /// A state that was reached; says what is wrong with it, if it is new.
-    fn reach(&mut self, state: S::Word, from: Option<StateId>) -> Result<Option<Wrong<S::Word>>, Box<Fault>> {
-        if self.table.has(state) {
-            return Ok(None);
+    /// A state that was reached: it becomes part of the space, if it is new and no constraint leaves it out.
+    fn reach(&mut self, state: S::Word, from: Option<StateId>) {
+        if !self.table.has(state) && self.judge(state, from, false) {
+            self.enter(state, from);
         }
+    }
+
+    /// A state that was reached, where states are joined to classes: says which stands for it, if it is part of the space.
+    fn join(&mut self, state: S::Word, from: Option<StateId>) -> Option<S::Word> {
+        let known = match self.stepper.class(state) {
+            Ok(known) => known,
+            Err(trouble) => {
+                self.blame_trouble(trouble, from, Some(state));
+                return None;
+            }
+        };
+        if known == Some(state) {
+            return known;
+        }
+        if !self.judge(state, from, known.is_some()) {
+            return None;
+        }
+        if known.is_none() {
+            if let Err(trouble) = self.stepper.stand_for_class(state) {
+                self.blame_trouble(trouble, from, Some(state));
+                return None;
+            }
+            self.enter(state, from);
+        }
+        known.or(Some(state))
+    }
+
+    fn enter(&mut self, state: S::Word, from: Option<StateId>) {
         let number = self.found.states.len() as StateId;
+        self.found.states.push(state);
+        self.found.parents.push(from.unwrap_or(number));
+        self.table.insert(&self.found.states);
+    }
+
+    /// Checks the invariants in a state that comes next, or that is no part of the space; says whether the constraints let it be one.
+    fn judge(&mut self, state: S::Word, from: Option<StateId>, beyond: bool) -> bool {
         let wrong = match self.stepper.broken(state) {
             Ok(broken) => broken.map(What::Invariant),
             Err(Trouble::Fault(fault)) => Some(What::Fault(fault)),
@@ -427,17 +524,32 @@ impl<S: Stepper> Search<'_, S> {
         };
         let inside = match self.stepper.inside(state) {
             Ok(inside) => inside,
-            Err(Trouble::Fault(fault)) => return Err(fault),
+            Err(Trouble::Fault(fault)) => {
+                self.blame(What::Fault(fault), from, Some(state));
+                false
+            }
             Err(Trouble::Narrow) => true,
         };
-        if !inside {
-            let from = from.unwrap_or(0);
-            return Ok(wrong.map(|what| Wrong { what, state: from, beyond: Some(state) }));
+        let number = self.found.states.len() as StateId;
+        match wrong {
+            Some(what) if inside && !beyond => self.blame(what, Some(number), None),
+            Some(what) => self.blame(what, from, Some(state)),
+            None => {}
         }
-        self.found.states.push(state);
-        self.found.parents.push(from.unwrap_or(number));
-        self.table.insert(&self.found.states);
-        Ok(wrong.map(|what| Wrong { what, state: number, beyond: None }))
+        inside
+    }
+
+    /// The first thing that goes wrong counts.
+    fn blame(&mut self, what: What, state: Option<StateId>, beyond: Option<S::Word>) {
+        self.found.wrong.get_or_insert(Wrong { what, state, beyond });
+    }
+
+    fn blame_trouble(&mut self, trouble: Trouble, state: Option<StateId>, beyond: Option<S::Word>) {
+        match trouble {
+            Trouble::Fault(fault) => self.blame(What::Fault(fault), state, beyond),
+            // A state that is there has a code for every value.
+            Trouble::Narrow => {}
+        }
     }
 
     /// Makes room: every state is held in another way from now on.
@@ -446,6 +558,8 @@ impl<S: Stepper> Search<'_, S> {
         for state in &mut self.found.states {
             *state = recode(*state);
         }
+        let beyond = self.found.wrong.as_mut().and_then(|wrong| wrong.beyond.as_mut());
+        self.found.concrete.iter_mut().chain(beyond).for_each(|state| *state = recode(*state));
         self.table.rebuild(&self.found.states);
         Ok(())
     }

@@ -165,7 +165,12 @@ impl Explorer<'_, '_> {
     fn explore(&mut self, options: &mut Options) -> Result<(usize, Option<Stop>), Trouble> {
         self.tables()?;
         let mut initial = Vec::new();
-        self.interpreter.initial(&mut |state| initial.push(state as i64))?;
+        self.interpreter.initial(&mut |state| initial.push(state))?;
+        let mut class = |state| {
+            let values = self.interpreter.values(state);
+            Ok(self.interpreter.pack_class(&values)? as i64)
+        };
+        let mut initial = initial.into_iter().map(&mut class).collect::<Result<Vec<i64>, Trouble>>()?;
         initial.sort_unstable();
         initial.dedup();
         let rows = &mut initial.into_iter().map(|key| vec![Cell::Int(key)]);
@@ -291,7 +296,7 @@ impl Explorer<'_, '_> {
                 continue;
             }
             (0..next.len()).filter(|variable| !touched[*variable]).for_each(|variable| next[variable] = None);
-            let writes = self.interpreter.pack(&next)? as i64;
+            let writes = self.interpreter.pack_class(&next)? as i64;
             steps.push((i64::from(self.interpreter.way(&label)), writes));
         }
         Ok(steps)

@@ -1,8 +1,10 @@
 //! Questions to a store alone: CTL whose atoms are conditions on the columns of `state_v`.
 //!
 //! A store outlives its specification, and one that was made of a database scenario never had any. So atoms can be read as SQL over
-//! the named columns, with TLA+'s signs: `status = "cancelled" /\ paid # 0`.
+//! the named columns, with TLA+'s signs: `status = "cancelled" /\ paid # 0`. They are true or false in every state, also where a
+//! column is NULL ([`condition`](super::condition)).
 
+use super::condition::condition;
 use super::labels::{create, enter, relation};
 use super::{Cell, Store, StoreError, Stored};
 use crate::ctl::{Checker, Evidence, Formula, Labels};
@@ -125,47 +127,4 @@ pub(crate) fn label_atom(database: &mut dyn super::Database, text: &str) -> Resu
         enter(database, text, &relation)
     })?;
     Ok(relation)
-}
-
-/// TLA+'s signs as SQL's; everything else stays.
-pub(crate) fn condition(dialect: Dialect, text: &str) -> String {
-    let signs =
-        [("/\\", " AND "), ("\\/", " OR "), ("~", " NOT "), ("#", "<>"), ("/=", "<>"), ("=<", "<="), ("\\in", "IN")];
-    let mut out = String::new();
-    let mut rest = text;
-    while let Some(first) = rest.chars().next() {
-        let taken = match first {
-            '"' | '\'' => {
-                let end = rest[1..].find(first).map_or(rest.len(), |end| end + 2);
-                let inner = rest[1..end].trim_end_matches(first);
-                out.push_str(&dialect.text(inner));
-                end
-            }
-            _ => match signs.iter().find(|(sign, _)| rest.starts_with(sign)) {
-                Some((sign, sql)) => {
-                    out.push_str(sql);
-                    sign.len()
-                }
-                None => {
-                    out.push(first);
-                    first.len_utf8()
-                }
-            },
-        };
-        rest = &rest[taken..];
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn signs_become_those_of_sql() {
-        let check = |text, expected: &str| assert_eq!(condition(Dialect::Sqlite, text), expected);
-        check(r#"a = "x" /\ b # 2"#, "a = 'x'  AND  b <> 2");
-        check("a = 'it' \\/ ~(b >= 2)", "a = 'it'  OR   NOT (b >= 2)");
-        check("\"", "''");
-    }
 }

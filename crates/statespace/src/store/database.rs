@@ -147,6 +147,6 @@ impl std::error::Error for StoreError {}
 /// What goes wrong with a database is a mistake that stands nowhere.
 impl From<StoreError> for Box<Fault> {
     fn from(error: StoreError) -> Box<Fault> {
-        Box::new(Fault { at: Default::default(), message: error.message, hint: error.hint })
+        Box::new(Fault { at: Default::default(), message: error.message, hint: error.hint, is_limit: true })
     }
 }

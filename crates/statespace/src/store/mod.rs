@@ -28,6 +28,7 @@
 
 mod ask;
 pub(crate) mod columns;
+mod condition;
 mod database;
 #[cfg(feature = "duckdb")]
 mod duckdb;

@@ -322,7 +322,7 @@ impl<'s> Evaluator<'s> {
     fn deeper<T>(&self, at: At, work: impl FnOnce() -> Result<T>) -> Result<T> {
         let depth = self.depth.get();
         if depth > DEPTH_MAX {
-            return Err(Fault::new(at, "this recursion does not end"));
+            return Err(Fault::limit(at, "this recursion does not end"));
         }
         self.depth.set(depth + 1);
         let done = work();

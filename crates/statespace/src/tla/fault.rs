@@ -15,6 +15,8 @@ pub struct Fault {
     pub message: String,
     /// What to try.
     pub hint: Option<String>,
+    /// Whether only we give up here, and the expression may have a meaning.
+    pub is_limit: bool,
 }
 
 /// What evaluation comes to. Faults are rare and large: they are boxed.
@@ -23,12 +25,17 @@ pub type Result<T> = std::result::Result<T, Box<Fault>>;
 impl Fault {
     /// A mistake.
     pub fn new(at: At, message: impl Into<String>) -> Box<Fault> {
-        Box::new(Fault { at, message: message.into(), hint: None })
+        Box::new(Fault { at, message: message.into(), hint: None, is_limit: false })
+    }
+
+    /// A limit of ours that was reached.
+    pub fn limit(at: At, message: impl Into<String>) -> Box<Fault> {
+        Box::new(Fault { at, message: message.into(), hint: None, is_limit: true })
     }
 
     /// A mistake, and what to try.
     pub fn with_hint(at: At, message: impl Into<String>, hint: impl Into<String>) -> Box<Fault> {
-        Box::new(Fault { at, message: message.into(), hint: Some(hint.into()) })
+        Box::new(Fault { at, message: message.into(), hint: Some(hint.into()), is_limit: false })
     }
 }
 

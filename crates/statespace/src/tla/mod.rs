@@ -16,6 +16,7 @@ pub mod ir;
 mod modules;
 pub(crate) mod operate;
 mod parse;
+mod precedence;
 pub mod read;
 mod resolve;
 pub mod spec;

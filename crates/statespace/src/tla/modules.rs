@@ -4,7 +4,7 @@
 //! in a *group* in which its constants and variables stand for expressions of whoever instantiates it; extended modules share
 //! the group of whoever extends them. So a definition is looked up where it was written, however it was reached.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::builtin::{BUILTINS, Builtin, STANDARD};
@@ -190,7 +190,13 @@ impl Loader<'_, '_> {
             let extended = self.load(name, group, Some(id), *at)?;
             self.import(id, extended);
         }
+        let mut defined: BTreeSet<&str> = BTreeSet::new();
         for unit in &module.units {
+            if let Unit::Definition(definition) = unit
+                && !defined.insert(&definition.name)
+            {
+                return Err(Fault::new(definition.at, format!("`{}` is defined twice", definition.name)));
+            }
             match unit {
                 Unit::Variables(names) => {
                     for (name, at) in names {

@@ -6,6 +6,7 @@
 use tree_sitter::{Node, Parser};
 
 use super::fault::{Fault, Result};
+use super::precedence;
 use super::syntax::{At, Bound, Definition, Expr, Instance, Kind, Module, Unit};
 
 /// The modules of a file, one after another.
@@ -476,6 +477,13 @@ impl<'t> Reader<'t> {
 
     fn infix(&self, node: Node<'_>) -> Result<Expr> {
         let (left, symbol, right) = (self.field(node, "lhs")?, self.field(node, "symbol")?, self.field(node, "rhs")?);
+        for side in [left, right].into_iter().filter(|side| side.kind() == "bound_infix_op") {
+            let (outer, inner) = (self.symbol(symbol), self.symbol(self.field(side, "symbol")?));
+            if precedence::conflict(&outer, &inner) {
+                let message = format!("`{inner}` and `{outer}` have conflicting precedence");
+                return Err(Fault::with_hint(self.at(node), message, "put one of them in parentheses"));
+            }
+        }
         let (lhs, rhs) = (self.expr(left)?, self.expr(right)?);
         let kind = match symbol.kind() {
             "land" => match *lhs.kind {

@@ -245,6 +245,11 @@ impl Spec {
         }
     }
 
+    /// Whether states are joined (VIEW, SYMMETRY) or steps cut off (ACTION_CONSTRAINT).
+    pub fn is_quotient(&self) -> bool {
+        self.view.is_some() || !self.symmetry.is_empty() || !self.action_constraints.is_empty()
+    }
+
     /// The names of the variables.
     pub fn variables(&self) -> &[(String, At)] {
         &self.modules.variables
