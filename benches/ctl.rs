@@ -1,8 +1,9 @@
 //! Operators of CTL on a large state space, and exploration by a database: `cargo bench -p isolde-benches --bench ctl`.
 //!
-//! Peterson's lock for several processes, kept in SQLite in memory. Each operator is decided twice: on the graph in memory, and by SQL on the
-//! table of transitions, which is what remains when a graph does not fit. Before that, the space is found three times: by the program
-//! in Rust, and by the database, with one recursive query and level by level.
+//! Peterson's lock for several processes, kept in SQLite in memory. Each operator is decided twice: on the graph in
+//! memory, and by SQL on the table of transitions, which is what remains when a graph does not fit. Before that, the
+//! space is found three times: by the program in Rust, and by the database, with one recursive query and level by
+//! level.
 //!
 //! `ISOLDE_BENCH=quick` takes fewer processes.
 

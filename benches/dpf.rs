@@ -51,7 +51,8 @@ fn main() {
     sweep(if quick { 2..=3 } else { 2..=9 }, time_max);
 }
 
-/// How many of the ends of runs a search has found: all, or so many of them; unknown if one of the two did not come to its end.
+/// How many of the ends of runs a search has found: all, or so many of them; unknown if one of the two did not come to
+/// its end.
 fn found(measured: &Measured, all: &Measured) -> String {
     if !measured.summary.is_complete() || !all.summary.is_complete() {
         return "?".into();

@@ -1,7 +1,7 @@
 //! What a step costs: `cargo bench -p isolde-benches --bench engine`.
 //!
-//! Every figure is measured in this one run, on one core. Rates are the best of several rounds, so that other work on the
-//! machine disturbs little. The last column compares with the line it names.
+//! Every figure is measured in this one run, on one core. Rates are the best of several rounds, so that other work on
+//! the machine disturbs little. The last column compares with the line it names.
 
 use std::hint::black_box;
 use std::ops::ControlFlow;

@@ -1,8 +1,8 @@
 //! EPOR's programs: `cargo bench -p isolde-benches --bench epor`.
 //!
-//! The employee system and PetClinic, at as many queries as the paper's tables have, under EPOR's relation, DPF's at record
-//! and cell level, none, and ours. The paper's figures stand beside ours as it published them: another machine, another
-//! database, and programs that it describes in part.
+//! The employee system and PetClinic, at as many queries as the paper's tables have, under EPOR's relation, DPF's at
+//! record and cell level, none, and ours. The paper's figures stand beside ours as it published them: another machine,
+//! another database, and programs that it describes in part.
 
 use std::time::Duration;
 

@@ -1,8 +1,8 @@
 //! What the proxy costs per statement: `cargo bench -p isolde-benches --bench proxy`.
 //!
-//! One session, a SELECT by key again and again, on a server of this machine that is started for the purpose: connected directly,
-//! through a door with everything passed on, and through a door with every statement held, looked at and let go. Every
-//! figure is measured in this one run.
+//! One session, a SELECT by key again and again, on a server of this machine that is started for the purpose: connected
+//! directly, through a door with everything passed on, and through a door with every statement held, looked at and let
+//! go. Every figure is measured in this one run.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, channel};

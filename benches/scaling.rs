@@ -1,8 +1,8 @@
 //! How far a search comes: `cargo bench -p isolde-benches --bench scaling`.
 //!
 //! Threads of autocommitted updates, more and more of them, until a search takes longer than the limit (10 s, or what
-//! `ISOLDE_BENCH_SECONDS` says). Ours beside naive search, which executes every interleaving; where naive search does not come to its
-//! end, the ratio is a lower bound. Then what a state costs in memory, and what a second worker
+//! `ISOLDE_BENCH_SECONDS` says). Ours beside naive search, which executes every interleaving; where naive search does
+//! not come to its end, the ratio is a lower bound. Then what a state costs in memory, and what a second worker
 //! gains, by the clock on the wall.
 //!
 //! `ISOLDE_BENCH=quick` gives each search a moment only.

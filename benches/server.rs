@@ -1,8 +1,9 @@
 //! What a run on a real server costs: `cargo bench -p isolde-benches --bench server`.
 //!
-//! Two sessions, each BEGIN, SELECT, UPDATE of the same row, COMMIT, on a server of this machine that is started for the purpose.
-//! All their interleavings, again and again, beside the same statements in a plain loop that schedules nothing, and beside
-//! PostgreSQL's own isolationtester with the same permutations. Every figure is measured in this one run.
+//! Two sessions, each BEGIN, SELECT, UPDATE of the same row, COMMIT, on a server of this machine that is started for
+//! the purpose. All their interleavings, again and again, beside the same statements in a plain loop that schedules
+//! nothing, and beside PostgreSQL's own isolationtester with the same permutations. Every figure is measured in this
+//! one run.
 
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -86,8 +87,8 @@ fn row(what: &str, rate: f64, base: f64) {
     println!("  {what:<54}{rate:>12.0} {:>9.2}x", base / rate);
 }
 
-/// Executions per second in a plain loop, in one of prepared statements, and through the search. They take turns, so that what else the
-/// machine does is the same for all.
+/// Executions per second in a plain loop, in one of prepared statements, and through the search. They take turns, so
+/// that what else the machine does is the same for all.
 fn executions(cluster: &'static Cluster, round: Duration) -> [f64; 3] {
     let database = cluster.create_database().expect("a database");
     let open = || cluster.connect(&database, "").expect("a session");

@@ -1,12 +1,12 @@
 //! TrOOP's clients: `cargo bench -p isolde-benches --bench troop`.
 //!
 //! Transactions as single steps are what TrOOP calls serializability; statement by statement is what PostgreSQL does at
-//! each of its levels. TrOOP's figures stand beside ours as it published them: another machine, another language, a mock
-//! store. Only its time and its timeouts are comparable: its counts are of another encoding (and our own brute force over that
-//! encoding does not agree with them).
+//! each of its levels. TrOOP's figures stand beside ours as it published them: another machine, another language, a
+//! mock store. Only its time and its timeouts are comparable: its counts are of another encoding (and our own brute
+//! force over that encoding does not agree with them).
 //!
-//! A search may take 10 s, or what `ISOLDE_BENCH_SECONDS` says; `ISOLDE_BENCH=quick` gives it a moment only. Words behind `--`
-//! choose clients, modes and tables by name: `-- published tpcc read`.
+//! A search may take 10 s, or what `ISOLDE_BENCH_SECONDS` says; `ISOLDE_BENCH=quick` gives it a moment only. Words
+//! behind `--` choose clients, modes and tables by name: `-- published tpcc read`.
 
 use std::time::Duration;
 

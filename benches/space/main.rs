@@ -1,7 +1,8 @@
 //! State spaces of TLA+ specifications: `cargo bench -p isolde-benches --bench space`.
 //!
-//! Counters, a lock and two-phase commit, from 10^5 to 10^7 states, from the specifications in `crates/statespace/tests/specs` as
-//! they are written: read, compiled and explored, with every invariant checked in every state. Beside it, on the same states:
+//! Counters, a lock and two-phase commit, from 10^5 to 10^7 states, from the specifications in
+//! `crates/statespace/tests/specs` as they are written: read, compiled and explored, with every invariant checked in
+//! every state. Beside it, on the same states:
 //!
 //! | engine | what it is |
 //! |---|---|
@@ -10,8 +11,9 @@
 //! | TLC | the same specification, if the environment names a jar: `TLC_JAR` |
 //! | SQLite, PostgreSQL, DuckDB | the program as SQL ([`databases`]); DuckDB with `--features duckdb` |
 //!
-//! Every run is a process of its own (PostgreSQL: a session), and its time is that of the processor, user and system, of the whole
-//! process. Bytes are those that the process had in use at most. What finds another number of states fails the benchmark.
+//! Every run is a process of its own (PostgreSQL: a session), and its time is that of the processor, user and system,
+//! of the whole process. Bytes are those that the process had in use at most. What finds another number of states fails
+//! the benchmark.
 //!
 //! `ISOLDE_BENCH=quick` takes the smallest of each; `ISOLDE_BENCH_ONLY=commit:8` one model.
 

@@ -1,5 +1,5 @@
-//! What is explored: the specifications, in sizes. The same three are written once more for [Stateright](super::stateright) and
-//! for [Spin](super::spin), by hand.
+//! What is explored: the specifications, in sizes. The same three are written once more for
+//! [Stateright](super::stateright) and for [Spin](super::spin), by hand.
 
 use isolde_statespace::tla::Spec;
 use isolde_statespace::tla::spec::Files;

@@ -1,5 +1,6 @@
-//! The models for Spin, in Promela: one process that takes any step that is possible. Compiled by the C compiler, explored breadth
-//! first, without partial-order reduction, so that it sees the same states. Invariants are not asked of it.
+//! The models for Spin, in Promela: one process that takes any step that is possible. Compiled by the C compiler,
+//! explored breadth first, without partial-order reduction, so that it sees the same states. Invariants are not asked
+//! of it.
 
 use std::fmt::Write;
 use std::path::Path;

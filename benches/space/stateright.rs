@@ -1,4 +1,5 @@
-//! The models for Stateright, as one would write them in Rust: small arrays, and an invariant that every state is asked.
+//! The models for Stateright, as one would write them in Rust: small arrays, and an invariant that every state is
+//! asked.
 
 use stateright::{Checker, Model, Property};
 

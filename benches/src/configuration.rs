@@ -1,9 +1,9 @@
 //! The ways to search that the papers compare, and ours.
 //!
-//! Both papers search depth first, recognise states they have seen, and differ in what they take to commute. So *naive* is a
-//! depth-first search that matches states; a relation of a paper is the same search, reduced by that relation. The papers
-//! count states. A search by runs matches no states and counts executions; there one relation is better than another by
-//! what it is, not by what is stored.
+//! Both papers search depth first, recognise states they have seen, and differ in what they take to commute. So *naive*
+//! is a depth-first search that matches states; a relation of a paper is the same search, reduced by that relation. The
+//! papers count states. A search by runs matches no states and counts executions; there one relation is better than
+//! another by what it is, not by what is stored.
 
 use std::time::Duration;
 
@@ -64,7 +64,8 @@ impl Configuration {
         measure(&self.system(scenario), &self.search(), time_max)
     }
 
-    /// The same with several workers, by the clock on the wall. Only a search by [optimal runs](Way::OptimalRuns) has them.
+    /// The same with several workers, by the clock on the wall. Only a search by [optimal runs](Way::OptimalRuns) has
+    /// them.
     pub fn measure_jobs(self, scenario: &Scenario, jobs: usize, time_max: Duration) -> Measured {
         measure_jobs(&self.system(scenario), &self.search(), jobs, time_max)
     }

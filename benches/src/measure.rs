@@ -82,7 +82,8 @@ pub fn quick() -> bool {
     !std::env::args().any(|a| a == "--bench") || std::env::var("ISOLDE_BENCH").is_ok_and(|v| v == "quick")
 }
 
-/// Searches shorter than this are repeated and averaged: the system updates the processor's time every few milliseconds.
+/// Searches shorter than this are repeated and averaged: the system updates the processor's time every few
+/// milliseconds.
 const AT_LEAST: Duration = Duration::from_millis(100);
 
 /// Searches `system` until it is done or the time is up.

@@ -1,7 +1,7 @@
 //! Programs of any size: so many threads of so many statements, each statement a transaction.
 //!
-//! How much there is to explore depends on who meets whom, so there are three [mixes](MIXES). In the first the threads never meet
-//! and one run says everything; in the last they always do, and no reduction can leave out an order.
+//! How much there is to explore depends on who meets whom, so there are three [mixes](MIXES). In the first the threads
+//! never meet and one run says everything; in the last they always do, and no reduction can leave out an order.
 
 use std::fmt::Write as _;
 

@@ -39,8 +39,8 @@ fn the_kernels_files_are_as_generated() {
     }
 }
 
-/// No search of ours explores more than the same search by a relation from a paper, unless that relation is wrong about the
-/// program: in states where states are matched, in executions where they are not.
+/// No search of ours explores more than the same search by a relation from a paper, unless that relation is wrong about
+/// the program: in states where states are matched, in executions where they are not.
 #[test]
 fn ours_explores_no_more_than_the_papers_best_that_is_sound() {
     for (name, scenario) in programs() {

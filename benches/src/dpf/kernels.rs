@@ -180,8 +180,8 @@ fn wide(columns: usize, rows: usize) -> String {
     format!("CREATE TABLE t (id int PRIMARY KEY, {});\nINSERT INTO t (id) VALUES {};", names.join(", "), ids.join(", "))
 }
 
-/// Reads and writes of a thread's own item and its log; in the middle, half of the threads write the shared item's price and
-/// the others read it.
+/// Reads and writes of a thread's own item and its log; in the middle, half of the threads write the shared item's
+/// price and the others read it.
 fn access(shape: Shape, thread: usize, i: usize) -> String {
     let own = thread + 1;
     if i == shape.statements / 2 {

@@ -1,9 +1,9 @@
-//! The programs of Database PathFinder's evaluation (Gligoric and Majumdar, *Model checking database applications*, TACAS
-//! 2013), re-created, with the figures that its Figure 2 gives.
+//! The programs of Database PathFinder's evaluation (Gligoric and Majumdar, *Model checking database applications*,
+//! TACAS 2013), re-created, with the figures that its Figure 2 gives.
 //!
 //! The paper's sources are not published: it names seven kernels and four applications and says in a sentence what each
-//! does. [`kernels`] and the files in `benches/dpf` follow these sentences, in sizes that give a naive search about as many
-//! states as it had there. Statements are transactions of their own, as everywhere in the paper.
+//! does. [`kernels`] and the files in `benches/dpf` follow these sentences, in sizes that give a naive search about as
+//! many states as it had there. Statements are transactions of their own, as everywhere in the paper.
 
 pub mod kernels;
 

@@ -1,9 +1,9 @@
-//! The programs of EPOR's evaluation (Ghafoor, Mahmood and Siddiqui, *Effective partial order reduction in model checking
-//! database applications*, ICST 2016), re-created, with the figures that its tables give.
+//! The programs of EPOR's evaluation (Ghafoor, Mahmood and Siddiqui, *Effective partial order reduction in model
+//! checking database applications*, ICST 2016), re-created, with the figures that its tables give.
 //!
-//! The paper prints two operations of its employee system, `addBonus` and `updateSalary`, with the table they work on, and
-//! counts queries: an operation is a thread, addBonus has two queries and updateSalary one. Which operations make up 2 to 6
-//! queries, and what PetClinic was asked, it does not say; ours is in `benches/epor`.
+//! The paper prints two operations of its employee system, `addBonus` and `updateSalary`, with the table they work on,
+//! and counts queries: an operation is a thread, addBonus has two queries and updateSalary one. Which operations make
+//! up 2 to 6 queries, and what PetClinic was asked, it does not say; ours is in `benches/epor`.
 
 use std::fmt::Write as _;
 
@@ -28,8 +28,8 @@ impl Program {
     }
 }
 
-/// The employee system at 2 to 6 queries, with the paper's input: first dependent, then independent. The figures of Table VI
-/// are for a mix of both that is not described; Table V has EPOR's states for either.
+/// The employee system at 2 to 6 queries, with the paper's input: first dependent, then independent. The figures of
+/// Table VI are for a mix of both that is not described; Table V has EPOR's states for either.
 pub fn employees() -> Vec<Program> {
     let basic = [(12, 1000), (40, 2000), (122, 25000), (366, 60000), (1096, 130000)];
     let dpf = [(6, 1000), (16, 1000), (38, 15000), (78, 28000), (158, 45000)];

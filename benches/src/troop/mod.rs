@@ -1,9 +1,9 @@
 //! TrOOP's client programs, as SQL.
 //!
-//! TrOOP (Bouajjani, Enea and Román-Calvo, *Dynamic partial order reduction for checking correctness against transaction
-//! isolation levels*) explores programs on a mock key-value store: five applications, five clients each, three
-//! sessions of three transactions. Here the applications are tables and procedures (`benches/troop/*.sql`), and a client
-//! is written in a compact notation, sessions apart by `|` and transactions by `;`:
+//! TrOOP (Bouajjani, Enea and Román-Calvo, *Dynamic partial order reduction for checking correctness against
+//! transaction isolation levels*) explores programs on a mock key-value store: five applications, five clients each,
+//! three sessions of three transactions. Here the applications are tables and procedures (`benches/troop/*.sql`), and a
+//! client is written in a compact notation, sessions apart by `|` and transactions by `;`:
 //!
 //! ```text
 //! e(1,1);g;e(1,2) | e(2,1);g;del(2) | e(2,1);close(1);del(1)

@@ -1,8 +1,8 @@
 //! What can be typed behind `isolde`.
 //!
 //! Each flag is one documented field: the first paragraph of its comment is its line under `-h`, the rest is what
-//! `--help` adds. Nothing is decided here; a flag that was not given is `None`, so that an `option` line of the file can
-//! speak.
+//! `--help` adds. Nothing is decided here; a flag that was not given is `None`, so that an `option` line of the file
+//! can speak.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -138,7 +138,7 @@ What is checked without asking:
   serial outcome   what the threads saw and left behind is possible in some serial order
   errors           no statement ends in an error that the program does not catch
   assertions       no ASSERT fails
-  deadlocks        no threads wait for each other in a circle
+  deadlocks        no threads wait for each other in a cycle
 
 Exit codes:
   0  holds: every interleaving was looked at and none is bad
@@ -204,15 +204,15 @@ pub(crate) struct Spec {
 
     /// Print dates as under pg_isolation_regress
     ///
-    /// That is in the style `Postgres, MDY` and in the time of America/Los_Angeles, as PostgreSQL's own recorded outputs
-    /// have them. With --expected, an output that is the same but for that is as expected in any case.
+    /// That is in the style `Postgres, MDY` and in the time of America/Los_Angeles, as PostgreSQL's own recorded
+    /// outputs have them. With --expected, an output that is the same but for that is as expected in any case.
     #[arg(long)]
     pub(crate) regress: bool,
 
     /// Run on this server: postgres://USER@HOST/DATABASE
     ///
-    /// Instead of the embedded engine, in a database that is created for the run and dropped after it. What the URL leaves out is taken from PGHOST, PGPORT,
-    /// PGUSER, PGPASSWORD and PGDATABASE, as psql does.
+    /// Instead of the embedded engine, in a database that is created for the run and dropped after it. What the URL
+    /// leaves out is taken from PGHOST, PGPORT, PGUSER, PGPASSWORD and PGDATABASE, as psql does.
     #[arg(long, value_name = "URL", value_parser = server::parse)]
     pub(crate) on: Option<Server>,
 
@@ -243,22 +243,24 @@ pub(crate) struct Explore {
 
     /// Run on this server: postgres://USER@HOST/DATABASE
     ///
-    /// Instead of the embedded engine, in a database that is created for the run and dropped after it. What the URL leaves out is taken from PGHOST, PGPORT,
-    /// PGUSER, PGPASSWORD and PGDATABASE, as psql does.
+    /// Instead of the embedded engine, in a database that is created for the run and dropped after it. What the URL
+    /// leaves out is taken from PGHOST, PGPORT, PGUSER, PGPASSWORD and PGDATABASE, as psql does.
     #[arg(long, value_name = "URL", value_parser = server::parse, help_heading = "Server")]
     pub(crate) on: Option<Server>,
 
     /// What tells what statements read: text, or a module's file
     ///
-    /// With `text`, from what statements say, and by asking queries again. With the name of a file, from that module, which is loaded from there
-    /// by a superuser. Left out, from the module if it is installed, else from the text. crates/postgres/module/README.md says how to build it.
+    /// With `text`, from what statements say, and by asking queries again. With the name of a file, from that module,
+    /// which is loaded from there by a superuser. Left out, from the module if it is installed, else from the text.
+    /// crates/postgres/module/README.md says how to build it.
     #[arg(long, value_name = "FROM", value_parser = server::module, help_heading = "Server")]
     pub(crate) reads: Option<Module>,
 
     /// Replay the counterexample on this server
     ///
-    /// The search runs on the embedded engine. A schedule that breaks something is followed once more on real sessions, in a
-    /// database that is created for that and dropped after it, and the answer says whether it breaks the same there.
+    /// The search runs on the embedded engine. A schedule that breaks something is followed once more on real sessions,
+    /// in a database that is created for that and dropped after it, and the answer says whether it breaks the same
+    /// there.
     #[arg(long, value_name = "URL", value_parser = server::parse, conflicts_with = "on", help_heading = "Server")]
     pub(crate) confirm: Option<Server>,
 
@@ -268,9 +270,9 @@ pub(crate) struct Explore {
 
     /// Which steps a reduction takes to commute
     ///
-    /// For the searches dpor, source and stateful. The finer the level, the fewer orders are tried; the answers are the same.
-    /// `dpf-...` and `epor` are the relations of two papers, as printed there: they overlook some dependences, so they
-    /// may miss an interleaving and never say "holds".
+    /// For the searches dpor, source and stateful. The finer the level, the fewer orders are tried; the answers are the
+    /// same. `dpf-...` and `epor` are the relations of two papers, as printed there: they overlook some dependences, so
+    /// they may miss an interleaving and never say "holds".
     #[arg(long, value_name = "LEVEL", value_parser = choices::<Dependence>(), help_heading = "Search")]
     pub(crate) dependence: Option<Dependence>,
 
@@ -289,8 +291,8 @@ pub(crate) struct Explore {
 
     /// Where others may act: between statements, or also rows
     ///
-    /// `row` makes each row that a statement locks a step of its own, as on a real server: two statements that lock the same
-    /// rows in opposite orders then deadlock. There are many more interleavings.
+    /// `row` makes each row that a statement locks a step of its own, as on a real server: two statements that lock the
+    /// same rows in opposite orders then deadlock. There are many more interleavings.
     #[arg(long, value_name = "UNIT", value_parser = choices::<Granularity>(), help_heading = "Search")]
     pub(crate) granularity: Option<Granularity>,
 
@@ -347,8 +349,8 @@ pub(crate) struct Explore {
 
     /// Follow no run with more switches than this
     ///
-    /// A switch counts if the thread switched away from could have gone on: a preemption. Most bugs show with one or two.
-    /// For the searches stateful and stateless.
+    /// A switch counts if the thread switched away from could have gone on: a preemption. Most bugs show with one or
+    /// two. For the searches stateful and stateless.
     #[arg(long, value_name = "N", help_heading = "Limits")]
     pub(crate) preemptions: Option<u64>,
 
@@ -368,31 +370,31 @@ pub(crate) struct Explore {
 
     /// Draw who must come before whom: FILE.svg or FILE.dot
     ///
-    /// A violation whose statements depend on each other in a circle, or a deadlock, is drawn as a graph of its threads. The
-    /// ending of the name says how: svg is a picture, dot is for Graphviz. There is one only for a single scenario.
+    /// A violation whose statements depend on each other in a cycle, or a deadlock, is drawn as a graph of its threads.
+    /// The ending of the name says how: svg is a picture, dot is for Graphviz. There is one only for a single scenario.
     #[arg(long, value_name = "FILE", value_parser = Picture::parse, help_heading = "Output")]
     pub(crate) graph: Option<Picture>,
 
     /// Write every state and transition into a file of SQLite
     ///
-    /// One row for each state: how far each thread is, and what is committed; the tables and views are those of `isolde space`, which
-    /// takes the file, too: isolde space FILE --ctl 'AG EF (orders_1_status = "cancelled")'. All states are looked at, whatever
-    /// the search.
+    /// One row for each state: how far each thread is, and what is committed; the tables and views are those of
+    /// `isolde space`, which takes the file, too: isolde space FILE --ctl 'AG EF (orders_1_status = "cancelled")'. All
+    /// states are looked at, whatever the search.
     #[arg(long, value_name = "FILE", help_heading = "Output", conflicts_with = "on")]
     pub(crate) store: Option<PathBuf>,
 
     /// Write the counterexample as an isolation spec
     ///
-    /// A test for PostgreSQL's own isolationtester, and for `isolde spec`: it sends the same statements in the same order, and
-    /// then looks at the tables. Variables are written out; inside of routines, advisory locks give the order. Of an application,
-    /// what it sent in that run. There is one only for a single file.
+    /// A test for PostgreSQL's own isolationtester, and for `isolde spec`: it sends the same statements in the same
+    /// order, and then looks at the tables. Variables are written out; inside of routines, advisory locks give the
+    /// order. Of an application, what it sent in that run. There is one only for a single file.
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) emit_spec: Option<PathBuf>,
 
     /// Write a scenario made from an application
     ///
-    /// Its tables and rows, and the statements that each thread sends when it runs alone: a beginning for studying the race on the embedded engine. For
-    /// applications (app.toml).
+    /// Its tables and rows, and the statements that each thread sends when it runs alone: a beginning for studying the
+    /// race on the embedded engine. For applications (app.toml).
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) emit_scenario: Option<PathBuf>,
 
@@ -419,8 +421,8 @@ pub(crate) struct Explore {
 
     /// Add what the search took: time, memory, steps/s
     ///
-    /// Also states, transitions, executions, races, runs begun in vain, and the time spent on digests and on coming back to
-    /// states. Without it the same input gives the same output, byte for byte.
+    /// Also states, transitions, executions, races, runs begun in vain, and the time spent on digests and on coming
+    /// back to states. Without it the same input gives the same output, byte for byte.
     #[arg(long, help_heading = "Output")]
     pub(crate) stats: bool,
 
@@ -454,8 +456,8 @@ pub(crate) struct Replay {
 
     /// Run on this server: postgres://USER@HOST/DATABASE
     ///
-    /// Instead of the embedded engine, in a database that is created for the run and dropped after it. What the URL leaves out is taken from PGHOST, PGPORT,
-    /// PGUSER, PGPASSWORD and PGDATABASE, as psql does.
+    /// Instead of the embedded engine, in a database that is created for the run and dropped after it. What the URL
+    /// leaves out is taken from PGHOST, PGPORT, PGUSER, PGPASSWORD and PGDATABASE, as psql does.
     #[arg(long, value_name = "URL", value_parser = server::parse)]
     pub(crate) on: Option<Server>,
 
@@ -471,8 +473,8 @@ pub(crate) struct Replay {
 pub(crate) struct Html {
     /// Write the answer as a page for browsers, too
     ///
-    /// One file that needs no other and no network: to be attached to a pull request, or printed. In it one can walk through a
-    /// run step by step. Several answers share a page.
+    /// One file that needs no other and no network: to be attached to a pull request, or printed. In it one can walk
+    /// through a run step by step. Several answers share a page.
     #[arg(id = "html", long, value_name = "FILE", help_heading = "Output")]
     pub(crate) path: Option<PathBuf>,
 }
@@ -506,8 +508,8 @@ pub(crate) enum Format {
 pub(crate) struct CheckOutput {
     /// text (default), json, sarif or junit
     ///
-    /// With several files, json is one document for each, one after another; sarif (2.1.0, for code scanning) and junit are one
-    /// document for all.
+    /// With several files, json is one document for each, one after another; sarif (2.1.0, for code scanning) and junit
+    /// are one document for all.
     #[arg(long, value_name = "FORMAT", default_value = "text", help_heading = "Output")]
     #[arg(hide_possible_values = true, hide_default_value = true)]
     pub(crate) format: CheckFormat,

@@ -1,5 +1,5 @@
-//! `--emit-spec FILE`: a counterexample as a test for PostgreSQL's isolationtester. `--emit-scenario FILE`: an application as a
-//! scenario.
+//! `--emit-spec FILE`: a counterexample as a test for PostgreSQL's isolationtester. `--emit-scenario FILE`: an
+//! application as a scenario.
 
 use std::path::Path;
 

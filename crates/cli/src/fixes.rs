@@ -33,8 +33,9 @@ pub(crate) fn add(
 /// Fixes that are tried on a server, at most: each is a search of its own.
 const ON_SERVER_MAX: usize = 8;
 
-/// The same for a violation that was found on a server. What might help is found on the embedded engine, if that understands the file and
-/// sees a violation, too; what holds there must hold on the server as well, where `judge` tries it.
+/// The same for a violation that was found on a server. What might help is found on the embedded engine, if that
+/// understands the file and sees a violation, too; what holds there must hold on the server as well, where `judge`
+/// tries it.
 pub(crate) fn add_on(
     explore: &Explore,
     file: &Included,

@@ -1,8 +1,8 @@
 //! Searches that were stopped, kept in a file: `--checkpoint`.
 //!
-//! The file is written when a search ends before its time, and every minute while it runs: whatever ends the process, at most
-//! the last minute is lost. It is written beside its place and renamed, and its first line says what the rest must amount to, so a
-//! file that was cut or changed is told from a whole one.
+//! The file is written when a search ends before its time, and every minute while it runs: whatever ends the process,
+//! at most the last minute is lost. It is written beside its place and renamed, and its first line says what the rest
+//! must amount to, so a file that was cut or changed is told from a whole one.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -62,8 +62,8 @@ pub(crate) fn read(explore: &Explore) -> Result<Option<Checkpoint>, Mistake> {
     }
 }
 
-/// Keeps what is left of a search, or removes the file if nothing is. The answer, which says so; or what to go on with, if the
-/// search was only [paused](Pause).
+/// Keeps what is left of a search, or removes the file if nothing is. The answer, which says so; or what to go on with,
+/// if the search was only [paused](Pause).
 pub(crate) fn write(explore: &Explore, checked: Checked, paused: bool) -> Result<Result<Report, Checkpoint>, Mistake> {
     let Checked { mut report, checkpoint } = checked;
     match (&explore.checkpoint, checkpoint) {

@@ -38,7 +38,8 @@ use clap::{CommandFactory, Parser};
 use crate::args::{Cli, Command};
 use crate::complain::Mistake;
 
-/// A search copies and drops small tree nodes at every step; `cargo bench -p isolde-benches` shows what this one is worth.
+/// A search copies and drops small tree nodes at every step; `cargo bench -p isolde-benches` shows what this one is
+/// worth.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

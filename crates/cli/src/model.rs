@@ -67,8 +67,8 @@ pub(crate) struct Model {
 
     /// Whose rules apply: rails, django, prisma, sql or paper
     ///
-    /// Those of the framework, unless this says otherwise. `paper` is the semantics of Nijjar and Bultan (ASE 2012): every
-    /// belongs_to names exactly one object, and only `destroy` and `delete` do anything.
+    /// Those of the framework, unless this says otherwise. `paper` is the semantics of Nijjar and Bultan (ASE 2012):
+    /// every belongs_to names exactly one object, and only `destroy` and `delete` do anything.
     #[arg(long, value_name = "NAME", hide_possible_values = true)]
     #[arg(value_parser = PossibleValuesParser::new(Semantics::ALL.iter().map(|(name, _)| *name)))]
     semantics: Option<String>,
@@ -93,8 +93,8 @@ pub(crate) struct Model {
 
     /// Do not count the findings that this file lists
     ///
-    /// A team begins with what is there (--write-baseline), and is told of what is new from then on. What is listed and no longer
-    /// goes wrong is told too.
+    /// A team begins with what is there (--write-baseline), and is told of what is new from then on. What is listed and
+    /// no longer goes wrong is told too.
     #[arg(long, value_name = "FILE", help_heading = "Teams")]
     baseline: Option<PathBuf>,
 
@@ -112,8 +112,8 @@ pub(crate) struct Model {
 
     /// Draw the data of each finding into this folder
     ///
-    /// Before the delete and after it, in two halves: NAME.svg is a picture, NAME.dot is for Graphviz. With --props, the data of
-    /// each property. The folder is made if there is none.
+    /// Before the delete and after it, in two halves: NAME.svg is a picture, NAME.dot is for Graphviz. With --props,
+    /// the data of each property. The folder is made if there is none.
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     draw: Option<PathBuf>,
 

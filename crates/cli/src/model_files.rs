@@ -62,7 +62,7 @@ fn gather(root: &Path, folder: &Path, files: &mut Vec<File>) -> Result<(), Mista
         let path = entry.path();
         let relative = path.strip_prefix(root).unwrap_or(&path).to_path_buf();
         let kind = entry.file_type().map_err(cannot)?;
-        // Links are not followed: they may lead round in circles.
+        // Links are not followed: they may lead round in cycles.
         if kind.is_dir() && read::wanted(&format!("{}/x.rb", relative.display())) {
             gather(root, &path, files)?;
         } else if kind.is_file() && read::wanted(&relative.to_string_lossy()) {

@@ -116,8 +116,8 @@ pub(crate) fn confirm(
     Ok(())
 }
 
-/// The schedule of a trace of the engine, as it is on a server: there, what has waited goes on by itself, and the server finds
-/// who dies in a deadlock.
+/// The schedule of a trace of the engine, as it is on a server: there, what has waited goes on by itself, and the
+/// server finds who dies in a deadlock.
 fn schedule(trace: &Trace) -> String {
     let steps = trace.steps.iter().filter(|step| !matches!(step.kind, StepKind::Resume | StepKind::Victim));
     steps.filter_map(|step| trace.threads.get(step.thread)).map(String::as_str).collect::<Vec<_>>().join(" ")

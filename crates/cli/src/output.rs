@@ -1,11 +1,12 @@
 //! Files that are written: whole or not at all, and never onto what the same command reads.
 //!
-//! A file is written beside its place and renamed when it is complete, so whatever ends the command (a mistake, a full disk, a
-//! signal), the older file is still there. What is no ordinary file, such as a pipe or `/dev/stdout`, is written directly.
+//! A file is written beside its place and renamed when it is complete, so whatever ends the command (a mistake, a full
+//! disk, a signal), the older file is still there. What is no ordinary file, such as a pipe or `/dev/stdout`, is
+//! written directly.
 //!
-//! A command [declares](declare) its outputs before it reads anything, and [notes](read) every file that it reads, includes too.
-//! A file that would be both is refused, whichever comes first, by what it is and not by how it is spelled: links and `./` are
-//! seen through.
+//! A command [declares](declare) its outputs before it reads anything, and [notes](read) every file that it reads,
+//! includes too. A file that would be both is refused, whichever comes first, by what it is and not by how it is
+//! spelled: links and `./` are seen through.
 
 use std::fs;
 use std::io::{self, Write};

@@ -212,8 +212,8 @@ impl Page {
     }
 }
 
-/// The text of a report in which nothing can be taken for a command by a terminal: what comes from data is escaped before it is
-/// coloured.
+/// The text of a report in which nothing can be taken for a command by a terminal: what comes from data is escaped
+/// before it is coloured.
 fn harmless<R: DeserializeOwned>(report: &R, json: fn(&R) -> String, text: impl Fn(&R) -> String) -> String {
     let escaped = plain::escaped_document(&json(report)).and_then(|json| serde_json::from_str(&json).ok());
     match escaped {

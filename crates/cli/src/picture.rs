@@ -1,4 +1,4 @@
-//! `--graph FILE`: the circle of a counterexample as a picture of its own.
+//! `--graph FILE`: the cycle of a counterexample as a picture of its own.
 
 use std::path::{Path, PathBuf};
 
@@ -40,7 +40,7 @@ impl Picture {
         let graph = report.counterexample.as_ref().map(|counterexample| &counterexample.graph);
         match graph {
             None => Ok(Some("\nno graph: there is no counterexample")),
-            Some(None) => Ok(Some("\nno graph: nothing in this counterexample goes round in a circle")),
+            Some(None) => Ok(Some("\nno graph: nothing in this counterexample goes round in a cycle")),
             Some(Some(graph)) => output::write(&self.path, &(self.draw)(graph)).map(|()| None),
         }
     }

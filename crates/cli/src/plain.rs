@@ -1,7 +1,8 @@
 //! What may be shown: text without characters that a terminal obeys, and without passwords.
 //!
-//! Rows, names and messages come from databases, programs and files of others. A terminal takes some characters for commands
-//! (to move, to change what is above, to type for the user) and some hide what a line says. They are shown as codes instead.
+//! Rows, names and messages come from databases, programs and files of others. A terminal takes some characters for
+//! commands (to move, to change what is above, to type for the user) and some hide what a line says. They are shown as
+//! codes instead.
 
 use std::borrow::Cow;
 
@@ -71,8 +72,8 @@ pub(crate) fn without_passwords(text: &str) -> String {
     text.split_inclusive('\n').map(hidden).collect()
 }
 
-/// Where the password of a URL in a line is, as far as it can be told: from the first colon of the login to its last `@`; without
-/// one, whatever stands where a port should be and is none.
+/// Where the password of a URL in a line is, as far as it can be told: from the first colon of the login to its last
+/// `@`; without one, whatever stands where a port should be and is none.
 pub(crate) fn secret(line: &str) -> Option<std::ops::Range<usize>> {
     let login = line.find("://")? + "://".len();
     let rest = &line[login..];

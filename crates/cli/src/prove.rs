@@ -68,15 +68,17 @@ pub(crate) struct Prove {
 
     /// Also look for procedures that break a rule together
     ///
-    /// Of procedures that keep a rule alone, one is interrupted by a whole run of another before it writes, as READ COMMITTED lets it
-    /// happen. That nothing is found is no proof: `isolde explore` looks at all interleavings of given calls.
+    /// Of procedures that keep a rule alone, one is interrupted by a whole run of another before it writes, as READ
+    /// COMMITTED lets it happen. That nothing is found is no proof: `isolde explore` looks at all interleavings of
+    /// given calls.
     #[arg(long)]
     interference: bool,
 
     /// Run what breaks a rule on this server as well
     ///
-    /// Rows and calls that break a rule have been run on the embedded engine. They are run once more on a real server, in a database
-    /// that is created for that and dropped after it, and the answer says whether the rule is broken there too.
+    /// Rows and calls that break a rule have been run on the embedded engine. They are run once more on a real server,
+    /// in a database that is created for that and dropped after it, and the answer says whether the rule is broken
+    /// there too.
     #[arg(long, value_name = "URL", value_parser = server::parse)]
     confirm: Option<Server>,
 
@@ -88,10 +90,10 @@ pub(crate) struct Prove {
 
     /// Print what is worked on instead of the answer
     ///
-    /// `cfg` is the control-flow graph of each procedure, with line numbers: a picture if --output names a file that ends in .svg,
-    /// otherwise for Graphviz; `boolean-program` is what is left of each procedure when it is
-    /// looked at through predicates, before and after each refinement; `smt2` is every question that was put to the solver; `scenario`
-    /// is what --interference has found, as a file for isolde explore.
+    /// `cfg` is the control-flow graph of each procedure, with line numbers: a picture if --output names a file that
+    /// ends in .svg, otherwise for Graphviz; `boolean-program` is what is left of each procedure when it is
+    /// looked at through predicates, before and after each refinement; `smt2` is every question that was put to the
+    /// solver; `scenario` is what --interference has found, as a file for isolde explore.
     #[arg(long, value_name = "WHAT", conflicts_with = "html")]
     emit: Option<Emit>,
 
@@ -103,14 +105,15 @@ pub(crate) struct Prove {
 
     /// Keep answers in this directory, and use those kept there
     ///
-    /// A cell is asked again when the schema, a rule, its procedure or one that it calls has changed; not when another procedure has.
+    /// A cell is asked again when the schema, a rule, its procedure or one that it calls has changed; not when another
+    /// procedure has.
     #[arg(long, value_name = "DIR")]
     cache: Option<PathBuf>,
 
     /// Set aside what this file lists
     ///
-    /// A team begins with what is there (--write-baseline), and is told of what is new from then on. What is listed and safe by now is named, so
-    /// that it can be taken off the list.
+    /// A team begins with what is there (--write-baseline), and is told of what is new from then on. What is listed and
+    /// safe by now is named, so that it can be taken off the list.
     #[arg(long, value_name = "FILE")]
     baseline: Option<PathBuf>,
 

@@ -23,9 +23,10 @@ pub(crate) struct Tables {
     ///
     /// A file that ends in .duckdb is one of DuckDB, if this program was built with it.
     ///
-    /// The tables `state`, `trans` and `action`, with views that have a column for each variable, can be queried by anybody who knows
-    /// SQL. On a server they stand in a schema named after the specification. Formulas that were decided are kept there, too. A space
-    /// that is there already is not explored again, unless the specification has changed.
+    /// The tables `state`, `trans` and `action`, with views that have a column for each variable, can be queried by
+    /// anybody who knows SQL. On a server they stand in a schema named after the specification. Formulas that were
+    /// decided are kept there, too. A space that is there already is not explored again, unless the specification has
+    /// changed.
     #[arg(long, value_name = "FILE|URL")]
     pub(crate) db: Option<String>,
 
@@ -39,8 +40,8 @@ pub(crate) struct Tables {
 
     /// Let the database decide the formulas of --ctl
     ///
-    /// By statements on the table of transitions; what is found is kept as labels, in any case. We decide them in memory otherwise,
-    /// which is faster.
+    /// By statements on the table of transitions; what is found is kept as labels, in any case. We decide them in
+    /// memory otherwise, which is faster.
     #[arg(long, requires = "ctl")]
     pub(crate) ctl_in_sql: bool,
 

@@ -89,8 +89,9 @@ impl Watch {
         }
     }
 
-    /// A search is looked at between two steps, but a single statement may compute for ever, in set-up as well. So a guard looks at
-    /// the clock, the memory and the interrupt besides, and ends the budget that all work on the file is to be done under.
+    /// A search is looked at between two steps, but a single statement may compute for ever, in set-up as well. So a
+    /// guard looks at the clock, the memory and the interrupt besides, and ends the budget that all work on the file is
+    /// to be done under.
     pub(crate) fn guard(&self) -> Budget {
         let budget = Budget::default();
         let (guarded, over) = (budget.clone(), self.over.clone());

@@ -23,8 +23,8 @@ pub struct Options {
     pub path: String,
 }
 
-/// Decides properties; without any, what every model should meet. `files` are those that the model was read from: changes are
-/// written into them, and comments in them say what is on purpose.
+/// Decides properties; without any, what every model should meet. `files` are those that the model was read from:
+/// changes are written into them, and comments in them say what is on purpose.
 pub fn check(
     model: &DataModel,
     files: &[File],

@@ -1,8 +1,8 @@
 //! Evidence that runs: the SQL of an example is executed on the embedded engine before it is printed.
 //!
-//! The tables are made of what the model knows: keys, columns that name objects, NOT NULL, foreign keys. The rows are inserted and the
-//! delete carried out as printed. SQL that does not run there, or ends differently, is not printed. Other columns of the real
-//! tables are not known here.
+//! The tables are made of what the model knows: keys, columns that name objects, NOT NULL, foreign keys. The rows are
+//! inserted and the delete carried out as printed. SQL that does not run there, or ends differently, is not printed.
+//! Other columns of the real tables are not known here.
 
 use std::collections::{BTreeMap, BTreeSet};
 

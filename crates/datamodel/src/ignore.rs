@@ -1,8 +1,8 @@
 //! Comments that say that something is so on purpose: `# isolde:ignore dangling:Tag.photo:Photo swept every night`.
 //!
-//! Behind the word stands the name of a finding, or its kind alone if the comment is on the line of the finding or on the one
-//! before; then the reason. A comment that ignores nothing is reported, so that no misspelling and no repair goes
-//! unnoticed.
+//! Behind the word stands the name of a finding, or its kind alone if the comment is on the line of the finding or on
+//! the one before; then the reason. A comment that ignores nothing is reported, so that no misspelling and no repair
+//! goes unnoticed.
 
 use isolde_report as report;
 

@@ -1,8 +1,8 @@
 //! Data models of Rails, Django, Prisma and SQL: read, put into logic, and verified without bounds.
 //!
 //! An application's classes say how its objects are related and what goes with what when something is deleted. Whether
-//! nothing is left dangling then, for *all* data, is a question about these declarations alone: no database, no boot, no
-//! test.
+//! nothing is left dangling then, for *all* data, is a question about these declarations alone: no database, no boot,
+//! no test.
 //!
 //! ```text
 //!   app/models, schema.rb ──┐
@@ -11,9 +11,9 @@
 //!   DDL ────────────────────┘           └── obligations, properties                   holds, or a small instance
 //! ```
 //!
-//! Everything meets in [`DataModel`]. It keeps apart what is *stored* (a [`Reference`]: a column that names an object of
-//! another class) and what is *declared* about it (an [`Association`]: `has_many :photos, dependent: :destroy`), because what
-//! goes wrong is mostly that the two disagree.
+//! Everything meets in [`DataModel`]. It keeps apart what is *stored* (a [`Reference`]: a column that names an object
+//! of another class) and what is *declared* about it (an [`Association`]: `has_many :photos, dependent: :destroy`),
+//! because what goes wrong is mostly that the two disagree.
 
 pub mod check;
 mod dump;

@@ -39,8 +39,8 @@ pub struct DataModel {
     pub tables: BTreeSet<Arc<str>>,
     /// Plain columns that are NOT NULL, with their tables.
     pub not_null: BTreeSet<(Arc<str>, Arc<str>)>,
-    /// What the conditions of associations say of columns, by their text. A condition that is not here is not understood, and
-    /// nothing is claimed that depends on it.
+    /// What the conditions of associations say of columns, by their text. A condition that is not here is not
+    /// understood, and nothing is claimed that depends on it.
     pub meanings: BTreeMap<Arc<str>, Meaning>,
     /// What was not understood, or is modelled more generously than it is.
     pub remarks: Vec<Remark>,
@@ -346,8 +346,8 @@ impl DataModel {
         self.classes.iter().position(|class| *class.name == *name).map(ClassId)
     }
 
-    /// The associations that a class declares or inherits, those of its ancestors first; one of the same name replaces an
-    /// earlier one.
+    /// The associations that a class declares or inherits, those of its ancestors first; one of the same name replaces
+    /// an earlier one.
     pub fn associations_of(&self, class: ClassId) -> Vec<AssociationId> {
         let mut found: Vec<AssociationId> = match self.class(class).parent {
             Some(parent) if parent != class => self.associations_of(parent),

@@ -1,8 +1,8 @@
 //! Changes to a model, written into the files that it was read from.
 //!
-//! A remedy is proved on the model. Whether a line of Ruby, Python or Prisma says just that is another matter, so it is not
-//! trusted either: all lines are changed in a copy of the files, the copy is read, and a change is shown as lines only if the model
-//! that was read has it. Otherwise it is told in words.
+//! A remedy is proved on the model. Whether a line of Ruby, Python or Prisma says just that is another matter, so it is
+//! not trusted either: all lines are changed in a copy of the files, the copy is read, and a change is shown as lines
+//! only if the model that was read has it. Otherwise it is told in words.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -117,7 +117,8 @@ fn patch(schema: &Schema<'_>, file: &File, edit: &Edit, place: &Place) -> Option
     Some(Patch { file: file.path.clone(), line, old, new })
 }
 
-/// The lines of a declaration: as many as it takes to close what it opens, and no more after a line that does not end in a comma.
+/// The lines of a declaration: as many as it takes to close what it opens, and no more after a line that does not end
+/// in a comma.
 fn declaration<'a>(lines: &[&'a str], line: u32) -> Option<(u32, Vec<&'a str>)> {
     const LINES_MAX: usize = 30;
     let start = (line as usize).checked_sub(1)?;

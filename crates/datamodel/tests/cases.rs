@@ -1,7 +1,7 @@
 //! Small applications, each with what is asked of it answered: text in, text out.
 //!
-//! A folder of `tests/traps` is an application, and `answer.txt` in it (of a Prisma schema, the file of the same name) is what
-//! the obligations come to. `UPDATE_GOLDEN=1` writes the answers again.
+//! A folder of `tests/traps` is an application, and `answer.txt` in it (of a Prisma schema, the file of the same name)
+//! is what the obligations come to. `UPDATE_GOLDEN=1` writes the answers again.
 
 #![allow(clippy::unwrap_used)]
 

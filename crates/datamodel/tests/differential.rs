@@ -1,7 +1,7 @@
 //! Random small models and properties: what the solver says against all data of up to two or three objects per class.
 //!
-//! A proof must have no counterexample among them; where there is one, the solver must not have missed it. `CASES=5000 cargo test
-//! -p isolde-datamodel --test differential` looks at more.
+//! A proof must have no counterexample among them; where there is one, the solver must not have missed it.
+//! `CASES=5000 cargo test -p isolde-datamodel --test differential` looks at more.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,8 +1,8 @@
 //! Readers: text in, data model out.
 //!
-//! Each file of `tests/rails`, `tests/django`, `tests/prisma` and `tests/sql` is a small application, with a line `file: PATH`
-//! in a comment before each of its files, and a `.txt` beside it says what is read. `UPDATE_GOLDEN=1 cargo test -p
-//! isolde-datamodel --test read` writes these anew.
+//! Each file of `tests/rails`, `tests/django`, `tests/prisma` and `tests/sql` is a small application, with a line
+//! `file: PATH` in a comment before each of its files, and a `.txt` beside it says what is read.
+//! `UPDATE_GOLDEN=1 cargo test -p isolde-datamodel --test read` writes these anew.
 
 #![allow(clippy::unwrap_used)]
 
@@ -155,7 +155,7 @@ fn large_applications() {
 
 /// A model that refers to itself in every way ends.
 #[test]
-fn circles_end() {
+fn cycles_end() {
     let text = "
 class A < B; include M; has_many :as, through: :as; has_many :bs, through: :cs; has_many :cs, through: :bs; m; end
 class B < A; include M; end

@@ -116,7 +116,7 @@ fn pairs_of_a_join_go_with_either_side() {
 }
 
 #[test]
-fn circles_end_and_are_proved_by_rank() {
+fn cycles_end_and_are_proved_by_rank() {
     let ruby = "
         class Comment < ApplicationRecord
           belongs_to :parent, class_name: \"Comment\"

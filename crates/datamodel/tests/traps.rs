@@ -1,7 +1,8 @@
-//! What readers of Rails models trip over, one trap after another: each with a declaration that counts and one that does not.
+//! What readers of Rails models trip over, one trap after another: each with a declaration that counts and one that
+//! does not.
 //!
-//! A trap is avoided if the delete of what is named comes to what Rails does: the property "nothing dangles" holds of the first
-//! application, and not of the second, which differs in the trap alone.
+//! A trap is avoided if the delete of what is named comes to what Rails does: the property "nothing dangles" holds of
+//! the first application, and not of the second, which differs in the trap alone.
 
 #![allow(clippy::unwrap_used)]
 

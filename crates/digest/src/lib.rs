@@ -4,8 +4,8 @@
 //! chance that any two of them collide is about 10^-25, which is why the set of states seen holds digests only.
 //!
 //! A set is digested by *adding* the digests of its members: the order in which they arrived does not matter, and one
-//! member more or less is one addition. That needs members that are mixed well before they are added, which a linear hash
-//! does not do.
+//! member more or less is one addition. That needs members that are mixed well before they are added, which a linear
+//! hash does not do.
 
 use std::hash::{Hash, Hasher};
 

@@ -1,9 +1,9 @@
 //! Columns that matter to a change although its statement does not name them.
 //!
-//! `UPDATE t SET a = 1` reads no other column by itself. But a CHECK over `a` and `b` looks at `b`, and so do a generated
-//! column, a unique key or a foreign key of both; a trigger is shown the whole row; and whoever refers to a row is found by
-//! what its key was before. These columns belong to what the statement has read: if somebody else changes one of them, the
-//! order matters.
+//! `UPDATE t SET a = 1` reads no other column by itself. But a CHECK over `a` and `b` looks at `b`, and so do a
+//! generated column, a unique key or a foreign key of both; a trigger is shown the whole row; and whoever refers to a
+//! row is found by what its key was before. These columns belong to what the statement has read: if somebody else
+//! changes one of them, the order matters.
 
 use isolde_sql::Type;
 use isolde_sql::catalog::{Catalog, Table, TableId};

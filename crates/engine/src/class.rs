@@ -1,8 +1,8 @@
 //! Classes of footprints: what decides which others a step depends on, and nothing else.
 //!
-//! A search that remembers what happened below a state must not remember it thousands of times because the same statement was
-//! executed on thousands of paths. Which value a sequence gave, or which version of a row was seen, is left out: the row and
-//! what was looked for are what others can be in the way of.
+//! A search that remembers what happened below a state must not remember it thousands of times because the same
+//! statement was executed on thousands of paths. Which value a sequence gave, or which version of a row was seen, is
+//! left out: the row and what was looked for are what others can be in the way of.
 
 use std::hash::Hash;
 use std::sync::Arc;
@@ -12,8 +12,8 @@ use isolde_digest::Digester;
 use crate::footprint::{Footprint, HeavyEvent, LockEvent, Probe, Read, Write};
 
 impl Footprint {
-    /// Writes what decides its dependences. Conditions are told apart by where they are in memory, so a footprint of the
-    /// class must be kept as long as others are compared with it.
+    /// Writes what decides its dependences. Conditions are told apart by where they are in memory, so a footprint of
+    /// the class must be kept as long as others are compared with it.
     pub fn hash_class(&self, h: &mut Digester) {
         // All fields, so that a new one is not forgotten.
         let Footprint {

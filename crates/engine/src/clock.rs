@@ -1,16 +1,16 @@
 //! Time, for those who ask for it.
 //!
 //! An exploration keeps time still: what depends on a timer is a choice there. A driver that wants to see what a server
-//! would do (the runner of `.spec` files) [starts the clock](Database::start_clock). Steps take no time; time passes only
-//! when a timer goes off, and only when the driver says so:
+//! would do (the runner of `.spec` files) [starts the clock](Database::start_clock). Steps take no time; time passes
+//! only when a timer goes off, and only when the driver says so:
 //!
 //! ```text
 //!   while somebody can step: step
 //!   next_timer() ──▶ (when, who, what) ──▶ fire(who, what): the clock is now `when`
 //! ```
 //!
-//! Each wait for a lock has its own deadlock check and its own `lock_timeout`; `statement_timeout` counts from the moment
-//! at which the client sent its statement.
+//! Each wait for a lock has its own deadlock check and its own `lock_timeout`; `statement_timeout` counts from the
+//! moment at which the client sent its statement.
 
 use isolde_sql::{SqlError, SqlState};
 
@@ -22,7 +22,7 @@ use crate::session::{SessionId, Step};
 /// What goes off. At the same time, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Timer {
-    /// The session looks whether it waits in a circle.
+    /// The session looks whether it waits in a cycle.
     Deadlock,
     /// It has waited for this lock as long as `lock_timeout` allows.
     LockTimeout,
@@ -122,8 +122,8 @@ impl Database {
         }
     }
 
-    /// A queue that is the only reason for a deadlock is put in order, as soon as somebody waits in it: explorations have no
-    /// timer to wait for. Returns what happened to those in it.
+    /// A queue that is the only reason for a deadlock is put in order, as soon as somebody waits in it: explorations
+    /// have no timer to wait for. Returns what happened to those in it.
     pub(crate) fn untangle(&mut self, session: SessionId) -> Vec<HeavyEvent> {
         if self.timed || self.queues.is_empty() || self.sessions[session.0].wait.is_none() {
             return Vec::new();

@@ -236,7 +236,8 @@ impl Machine<'_> {
         self.notices.push(Notice { level: RaiseLevel::Warning, message: message.into() });
     }
 
-    /// Puts the transaction's writes into the committed tables and forgets its locks. If it may not commit, it is rolled back.
+    /// Puts the transaction's writes into the committed tables and forgets its locks. If it may not commit, it is
+    /// rolled back.
     pub(crate) fn commit(&mut self) -> Result<(), SqlError> {
         if let Err(error) = self.prepare_serial(false) {
             self.abort();
@@ -302,7 +303,8 @@ impl Machine<'_> {
         }
     }
 
-    /// A statement failed inside BEGIN: everything is undone and released at once, but the client must still say ROLLBACK.
+    /// A statement failed inside BEGIN: everything is undone and released at once, but the client must still say
+    /// ROLLBACK.
     pub(crate) fn fail_transaction(&mut self) {
         let Some(t) = &mut self.session.transaction else { return };
         let mut savepoints = std::mem::take(&mut t.savepoints);

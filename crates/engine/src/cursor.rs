@@ -1,11 +1,11 @@
 //! Cursors: queries whose rows are taken a few at a time.
 //!
-//! A cursor has its snapshot from the moment it is opened, so where it does not lock rows all its rows are known at once;
-//! only where the cursor stands among them changes. One that locks (FOR UPDATE) keeps its statement, stopped, and goes on with it
-//! whenever a row is wanted that has not been locked yet.
+//! A cursor has its snapshot from the moment it is opened, so where it does not lock rows all its rows are known at
+//! once; only where the cursor stands among them changes. One that locks (FOR UPDATE) keeps its statement, stopped, and
+//! goes on with it whenever a row is wanted that has not been locked yet.
 //!
-//! A cursor lives as long as its transaction, or the subtransaction that opened it if that is rolled back; WITH HOLD outlives a
-//! commit.
+//! A cursor lives as long as its transaction, or the subtransaction that opened it if that is rolled back; WITH HOLD
+//! outlives a commit.
 
 use std::sync::Arc;
 

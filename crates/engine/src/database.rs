@@ -151,29 +151,29 @@ impl Database {
         self
     }
 
-    /// From now on it is remembered who reads and writes which table. Needed where some statement can take a strong table
-    /// lock (LOCK TABLE, TRUNCATE, DDL); without it such a statement is refused beside other transactions, and ends of
-    /// transactions that have only read are nobody's business.
+    /// From now on it is remembered who reads and writes which table. Needed where some statement can take a strong
+    /// table lock (LOCK TABLE, TRUNCATE, DDL); without it such a statement is refused beside other transactions, and
+    /// ends of transactions that have only read are nobody's business.
     pub fn track_table_locks(&mut self, on: bool) {
         self.tracks_table_locks = on;
     }
 
-    /// From now on whoever waits for several holders of a row waits for one after the other, by their transaction numbers, as on a
-    /// real server: a deadlock with the second is only there when the first has ended. Without it a wait is for all of them
-    /// at once, and who was the first to write anything at all is nobody's business.
+    /// From now on whoever waits for several holders of a row waits for one after the other, by their transaction
+    /// numbers, as on a real server: a deadlock with the second is only there when the first has ended. Without it a
+    /// wait is for all of them at once, and who was the first to write anything at all is nobody's business.
     pub fn wait_in_turn(&mut self, on: bool) {
         self.waits_in_turn = on;
     }
 
-    /// From now on a statement that locks several rows does so in several steps, and others may act between them, as a real
-    /// server lets them. Without it a statement is one step, except where it waits.
+    /// From now on a statement that locks several rows does so in several steps, and others may act between them, as a
+    /// real server lets them. Without it a statement is one step, except where it waits.
     pub fn set_row_steps(&mut self, on: bool) {
         self.row_steps = on;
     }
 
-    /// From now on a statement that is a transaction by itself commits in a step of its own, wherever a written COMMIT would
-    /// be one: others may act between the statement's snapshot and its commit, as a real server lets them. Without it such a
-    /// statement and its commit are one step, as for a client who is alone.
+    /// From now on a statement that is a transaction by itself commits in a step of its own, wherever a written COMMIT
+    /// would be one: others may act between the statement's snapshot and its commit, as a real server lets them.
+    /// Without it such a statement and its commit are one step, as for a client who is alone.
     pub fn set_commit_steps(&mut self, on: bool) {
         self.commit_steps = on;
     }
@@ -192,8 +192,9 @@ impl Database {
         SessionId(self.sessions.len() - 1)
     }
 
-    /// Promises that a session's next transaction will read, lock and change no other rows than these, by whatever it is
-    /// going to be sent: then what others do to other rows is nothing to a snapshot that it keeps. `None` takes it back.
+    /// Promises that a session's next transaction will read, lock and change no other rows than these, by whatever it
+    /// is going to be sent: then what others do to other rows is nothing to a snapshot that it keeps. `None` takes it
+    /// back.
     pub fn set_reach(&mut self, session: SessionId, reach: Option<&Arc<Reach>>) {
         let same = |own: &Arc<Reach>| reach.is_some_and(|other| Arc::ptr_eq(own, other));
         if self.sessions[session.0].reach.as_ref().map_or(reach.is_some(), |own| !same(own)) {
@@ -318,7 +319,8 @@ impl Database {
         std::mem::take(&mut Arc::make_mut(&mut self.sessions[session.0]).notices)
     }
 
-    /// What has been notified on the channels that a session listens on, and has reached its client: between transactions.
+    /// What has been notified on the channels that a session listens on, and has reached its client: between
+    /// transactions.
     pub fn take_notifications(&mut self, session: SessionId) -> Vec<Notification> {
         if self.sessions[session.0].kept.sent.is_empty() {
             return Vec::new();
@@ -327,8 +329,8 @@ impl Database {
         std::mem::take(&mut Arc::make_mut(&mut session.kept).sent)
     }
 
-    /// The client of an idle session sent a statement that could not be bound: its transaction fails as for any error, but may have
-    /// a snapshot now.
+    /// The client of an idle session sent a statement that could not be bound: its transaction fails as for any error,
+    /// but may have a snapshot now.
     pub fn fail_unbound(&mut self, session: SessionId, statement: &ast::Statement, error: SqlError) -> Reply {
         if statement.kind.is_bound_under_snapshot() {
             let mut machine = Machine::take(self, session);
@@ -338,7 +340,8 @@ impl Database {
         self.fail(session, error)
     }
 
-    /// The client of an idle session sent something that could not even be parsed: its transaction fails as for any error.
+    /// The client of an idle session sent something that could not even be parsed: its transaction fails as for any
+    /// error.
     pub fn fail(&mut self, session: SessionId, error: SqlError) -> Reply {
         let mut machine = Machine::take(self, session);
         let reply = machine.fail_with(error.clone());
@@ -398,7 +401,7 @@ impl Database {
         self.finish_step(session, quiet, left, pending, reply)
     }
 
-    /// The sessions that wait for each other in a circle: one of them must be the victim.
+    /// The sessions that wait for each other in a cycle: one of them must be the victim.
     pub fn deadlocked(&self) -> Vec<SessionId> {
         if self.sessions.iter().filter(|s| s.wait.is_some()).count() < 2 {
             return Vec::new();

@@ -1,7 +1,7 @@
 //! Before a statement begins: it is bound to the definitions of the moment, and has its tables.
 //!
-//! A statement that was bound earlier may meet other definitions when it runs, or after it has waited for a table. It is
-//! then bound again, as PostgreSQL plans again when it finds that something has changed.
+//! A statement that was bound earlier may meet other definitions when it runs, or after it has waited for a table. It
+//! is then bound again, as PostgreSQL plans again when it finds that something has changed.
 
 use std::sync::Arc;
 
@@ -103,7 +103,8 @@ impl Machine<'_> {
         Ok(bound)
     }
 
-    /// A statement of a routine that was compiled for other definitions: the same place in the routine as it is compiled now.
+    /// A statement of a routine that was compiled for other definitions: the same place in the routine as it is
+    /// compiled now.
     fn bind_in_routine(&mut self, prepared: &Arc<Prepared>) -> Result<Arc<Prepared>, SqlError> {
         let schema = self.schema().clone();
         let below = self.session.frames.len().saturating_sub(2);

@@ -1,9 +1,10 @@
 //! What a step touched.
 //!
 //! A footprint contains everything the step's result depends on and everything it changed. If two adjacent steps of
-//! different sessions have footprints that do not conflict, swapping them changes neither's result nor the state after both: that is
-//! what partial-order reduction, the serial oracle's explanation and the history graph are built on. So an entry may say too
-//! much, never too little; and where saying it exactly is not worth the trouble, [`Footprint::everything`] says it all.
+//! different sessions have footprints that do not conflict, swapping them changes neither's result nor the state after
+//! both: that is what partial-order reduction, the serial oracle's explanation and the history graph are built on. So
+//! an entry may say too much, never too little; and where saying it exactly is not worth the trouble,
+//! [`Footprint::everything`] says it all.
 
 use std::sync::Arc;
 
@@ -23,8 +24,8 @@ use crate::{eval, plan};
 pub struct Footprint {
     /// The snapshot this step took, if it took one.
     pub snapshot: Option<SnapshotTaken>,
-    /// The tables that later steps may read from that snapshot, because the transaction keeps it or the statement is not
-    /// through.
+    /// The tables that later steps may read from that snapshot, because the transaction keeps it or the statement is
+    /// not through.
     pub later: TableSet,
     /// The same by rows, where the transaction has promised to keep to these.
     pub kept: Option<Arc<Reach>>,
@@ -32,8 +33,8 @@ pub struct Footprint {
     pub reads: Vec<Read>,
     /// Rows it changed; not visible to others until published.
     pub writes: Vec<Write>,
-    /// Uncommitted versions that are no more: rolled back, or replaced within the transaction that has now ended. Who was
-    /// kept waiting by one of their keys is so no longer.
+    /// Uncommitted versions that are no more: rolled back, or replaced within the transaction that has now ended. Who
+    /// was kept waiting by one of their keys is so no longer.
     pub undone: Vec<Write>,
     /// Rows it changed by adding something to these columns, and did not ask for them otherwise.
     pub added: Vec<((TableId, RowId), ColumnSet)>,
@@ -310,8 +311,8 @@ enum Membership {
 }
 
 impl Read {
-    /// Whether the read could have a different result if `write` were there or not: the row belongs to what was looked for before
-    /// or after, and either that changes or a column that mattered does.
+    /// Whether the read could have a different result if `write` were there or not: the row belongs to what was looked
+    /// for before or after, and either that changes or a column that mattered does.
     pub fn hit(&self, write: &Write) -> bool {
         if self.table != write.table {
             return false;
@@ -321,8 +322,9 @@ impl Read {
         before != after || (before != Membership::No && self.shows(write, ColumnSet::NONE))
     }
 
-    /// Whether what was done to a row that it looks for shows: a column that mattered has another value, and is not among those to
-    /// be `ignored`. Where all columns matter, so does the row's place in the heap, which every update changes.
+    /// Whether what was done to a row that it looks for shows: a column that mattered has another value, and is not
+    /// among those to be `ignored`. Where all columns matter, so does the row's place in the heap, which every update
+    /// changes.
     pub fn shows(&self, write: &Write, ignored: ColumnSet) -> bool {
         self.columns == ColumnSet::ALL || write.changed().without(ignored).meets(self.columns)
     }
@@ -332,8 +334,9 @@ impl Read {
         self.membership(Some(row)) != Membership::No
     }
 
-    /// The same if of the written row only the columns in `stable` are known to be as they are now whenever the write happens:
-    /// somebody else may change the others before it or after it. Changes of the columns in `ignored` do not count.
+    /// The same if of the written row only the columns in `stable` are known to be as they are now whenever the write
+    /// happens: somebody else may change the others before it or after it. Changes of the columns in `ignored` do not
+    /// count.
     pub fn may_hit(&self, write: &Write, stable: ColumnSet, ignored: ColumnSet) -> bool {
         if stable == ColumnSet::ALL && ignored.is_empty() {
             return self.hit(write);
@@ -341,7 +344,8 @@ impl Read {
         self.shows(write, ignored) && self.may_concern(write, stable)
     }
 
-    /// Whether a written row may be among those looked for, before or after, if only the columns in `stable` are certain.
+    /// Whether a written row may be among those looked for, before or after, if only the columns in `stable` are
+    /// certain.
     pub fn may_concern(&self, write: &Write, stable: ColumnSet) -> bool {
         let excluded = |row: Option<&[Value]>| {
             let Some(row) = row else { return true };
@@ -393,8 +397,8 @@ impl Probe {
         self.table == write.table && (self.matches(write.before.as_deref()) || self.matches(write.after.as_deref()))
     }
 
-    /// Whether a write may take the key from a row, or give it to one, if only the columns in `stable` are certain. A probe
-    /// without columns looks at every row.
+    /// Whether a write may take the key from a row, or give it to one, if only the columns in `stable` are certain. A
+    /// probe without columns looks at every row.
     pub fn may_hit(&self, write: &Write, stable: ColumnSet) -> bool {
         let columns: ColumnSet = self.columns.iter().copied().collect();
         if self.table != write.table || !(self.columns.is_empty() || write.changed().meets(columns)) {

@@ -1,9 +1,9 @@
 //! Functions that need a session: sequences, time, pretended chance.
 //!
-//! Sequences are shared by all, never rolled back, and outside every snapshot; only a transaction that alters one has its
-//! own until it commits. Time is the [clock](crate::Database::clock)'s, which
-//! stands still unless somebody runs it: a schedule must give the same result whenever it is replayed. Random values are a fixed
-//! function of the session, of how many it has drawn, and of the [base](crate::Generators).
+//! Sequences are shared by all, never rolled back, and outside every snapshot; only a transaction that alters one has
+//! its own until it commits. Time is the [clock](crate::Database::clock)'s, which
+//! stands still unless somebody runs it: a schedule must give the same result whenever it is replayed. Random values
+//! are a fixed function of the session, of how many it has drawn, and of the [base](crate::Generators).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,7 +31,8 @@ pub(crate) type Sequences = Arc<BTreeMap<Arc<str>, Option<Drawn>>>;
 /// How far a sequence has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Drawn {
-    /// This value was given out last. The log holds so many more in advance, which nobody but `SELECT * FROM sequence` can tell.
+    /// This value was given out last. The log holds so many more in advance, which nobody but `SELECT * FROM sequence`
+    /// can tell.
     Last(i64, u8),
     /// This one is the next to be given out.
     Next(i64),

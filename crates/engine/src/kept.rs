@@ -1,15 +1,16 @@
 //! What a session keeps from one transaction to the next: settings, prepared statements, channels.
 //!
-//! Settings and channels are transactional, prepared statements are not. What a transaction has done to them is remembered
-//! with the depth of savepoints at which it was done, so that a rollback can take back exactly what came behind a savepoint:
+//! Settings and channels are transactional, prepared statements are not. What a transaction has done to them is
+//! remembered with the depth of savepoints at which it was done, so that a rollback can take back exactly what came
+//! behind a savepoint:
 //!
 //! ```text
 //!   BEGIN; SET a = 1; SAVEPOINT s; SET a = 2; ROLLBACK TO s
 //!            depth 0                 depth 1: what was before is put back
 //! ```
 //!
-//! A notification is sent when its transaction commits, to every session that listens. It reaches the client of a session
-//! that is in a transaction only when that ends.
+//! A notification is sent when its transaction commits, to every session that listens. It reaches the client of a
+//! session that is in a transaction only when that ends.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;

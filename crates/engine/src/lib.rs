@@ -3,13 +3,13 @@
 //! A [`Database`] holds everything a PostgreSQL server would: the catalog, the committed rows, the open transactions of
 //! its sessions, the locks they hold, the statements that wait half way for a lock, the variables of the procedures
 //! they run. It is a value: cloning it is O(1) whatever the size of its tables, two of them can be compared by their
-//! [`Database::digest`], and running one step on a copy leaves the original as it was. That is what exploration needs and what no
-//! embeddable database offers.
+//! [`Database::digest`], and running one step on a copy leaves the original as it was. That is what exploration needs
+//! and what no embeddable database offers.
 //!
 //! # The idea
 //!
-//! **A snapshot is a clone.** Tables are persistent maps, so the snapshot that PostgreSQL describes by transaction numbers
-//! is here simply a copy of the committed tables, taken in O(1). There are no dead versions and no vacuum:
+//! **A snapshot is a clone.** Tables are persistent maps, so the snapshot that PostgreSQL describes by transaction
+//! numbers is here simply a copy of the committed tables, taken in O(1). There are no dead versions and no vacuum:
 //!
 //! ```text
 //!    committed ──clone──▶ view of T1 ──own writes──▶ view of T1' ──┐
@@ -18,19 +18,20 @@
 //!        └──clone──▶ view of T2 ...
 //! ```
 //!
-//! READ COMMITTED takes a new view per statement, REPEATABLE READ one per transaction. A row keeps its [`RowId`] for life and gets
-//! a new position with every version, so "changed since my snapshot" is a comparison of positions.
+//! READ COMMITTED takes a new view per statement, REPEATABLE READ one per transaction. A row keeps its [`RowId`] for
+//! life and gets a new position with every version, so "changed since my snapshot" is a comparison of positions.
 //!
-//! **A lock is a fact about its holder.** A row lock is an entry in its holder's transaction; there is no lock table that could
-//! disagree with it. Ending a transaction, or rolling back to a savepoint, releases by forgetting.
+//! **A lock is a fact about its holder.** A row lock is an entry in its holder's transaction; there is no lock table
+//! that could disagree with it. Ending a transaction, or rolling back to a savepoint, releases by forgetting.
 //!
 //! **A statement can stop anywhere.** What runs is a stack of frames with explicit positions, never the Rust stack; a
 //! statement that meets a lock keeps the rows it has done and waits in its frame.
 //!
-//! **Every step says what it did.** [`Step`] carries the result and the [`Footprint`]: predicates read, rows written, locks taken, rows
-//! published. Whether two steps commute is decided from these alone.
+//! **Every step says what it did.** [`Step`] carries the result and the [`Footprint`]: predicates read, rows written,
+//! locks taken, rows published. Whether two steps commute is decided from these alone.
 //!
-//! What is *absent*: no I/O, no real time, no threads, no randomness, no schedule. Who acts next is the caller's choice.
+//! What is *absent*: no I/O, no real time, no threads, no randomness, no schedule. Who acts next is the caller's
+//! choice.
 
 mod carried;
 mod class;

@@ -1,13 +1,13 @@
 //! The order of rows as part of the state.
 //!
-//! Each new version of a row goes to the end of the heap, so two orders of the same updates leave the same rows in different
-//! places. Where some statement takes rows as they lie (`LIMIT 1` without ORDER BY, or locks on several rows), these are
-//! different states. Whoever explores says for which tables that is so ([`Database::set_ordered`]); in all others
-//! tables are sets.
+//! Each new version of a row goes to the end of the heap, so two orders of the same updates leave the same rows in
+//! different places. Where some statement takes rows as they lie (`LIMIT 1` without ORDER BY, or locks on several
+//! rows), these are different states. Whoever explores says for which tables that is so ([`Database::set_ordered`]); in
+//! all others tables are sets.
 //!
-//! What counts is how versions lie relative to each other, committed ones, uncommitted ones and those that only a snapshot
-//! still shows. Versions from before the promise lie before all later ones, each in its place: they count only where something
-//! hangs on them. So hashing costs what has changed.
+//! What counts is how versions lie relative to each other, committed ones, uncommitted ones and those that only a
+//! snapshot still shows. Versions from before the promise lie before all later ones, each in its place: they count only
+//! where something hangs on them. So hashing costs what has changed.
 //!
 //! ```text
 //!   at the start       1 2 3          -

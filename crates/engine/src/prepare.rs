@@ -285,7 +285,8 @@ impl Prepared {
         let version = catalog.version();
         let id = isolde_digest::tagged(0x5374, (&statement.text, statement.span));
         let (reads, called) = (reads(catalog, &statement), statement.routines());
-        // A routine that is not volatile reads what the statement that calls it sees: from then on, that statement has seen it.
+        // A routine that is not volatile reads what the statement that calls it sees: from then on, that statement has
+        // seen it.
         let looks =
             matches!(statement.kind, StatementKind::Query(_)) && called.iter().any(|id| is_stable(catalog, *id));
         let (tells, visible, calls) = (visible, visible || looks, !called.is_empty());
@@ -320,8 +321,8 @@ fn ordered(catalog: &Catalog, statement: &typed::Statement, taken: Taken) -> Tab
     }
 }
 
-/// The tables that a statement may read from its snapshot. A routine that is not volatile reads from it, too, and may be
-/// called by a trigger or a CHECK.
+/// The tables that a statement may read from its snapshot. A routine that is not volatile reads from it, too, and may
+/// be called by a trigger or a CHECK.
 fn reads(catalog: &Catalog, statement: &typed::Statement) -> TableSet {
     let stable = || catalog.routines().any(|(id, _)| is_stable(catalog, id));
     let calls = |table: &Table| !table.triggers.is_empty() || table.checks.iter().any(|check| calls(&check.expr));
@@ -489,8 +490,8 @@ fn named_tables(catalog: &Catalog, facts: &Facts) -> impl Iterator<Item = (LockK
     found.into_iter().map(|(id, mode)| (LockKey::Table(id), mode))
 }
 
-/// A statement that locks the tables of a list one after the other, and looks for each only then: those in front of the first that does
-/// not exist.
+/// A statement that locks the tables of a list one after the other, and looks for each only then: those in front of the
+/// first that does not exist.
 pub(crate) fn locked_in_turn(catalog: &Catalog, kind: &ast::StatementKind) -> Option<Box<[(LockKey, TableLockMode)]>> {
     let (names, mode) = match kind {
         ast::StatementKind::Truncate(truncate) => (&truncate.tables, TableLockMode::AccessExclusive),

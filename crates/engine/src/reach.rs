@@ -1,9 +1,9 @@
 //! What a session may still come to read.
 //!
-//! A transaction that keeps its snapshot reads from it until it ends, and what others commit meanwhile makes the snapshot
-//! another one than a later one would be. That matters only for rows which the transaction can still come to look at. Who
-//! knows its statements can say which these are, before it begins: tables, and where a statement asks for `column = value`
-//! with a value that is known, rows with that value. Such a promise is a [`Reach`]
+//! A transaction that keeps its snapshot reads from it until it ends, and what others commit meanwhile makes the
+//! snapshot another one than a later one would be. That matters only for rows which the transaction can still come to
+//! look at. Who knows its statements can say which these are, before it begins: tables, and where a statement asks for
+//! `column = value` with a value that is known, rows with that value. Such a promise is a [`Reach`]
 //! ([`Database::set_reach`](crate::Database::set_reach)); without one a session may read anything.
 
 use std::collections::BTreeMap;

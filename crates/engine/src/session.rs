@@ -1,10 +1,11 @@
 //! Sessions: what a client's connection is doing.
 //!
 //! A session runs a stack of [`Frame`]s. At the bottom is the statement its client sent; a CALL or a function puts the
-//! routine's frame on top, that routine's SQL the next, and so on. Positions in frames are numbers, so a session at rest is a value.
+//! routine's frame on top, that routine's SQL the next, and so on. Positions in frames are numbers, so a session at
+//! rest is a value.
 //!
-//! Between steps a session rests in one of four ways, its [`Activity`]. It never rests before work that nobody else could
-//! see: local computation is done at once, as part of the step before it.
+//! Between steps a session rests in one of four ways, its [`Activity`]. It never rests before work that nobody else
+//! could see: local computation is done at once, as part of the step before it.
 
 use std::sync::Arc;
 
@@ -38,7 +39,8 @@ pub struct SessionOptions {
     pub read_only: bool,
     /// READ ONLY transactions at SERIALIZABLE wait for a safe snapshot unless they say NOT DEFERRABLE.
     pub deferrable: bool,
-    /// Each statement inside a routine is a transaction of its own: the routine stands for application code that opens none.
+    /// Each statement inside a routine is a transaction of its own: the routine stands for application code that opens
+    /// none.
     pub autocommit: bool,
     /// `lock_timeout` and its kin.
     pub timeouts: Timeouts,
@@ -149,8 +151,8 @@ pub struct Step {
     pub reply: Option<Reply>,
 }
 
-/// What a statement of a routine returned to the routine. It is told once, when the whole statement ends: a statement that
-/// waited tells the same as one that did not. Its parts (WITH, a subquery that locks) tell nothing of their own.
+/// What a statement of a routine returned to the routine. It is told once, when the whole statement ends: a statement
+/// that waited tells the same as one that did not. Its parts (WITH, a subquery that locks) tell nothing of their own.
 #[derive(Clone, Debug)]
 pub struct Returned {
     /// The statement.
@@ -347,8 +349,8 @@ impl Session {
         self.transaction.as_ref().is_some_and(|t| t.writes.contains_key(&row) || t.replaced.contains_key(&row))
     }
 
-    /// Whether a row that it has written is in an index yet: one that waits for a unique key enters neither that index nor
-    /// those behind it.
+    /// Whether a row that it has written is in an index yet: one that waits for a unique key enters neither that index
+    /// nor those behind it.
     pub(crate) fn has_entered(&self, row: RowRef, index: usize) -> bool {
         let Some(Frame::Statement(frame)) = self.frames.last() else { return true };
         let probing = frame.running.as_ref().and_then(|run| run.probing);
@@ -366,8 +368,8 @@ impl Session {
         fresh.fold(TableSet::NONE, |sum, run| sum.union(run.view.reads))
     }
 
-    /// The frame of the statement at work, as a client or a routine sent it: what is above it are its parts. And whether
-    /// a routine sent it.
+    /// The frame of the statement at work, as a client or a routine sent it: what is above it are its parts. And
+    /// whether a routine sent it.
     pub(crate) fn whole_statement(&self) -> Option<(&StatementFrame, bool)> {
         let above = self.frames.iter().rposition(|frame| matches!(frame, Frame::Routine(_))).map(|at| at + 1);
         let statements = self.frames.get(above.unwrap_or(0)..)?.iter();

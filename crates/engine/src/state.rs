@@ -1,9 +1,9 @@
 //! The digest of a whole database: equal exactly when nobody could tell two databases apart.
 //!
-//! Rows count by content, never by [`RowId`](crate::RowId) or position, so that two orders of the same inserts lead to one state;
-//! except in tables where [their order](crate::order) is part of the state. What hangs on a
-//! row (a lock, an uncommitted change, a wait) is hashed with the row's committed values. Waits count by the order in which they began,
-//! snapshots by what has been published since. The committed rows' part is kept up to date
+//! Rows count by content, never by [`RowId`](crate::RowId) or position, so that two orders of the same inserts lead to
+//! one state; except in tables where [their order](crate::order) is part of the state. What hangs on a
+//! row (a lock, an uncommitted change, a wait) is hashed with the row's committed values. Waits count by the order in
+//! which they began, snapshots by what has been published since. The committed rows' part is kept up to date
 //! row by row; the sessions' part is small and computed when asked for.
 
 use std::hash::{Hash, Hasher};
@@ -27,8 +27,8 @@ impl Database {
         self.digest_with_rows(self.committed_digest)
     }
 
-    /// The same digest, with the part of the committed rows computed from all of them: what a database that keeps nothing
-    /// up to date would have to do.
+    /// The same digest, with the part of the committed rows computed from all of them: what a database that keeps
+    /// nothing up to date would have to do.
     pub fn digest_from_scratch(&self) -> u128 {
         let tables = (0..self.committed.len()).map(|i| TableId(i as u32));
         let rows = tables.flat_map(|table| self.committed.table(table).iter().map(move |(_, tuple)| (table, tuple)));
@@ -37,11 +37,11 @@ impl Database {
         )
     }
 
-    /// Tells apart databases of equal [digest](Database::digest) whose rows have other ids: which ids the rows have that differ
-    /// from `origin`, an older version of both, and which rows open transactions have to do with.
+    /// Tells apart databases of equal [digest](Database::digest) whose rows have other ids: which ids the rows have
+    /// that differ from `origin`, an older version of both, and which rows open transactions have to do with.
     ///
-    /// Footprints name rows by their ids. Who compares footprints from different runs must know that the ids mean the same
-    /// rows in both.
+    /// Footprints name rows by their ids. Who compares footprints from different runs must know that the ids mean the
+    /// same rows in both.
     pub fn identity(&self, origin: &Database) -> u128 {
         let mut h = Digester::tagged(0x1d);
         hash_ids(&origin.committed, &self.committed, &mut h);

@@ -1,8 +1,8 @@
 //! Rows and indexes, as persistent maps.
 //!
-//! A row is found by its [`RowId`], which it keeps for life, and carries the position at which PostgreSQL's heap would hold its
-//! current version: every version goes to the end of the heap. A sequential scan returns rows by position, so an
-//! unordered SELECT shows updated rows last, as the server does. The position doubles as version number: equal
+//! A row is found by its [`RowId`], which it keeps for life, and carries the position at which PostgreSQL's heap would
+//! hold its current version: every version goes to the end of the heap. A sequential scan returns rows by position, so
+//! an unordered SELECT shows updated rows last, as the server does. The position doubles as version number: equal
 //! positions mean the same version.
 //!
 //! Indexes map keys to row ids. An update that leaves the key alone does not touch the index.
@@ -21,8 +21,8 @@ use smallvec::SmallVec;
 
 /// A row's identity, for life; unique in its table.
 ///
-/// It tells which session made the row and how many that session had made before, and so says the same in every run: two
-/// sessions that each insert a row are not taken to have met because either would have been the next.
+/// It tells which session made the row and how many that session had made before, and so says the same in every run:
+/// two sessions that each insert a row are not taken to have met because either would have been the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RowId(pub u64);
 
@@ -30,8 +30,8 @@ impl RowId {
     /// What a session leaves for the rows of another.
     const OF_ONE_SESSION: u32 = 40;
 
-    /// The row that a session makes at a position after so many others. The first session's rows, with which a database is filled,
-    /// are named by their positions: as long as there are no others a scan need not sort.
+    /// The row that a session makes at a position after so many others. The first session's rows, with which a database
+    /// is filled, are named by their positions: as long as there are no others a scan need not sort.
     pub(crate) fn of_session(session: usize, made: u64, position: u64) -> Self {
         let of_session = |session: u64| RowId((session << Self::OF_ONE_SESSION) + made);
         if session == 0 { RowId(position) } else { of_session(session as u64) }
@@ -45,8 +45,9 @@ pub struct Tuple {
     pub position: u64,
     /// The position of the oldest version since which no update was under a lock that conflicts with FOR KEY SHARE.
     pub key_position: u64,
-    /// The position of the version whose entries the indexes find it by: its own, or an older one's if it did not enter them.
-    /// Kept where a key of the table can be deferred, for there several may have a key, and the first of them counts.
+    /// The position of the version whose entries the indexes find it by: its own, or an older one's if it did not enter
+    /// them. Kept where a key of the table can be deferred, for there several may have a key, and the first of them
+    /// counts.
     pub entry_position: u64,
     /// The position of the version that it replaced; 0 if it is the row's first.
     pub replaces: u64,
@@ -71,8 +72,8 @@ struct Entry {
     row: RowId,
 }
 
-/// A place in an index, for searching without building an entry: before, among (for unique keys) or behind all entries whose key
-/// begins with `prefix`.
+/// A place in an index, for searching without building an entry: before, among (for unique keys) or behind all entries
+/// whose key begins with `prefix`.
 struct Edge<'p> {
     prefix: &'p [Value],
     side: Ordering,
@@ -109,8 +110,8 @@ pub struct TableData {
     indexes: SmallVec<[OrdSet<Entry>; 2]>,
     /// Whether it has ever had a row, so that there is a page to look at.
     used: bool,
-    /// Whether two rows may have one key of a unique index: a snapshot still has a row that was deleted since, and another has
-    /// taken its key.
+    /// Whether two rows may have one key of a unique index: a snapshot still has a row that was deleted since, and
+    /// another has taken its key.
     ambiguous: bool,
     /// Whether some row's position differs from its id, so that a scan must sort.
     moved: bool,
@@ -172,7 +173,8 @@ impl TableData {
         self.rows.iter().map(|(id, tuple)| (*id, tuple))
     }
 
-    /// The rows that differ in a later version of this table, before and after. Costs what has changed, not what is there.
+    /// The rows that differ in a later version of this table, before and after. Costs what has changed, not what is
+    /// there.
     pub fn changes<'a>(
         &'a self,
         later: &'a TableData,

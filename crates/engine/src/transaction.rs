@@ -1,9 +1,9 @@
 //! Transactions: a view, a write set, and the locks held.
 //!
 //! The *view* is what the transaction's statements read: a snapshot of the committed tables with the transaction's own
-//! writes on top. The *write set* is what COMMIT will put into the committed tables; the writer holds an exclusive lock on each of
-//! these rows, so nobody can have changed them in between. A savepoint is a copy of all three, O(1) like everything
-//! else; rolling back to it is putting the copy back.
+//! writes on top. The *write set* is what COMMIT will put into the committed tables; the writer holds an exclusive lock
+//! on each of these rows, so nobody can have changed them in between. A savepoint is a copy of all three, O(1) like
+//! everything else; rolling back to it is putting the copy back.
 
 use imbl::{OrdMap, OrdSet, Vector};
 use isolde_sql::Row;
@@ -48,8 +48,8 @@ pub(crate) struct Transaction {
     pub(crate) serial: Option<XactId>,
 }
 
-/// What a transaction has done and holds so far: what a savepoint keeps a copy of, and ROLLBACK TO puts back. Fields of a transaction
-/// that are not here survive that.
+/// What a transaction has done and holds so far: what a savepoint keeps a copy of, and ROLLBACK TO puts back. Fields of
+/// a transaction that are not here survive that.
 #[derive(Clone, Debug)]
 pub(crate) struct Effects {
     /// What statements read. Valid at READ COMMITTED only while `view_epoch` is the database's epoch.
@@ -150,8 +150,8 @@ pub(crate) struct Snapshot {
     pub(crate) reads: TableSet,
     /// Which of their rows, if that is known.
     rows: Option<Arc<Reach>>,
-    /// Sum over those of these rows that are not committed as it shows them: which are out of date is part of the state. With
-    /// what is committed now, it also tells what the snapshot shows.
+    /// Sum over those of these rows that are not committed as it shows them: which are out of date is part of the
+    /// state. With what is committed now, it also tells what the snapshot shows.
     pub(crate) published_since: u128,
     /// Rows deleted since, but not in the version that it shows: that one was updated first.
     pub(crate) updated_first: OrdSet<RowRef>,
@@ -225,8 +225,8 @@ impl Snapshot {
         }
     }
 
-    /// What there is to say about a row that it shows, or not, and that is now this: nothing if it is the same version, or
-    /// nobody will ask.
+    /// What there is to say about a row that it shows, or not, and that is now this: nothing if it is the same version,
+    /// or nobody will ask.
     fn difference(&self, row: RowRef, now: Option<&Tuple>, updated_first: bool) -> u128 {
         let shown = self.tables.version(row);
         if shown.map(|tuple| tuple.position) == now.map(|tuple| tuple.position) {
@@ -303,8 +303,8 @@ impl Transaction {
         self.isolation != Isolation::ReadCommitted
     }
 
-    /// What a statement that begins now reads. At REPEATABLE READ the first call decides for all; of what it keeps, nothing
-    /// but what is in `reach` will ever be read.
+    /// What a statement that begins now reads. At REPEATABLE READ the first call decides for all; of what it keeps,
+    /// nothing but what is in `reach` will ever be read.
     pub(crate) fn begin_statement(
         &mut self,
         catalog: &Catalog,
@@ -518,7 +518,8 @@ impl Transaction {
         self.effects = savepoint.effects.clone();
     }
 
-    /// Forgets a savepoint and all set since; what was done stays done, but the transaction is READ ONLY if it was before.
+    /// Forgets a savepoint and all set since; what was done stays done, but the transaction is READ ONLY if it was
+    /// before.
     pub(crate) fn release(&mut self, depth: usize) {
         self.read_only = self.savepoints.get(depth).map_or(self.read_only, |savepoint| savepoint.modes.0);
         self.savepoints.truncate(depth);

@@ -1,8 +1,9 @@
 //! Two-phase commit.
 //!
-//! PREPARE TRANSACTION takes the transaction away from its session and gives it to nobody: an entry among the sessions that has a
-//! name instead of a client. Its locks and its uncommitted rows stay in the way of others exactly as they were, because
-//! locks are facts about whoever has the transaction. COMMIT PREPARED, from any session, takes it over and ends it.
+//! PREPARE TRANSACTION takes the transaction away from its session and gives it to nobody: an entry among the sessions
+//! that has a name instead of a client. Its locks and its uncommitted rows stay in the way of others exactly as they
+//! were, because locks are facts about whoever has the transaction. COMMIT PREPARED, from any session, takes it over
+//! and ends it.
 
 use std::sync::Arc;
 

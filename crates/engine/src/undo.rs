@@ -1,9 +1,9 @@
 //! Taking steps back, row by row.
 //!
-//! A database is a value, so coming back to an older one is to keep it. A server can do no such thing: it undoes what was
-//! done, as ROLLBACK TO SAVEPOINT does. This is the same for the embedded database: the rows that have changed are put
-//! back, one by one, and what is small (sessions, locks, counters) is kept as it was. It exists to measure what that costs,
-//! and for states that are too large to be kept in numbers.
+//! A database is a value, so coming back to an older one is to keep it. A server can do no such thing: it undoes what
+//! was done, as ROLLBACK TO SAVEPOINT does. This is the same for the embedded database: the rows that have changed are
+//! put back, one by one, and what is small (sessions, locks, counters) is kept as it was. It exists to measure what
+//! that costs, and for states that are too large to be kept in numbers.
 
 use std::sync::Arc;
 

@@ -39,7 +39,8 @@ fn a_copy_is_a_database_of_its_own() {
     }
 }
 
-/// Sessions that touch nothing in common: in whatever order they act, the state is the same, before and after they commit.
+/// Sessions that touch nothing in common: in whatever order they act, the state is the same, before and after they
+/// commit.
 #[test]
 fn the_order_of_what_commutes_leaves_no_trace() {
     for seed in seeds(200) {

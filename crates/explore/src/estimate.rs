@@ -1,21 +1,22 @@
 //! How much of a search is done, as far as that can be told from where it stands.
 //!
-//! A depth-first search stands on a path. At each place of the path some branches are done, one is being followed, some are
-//! still to be tried. How large the last are is not known; the best guess is that they are like the others there. So from
-//! the deepest place upwards, where `work` is the steps taken below the branches that are done:
+//! A depth-first search stands on a path. At each place of the path some branches are done, one is being followed, some
+//! are still to be tried. How large the last are is not known; the best guess is that they are like the others there.
+//! So from the deepest place upwards, where `work` is the steps taken below the branches that are done:
 //!
 //! ```text
 //!   size of a place = (work + sizes of the branches being followed) * (branches taken + branches left) / branches taken
 //! ```
 //!
 //! and the share that is done is all work over the size of the first place. (The recursive estimator of Kilby, Slaney,
-//! Thiébaux and Walsh: Estimating Search Tree Size, AAAI 2006; several workers follow several branches at once, so here the
-//! sizes of branches are summed.) No size is below the work done in it, so the share is never above 1; when nothing is left
-//! it is 1.
+//! Thiébaux and Walsh: Estimating Search Tree Size, AAAI 2006; several workers follow several branches at once, so here
+//! the sizes of branches are summed.) No size is below the work done in it, so the share is never above 1; when nothing
+//! is left it is 1.
 //!
-//! It is a guess. A [reduction](crate::dpor) learns of branches as it goes, so early on it knows of too few and the share is too large; later
-//! branches are smaller than earlier ones, because much of them was seen, and then it is too small. What can be relied on is
-//! said by the tests beside this crate: within a factor of 2 at half time. A caller who shows it should wait until it has settled.
+//! It is a guess. A [reduction](crate::dpor) learns of branches as it goes, so early on it knows of too few and the
+//! share is too large; later branches are smaller than earlier ones, because much of them was seen, and then it is too
+//! small. What can be relied on is said by the tests beside this crate: within a factor of 2 at half time. A caller who
+//! shows it should wait until it has settled.
 
 use std::collections::BTreeMap;
 

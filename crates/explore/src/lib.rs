@@ -74,8 +74,8 @@
 //! * *matching* decides whether a state that was seen before is explored again ([`Matching`]);
 //! * *limits* decide when to give up ([`Limits`]), and a search that gave up says so ([`Completeness`]).
 //!
-//! Absent on purpose: this crate knows no database, reads no clock and prints nothing. It starts threads only where it is
-//! asked to, by [`Search::run_jobs`]. A caller
+//! Absent on purpose: this crate knows no database, reads no clock and prints nothing. It starts threads only where it
+//! is asked to, by [`Search::run_jobs`]. A caller
 //! that wants a time limit or a progress bar answers [`Visitor::progress`].
 
 mod dpor;

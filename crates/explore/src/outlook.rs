@@ -1,8 +1,9 @@
 //! What may be said about how much is left: an estimate that moves is no more than a bound.
 //!
-//! The [estimate](crate::estimate) of a single moment jumps about, because it is a product of guesses on the way to where the search
-//! happens to stand. What it says over a while tells more. So the estimates are kept, as numbers of steps that everything would
-//! take: of the last three quarters of the work so far, to see whether they rise, and of the second half, to see where they are.
+//! The [estimate](crate::estimate) of a single moment jumps about, because it is a product of guesses on the way to
+//! where the search happens to stand. What it says over a while tells more. So the estimates are kept, as numbers of
+//! steps that everything would take: of the last three quarters of the work so far, to see whether they rise, and of
+//! the second half, to see where they are.
 //!
 //! ```text
 //!   still rising, more than a little    new branches turn up all the time: at most so much is done,
@@ -56,8 +57,8 @@ const SAMPLES_MIN: usize = 16;
 const GROWTH_MIN: f64 = 1.1;
 
 impl Outlook {
-    /// Takes in how far the search has come, and says what may be said. Another search begins when the steps begin anew; that
-    /// there are a few less than before only means that several workers report.
+    /// Takes in how far the search has come, and says what may be said. Another search begins when the steps begin
+    /// anew; that there are a few less than before only means that several workers report.
     pub fn look(&mut self, progress: &Progress) -> Option<Prospect> {
         let Progress { transitions, pending, .. } = *progress;
         let last = self.samples.back().map_or(0, |sample| sample.transitions);

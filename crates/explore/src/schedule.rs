@@ -4,8 +4,8 @@
 //! alice bob alice*3 bob
 //! ```
 //!
-//! Three or more equal steps in a row are written once, with their number. A schedule is all that is needed to see a run
-//! again, because a [`System`] leaves nothing else to chance.
+//! Three or more equal steps in a row are written once, with their number. A schedule is all that is needed to see a
+//! run again, because a [`System`] leaves nothing else to chance.
 
 use crate::frontier::Replay;
 use crate::{Search, Summary, System, Visitor};

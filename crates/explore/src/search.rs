@@ -45,11 +45,11 @@ pub enum Strategy {
     /// shortest paths to a state, the first one found has the fewest switches. With matching, a state counts once for
     /// each thread that can have acted last.
     Shortest,
-    /// Depth first, one run of each class of equivalent ones, by [`System::dependent`]. Does not match states. Keeps what is
-    /// found at the ends of runs, and whether some step does something in some run; not every state on the way.
+    /// Depth first, one run of each class of equivalent ones, by [`System::dependent`]. Does not match states. Keeps
+    /// what is found at the ends of runs, and whether some step does something in some run; not every state on the way.
     Dpor(Reduction),
-    /// Depth first, states matched, and from each state only as many steps as [`System::dependent`] makes necessary. Every
-    /// leaf is found, also where runs come back to where they were; not every state on the way is.
+    /// Depth first, states matched, and from each state only as many steps as [`System::dependent`] makes necessary.
+    /// Every leaf is found, also where runs come back to where they were; not every state on the way is.
     Reduced,
     /// Runs drawn by chance, the same ones for the same seed. Does not match states.
     Random {
@@ -261,11 +261,12 @@ impl Search {
         }
     }
 
-    /// Searches `system` with up to `jobs` threads at once, and shows what they see to as many visitors, made by `visitor`.
-    /// Goes on where the search `from` was stopped, which must have been of the same system.
+    /// Searches `system` with up to `jobs` threads at once, and shows what they see to as many visitors, made by
+    /// `visitor`. Goes on where the search `from` was stopped, which must have been of the same system.
     ///
-    /// A search that is short, or whose strategy is not [`Strategy::Dpor`] with [`Reduction::Optimal`], uses one. How many
-    /// there are decides neither which ends are seen nor how many; only who sees them, and how many steps that takes. Only
+    /// A search that is short, or whose strategy is not [`Strategy::Dpor`] with [`Reduction::Optimal`], uses one. How
+    /// many there are decides neither which ends are seen nor how many; only who sees them, and how many steps that
+    /// takes. Only
     /// [`Strategy::Dpor`] can be gone on with.
     pub fn run_jobs<S, V>(
         &self,
@@ -368,8 +369,8 @@ struct Loop<'a, S: System, F, V> {
     times: Times,
     /// Whether some state was not explored further because of its depth.
     cut_off: bool,
-    /// Whether the frontier can tell what is left: not if states are matched, which makes later branches ever smaller, nor
-    /// if it was not there from the start.
+    /// Whether the frontier can tell what is left: not if states are matched, which makes later branches ever smaller,
+    /// nor if it was not there from the start.
     estimates: bool,
     /// What it said last, and after how many steps it is asked again.
     explored_ppm: Option<u32>,

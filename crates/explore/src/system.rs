@@ -49,8 +49,8 @@ pub trait System {
         None
     }
 
-    /// The thread that takes `step`. Steps of one thread never commute. What a thread can do next is up to its own past,
-    /// except that others may make it wait, or choose for it, as by killing it.
+    /// The thread that takes `step`. Steps of one thread never commute. What a thread can do next is up to its own
+    /// past, except that others may make it wait, or choose for it, as by killing it.
     ///
     /// Provided: every step is a thread of its own, which is right for a system whose steps are its threads.
     fn thread(&self, step: &Self::Step) -> u64 {
@@ -66,9 +66,9 @@ pub trait System {
         true
     }
 
-    /// What tells apart states of equal digest in which the same thing goes by different names, if [events](System::Event)
-    /// name things: an event of a run through one is compared with events of a run through the other, by a stateful search
-    /// with reduction.
+    /// What tells apart states of equal digest in which the same thing goes by different names, if
+    /// [events](System::Event) name things: an event of a run through one is compared with events of a run through the
+    /// other, by a stateful search with reduction.
     ///
     /// Provided: nothing.
     fn identity(&self, state: &Self::State) -> u128 {
@@ -78,8 +78,8 @@ pub trait System {
 
     /// A digest that two events of a thread share only if they [depend](System::dependent) on the same events.
     ///
-    /// Provided: `None`, which is shared with no other event. A stateful search with reduction remembers what happens below
-    /// each state; the fewer classes there are, the less.
+    /// Provided: `None`, which is shared with no other event. A stateful search with reduction remembers what happens
+    /// below each state; the fewer classes there are, the less.
     fn class(&self, event: &Self::Event) -> Option<u128> {
         let _ = event;
         None

@@ -31,8 +31,8 @@ pub trait Visitor<S: System> {
         Continue(())
     }
 
-    /// A clock in nanoseconds, for a caller who wants to know what time went into what; none by default, and then nothing
-    /// is measured.
+    /// A clock in nanoseconds, for a caller who wants to know what time went into what; none by default, and then
+    /// nothing is measured.
     fn now(&self) -> Option<u64> {
         None
     }
@@ -68,8 +68,8 @@ impl<S: System> Visit<'_, S> {
         self.path.last().map(|(_, event)| event)
     }
 
-    /// What each step of the path did, where the search keeps that at hand: otherwise `None`; [`replay`] the schedule to
-    /// see it.
+    /// What each step of the path did, where the search keeps that at hand: otherwise `None`; [`replay`] the schedule
+    /// to see it.
     ///
     /// [`replay`]: crate::replay
     pub fn events(&self) -> Option<&[S::Event]> {
@@ -90,8 +90,8 @@ pub struct Progress {
     pub depth: usize,
     /// States that wait to be explored further.
     pub pending: usize,
-    /// How much of everything was explored, in millionths, where there is an estimate. It may fall as well as rise; at the
-    /// end it is a million.
+    /// How much of everything was explored, in millionths, where there is an estimate. It may fall as well as rise; at
+    /// the end it is a million.
     pub explored_ppm: Option<u32>,
 }
 

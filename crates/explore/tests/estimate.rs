@@ -1,4 +1,5 @@
-//! How far estimates can be relied on: they end at everything, they never say more, and at half time they are about right.
+//! How far estimates can be relied on: they end at everything, they never say more, and at half time they are about
+//! right.
 
 #![allow(clippy::unwrap_used)]
 
@@ -134,8 +135,8 @@ fn at_half_time_it_is_right_within_a_factor_of_two() {
     }
 }
 
-/// Where the first branches are by far the largest, the others are taken for as large, and the search is done long before
-/// it was said to be. It does not err the other way.
+/// Where the first branches are by far the largest, the others are taken for as large, and the search is done long
+/// before it was said to be. It does not err the other way.
 #[test]
 fn uneven_programs_are_done_sooner_than_it_says() {
     for program in uneven() {

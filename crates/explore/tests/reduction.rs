@@ -33,7 +33,8 @@ fn ends(search: &Search, program: &Program) -> (BTreeSet<World>, BTreeMap<Class,
     (ends, classes, summary)
 }
 
-/// What all equivalent runs have in common: each thread's events, and for each what happens directly or indirectly before it.
+/// What all equivalent runs have in common: each thread's events, and for each what happens directly or indirectly
+/// before it.
 type Class = Vec<Vec<(Touched, Past)>>;
 
 /// Events: the thread and the how-many-eth of it.

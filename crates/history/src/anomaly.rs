@@ -1,10 +1,11 @@
 //! The anomalies, in one list.
 //!
-//! Each is a shape of cycle. First come those that no isolation level of PostgreSQL permits, then the more telling before
-//! the less: of several shortest cycles, the one whose name comes first is told. The last entry matches every cycle.
+//! Each is a shape of cycle. First come those that no isolation level of PostgreSQL permits, then the more telling
+//! before the less: of several shortest cycles, the one whose name comes first is told. The last entry matches every
+//! cycle.
 //!
-//! The literature defines them between transactions. Where the units are threads that run several, the same shapes occur
-//! one level up: a thread can read another's intermediate state although no transaction can.
+//! The literature defines them between transactions. Where the units are threads that run several, the same shapes
+//! occur one level up: a thread can read another's intermediate state although no transaction can.
 
 use crate::ConflictKind::{ReadWrite, WriteRead, WriteWrite};
 use crate::{Conflict, Cycle, OpKind};
@@ -24,8 +25,8 @@ pub struct Anomaly {
     pub matches: fn(&Cycle<'_>) -> bool,
 }
 
-/// Every anomaly, in the order in which they are looked for. To add one: an entry here, a story in the tests, a line in the
-/// reference.
+/// Every anomaly, in the order in which they are looked for. To add one: an entry here, a story in the tests, a line in
+/// the reference.
 pub static ANOMALIES: &[Anomaly] = &[
     Anomaly {
         name: "dirty write",

@@ -1,9 +1,9 @@
 //! Cycles between units: the shortest ones, and of these the one that is easiest to name.
 //!
-//! A shortest cycle is shortest to explain. Units are few, so we find its length by breadth-first search from each unit,
-//! then look at all cycles of that length: between two units there may be several conflicts, and which of them are
-//! chosen decides the name. `alice read x, bob wrote x and y, alice wrote x and y` is a lost update if told by x alone,
-//! and nothing with a name if told by her reading x and writing y.
+//! A shortest cycle is shortest to explain. Units are few, so we find its length by breadth-first search from each
+//! unit, then look at all cycles of that length: between two units there may be several conflicts, and which of them
+//! are chosen decides the name. `alice read x, bob wrote x and y, alice wrote x and y` is a lost update if told by x
+//! alone, and nothing with a name if told by her reading x and writing y.
 
 use crate::{Anomaly, Conflict, ConflictKind, History, Op};
 use std::collections::{BTreeSet, VecDeque};
@@ -76,9 +76,10 @@ impl<'a> Cycle<'a> {
 
     /// Whether the isolation levels exclude it, so that it cannot be what was observed.
     ///
-    /// A transaction that reads from one snapshot sees another one as a whole or not at all, and does not overwrite what it has not
-    /// seen. So if all transactions of a cycle are of this kind, two anti-dependencies follow each other on it (Fekete and
-    /// others, *Making Snapshot Isolation Serializable*, 2005). Checks of keys look past the snapshot and are exempt.
+    /// A transaction that reads from one snapshot sees another one as a whole or not at all, and does not overwrite
+    /// what it has not seen. So if all transactions of a cycle are of this kind, two anti-dependencies follow each
+    /// other on it (Fekete and others, *Making Snapshot Isolation Serializable*, 2005). Checks of keys look past the
+    /// snapshot and are exempt.
     pub fn is_excluded(&self) -> bool {
         let of = |conflict: &Conflict| self.ops(conflict);
         let length = self.conflicts.len();

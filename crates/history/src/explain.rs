@@ -21,8 +21,8 @@ pub fn explain(history: &History) -> Option<Explanation> {
 pub struct Explanation {
     /// What this is called.
     pub anomaly: &'static Anomaly,
-    /// The units that must each come before the next, and the last before the first. A read of what was rolled back is a
-    /// single edge.
+    /// The units that must each come before the next, and the last before the first. A read of what was rolled back is
+    /// a single edge.
     pub cycle: Vec<Edge>,
     /// The rest of the dependency graph: of each kind, one edge for two units, if none of the cycle is like it.
     pub others: Vec<Edge>,

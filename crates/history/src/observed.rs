@@ -17,8 +17,8 @@ pub struct History {
     pub aborted: BTreeSet<usize>,
     /// Transactions that read from one snapshot, taken at their first statement (REPEATABLE READ and above).
     pub snapshots: BTreeSet<usize>,
-    /// Columns of rows that end with the effect of every update: each was computed from the one before, or the value is also that at
-    /// the end of a serial order with the same writers. No update of such a column is lost.
+    /// Columns of rows that end with the effect of every update: each was computed from the one before, or the value is
+    /// also that at the end of a serial order with the same writers. No update of such a column is lost.
     pub kept: BTreeSet<(String, u64, String)>,
 }
 
@@ -67,7 +67,8 @@ impl History {
         before.map(|other| other.transaction).collect::<BTreeSet<_>>().len()
     }
 
-    /// Whether the transaction that wrote was still open when the other operation, having waited, touched what it wrote.
+    /// Whether the transaction that wrote was still open when the other operation, having waited, touched what it
+    /// wrote.
     pub(crate) fn is_dirty(&self, conflict: &Conflict) -> bool {
         conflict.kind != ConflictKind::ReadWrite
             && self.ends(conflict).is_some_and(|(from, to)| {
@@ -175,8 +176,8 @@ pub struct Conflict {
     pub kind: ConflictKind,
     /// What both touch.
     pub item: Item,
-    /// The read met the write through its condition (a row that appeared, disappeared or came to match otherwise) rather
-    /// than by reading the row itself.
+    /// The read met the write through its condition (a row that appeared, disappeared or came to match otherwise)
+    /// rather than by reading the row itself.
     pub predicate: bool,
     /// What the write, or the later of two, did to the row.
     pub change: Change,

@@ -1,8 +1,8 @@
 //! Cycles in words.
 //!
 //! One sentence for each conflict says what happened and which unit must therefore come first; the last one begins with
-//! "But", because it closes the cycle; a conclusion gives the anomaly its name. A sentence says no more than its conflict does:
-//! what became of the row is the conflict's [`Change`], never guessed from the kind of a statement.
+//! "But", because it closes the cycle; a conclusion gives the anomaly its name. A sentence says no more than its
+//! conflict does: what became of the row is the conflict's [`Change`], never guessed from the kind of a statement.
 
 use crate::{Anomaly, Change, Conflict, ConflictKind, Edge, History, Op, OpKind};
 
@@ -103,8 +103,8 @@ impl Words<'_> {
         }
     }
 
-    /// A statement checks keys that it must not repeat, or must refer to: `bob's INSERT (line 9) met person id = 1, which
-    /// alice's INSERT (line 8) had added`.
+    /// A statement checks keys that it must not repeat, or must refer to:
+    /// `bob's INSERT (line 9) met person id = 1, which alice's INSERT (line 8) had added`.
     fn met(&self, then: &str) -> String {
         let (check, change, row) = (self.doer(self.to), self.doer(self.from), row(self.conflict));
         match self.conflict.change {

@@ -1,9 +1,9 @@
 //! One story for each anomaly: what was observed, and how it is explained.
 //!
 //! A story is text: a line for each operation in the order of the trace (`unit.transaction VERB line`; `none` behind it
-//! says that it found nothing), then a line for each conflict (`rw 0 2 table [row] columns`, numbering the operations from
-//! 0; `?` after the kind marks one through a condition). `aborted 2` says that transaction 2 was rolled back, `snapshot 2` that it
-//! reads from one snapshot, `kept table [row] column` that no update of a column is lost.
+//! says that it found nothing), then a line for each conflict (`rw 0 2 table [row] columns`, numbering the operations
+//! from 0; `?` after the kind marks one through a condition). `aborted 2` says that transaction 2 was rolled back,
+//! `snapshot 2` that it reads from one snapshot, `kept table [row] column` that no update of a column is lost.
 
 #![allow(clippy::unwrap_used)]
 
@@ -348,8 +348,8 @@ fn phantoms_by_other_changes() {
     );
 }
 
-/// A report sees a deposit but not an earlier withdrawal: the read-only transaction anomaly of snapshot isolation (Fekete,
-/// O'Neil and O'Neil, 2004).
+/// A report sees a deposit but not an earlier withdrawal: the read-only transaction anomaly of snapshot isolation
+/// (Fekete, O'Neil and O'Neil, 2004).
 #[test]
 fn read_only_anomaly() {
     check(

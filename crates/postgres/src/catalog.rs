@@ -1,9 +1,11 @@
 //! The tables of a server, as the embedded engine's catalog.
 //!
-//! What statements touch is told by binding them, and that takes a [`Catalog`]. It is made by reading the definitions off
-//! the server and defining the same in an empty engine: plain tables with their keys, then views, functions and triggers, each for
-//! itself. What the engine does not know is left out and so known to be unknown: a column of a strange type is text, and
-//! [opaque](Known::opaque); a statement that calls a function that is not there cannot be bound, and may touch everything.
+//! What statements touch is told by binding them, and that takes a [`Catalog`]. It is made by reading the definitions
+//! off the server and defining the same in an empty engine: plain tables with their keys, then views, functions and
+//! triggers, each for itself. What the engine does not know is left out and so known to be unknown: a column of a
+//! strange type is text, and
+//! [opaque](Known::opaque); a statement that calls a function that is not there cannot be bound, and may touch
+//! everything.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,8 +24,8 @@ use crate::Trouble;
 pub struct Known {
     /// The definitions.
     pub catalog: Catalog,
-    /// Columns whose values cannot be compared here as the server compares them; [`WHOLE`] stands for all of a table, whose rows may
-    /// belong to another one.
+    /// Columns whose values cannot be compared here as the server compares them; [`WHOLE`] stands for all of a table,
+    /// whose rows may belong to another one.
     pub opaque: BTreeSet<(TableId, usize)>,
     /// The tables by their oids on the server.
     pub oids: BTreeMap<u32, TableId>,
@@ -92,7 +94,8 @@ const LAST: &[&str] = &[
 ];
 
 impl Known {
-    /// Takes the primary keys of some tables for unique keys like others: they change, so that no row can be known by them.
+    /// Takes the primary keys of some tables for unique keys like others: they change, so that no row can be known by
+    /// them.
     pub(crate) fn forget_keys(&mut self, tables: &BTreeSet<TableId>) {
         for &table in tables {
             self.catalog.alter_table(table, |table| table.indexes.iter_mut().for_each(|index| index.primary = false));

@@ -1,8 +1,8 @@
 //! What statements write, told by the server itself.
 //!
-//! In the database of a run every table has a trigger more. Behind each row that is inserted, changed or deleted, whoever did
-//! it (the statement itself, another trigger, a foreign key that cascades), it sends the row to the client in the same round
-//! trip, as a message of level INFO, which is sent whatever the session has set:
+//! In the database of a run every table has a trigger more. Behind each row that is inserted, changed or deleted,
+//! whoever did it (the statement itself, another trigger, a foreign key that cascades), it sends the row to the client
+//! in the same round trip, as a message of level INFO, which is sent whatever the session has set:
 //!
 //! ```text
 //!   UPDATE account SET balance = 40 WHERE id = 1
@@ -12,8 +12,9 @@
 //!   UPDATE 1
 //! ```
 //!
-//! The same goes into `isolde.log`, which is what [restoring](crate::Restore) works from: as a table it forgets what was rolled
-//! back. Where that is known anyway, [nothing is logged](stop_logging), which halves the cost of telling. The trigger's name sorts behind all others, so it sees what theirs made of a row.
+//! The same goes into `isolde.log`, which is what [restoring](crate::Restore) works from: as a table it forgets what
+//! was rolled back. Where that is known anyway, [nothing is logged](stop_logging), which halves the cost of telling.
+//! The trigger's name sorts behind all others, so it sees what theirs made of a row.
 
 use std::collections::BTreeMap;
 use std::collections::hash_map::DefaultHasher;
@@ -39,7 +40,8 @@ CREATE UNLOGGED TABLE isolde.log (n bigserial, tab oid NOT NULL, op "char" NOT N
 GRANT USAGE ON SCHEMA isolde TO PUBLIC;
 "#;
 
-/// What the triggers call. `logs` keeps what is written in the log, too: whoever writes need not be allowed to write that.
+/// What the triggers call. `logs` keeps what is written in the log, too: whoever writes need not be allowed to write
+/// that.
 fn tell(logs: bool) -> String {
     let log = |columns: &str, values: &str| match logs {
         true => format!("INSERT INTO isolde.log (tab, op{columns}) VALUES (TG_RELID, {values});"),
@@ -174,8 +176,8 @@ pub(crate) fn fields(text: &str) -> Vec<Option<String>> {
     columns
 }
 
-/// Turns effects into writes. Which row it is, is told by its primary key; where there is none, by what it has been since
-/// the run began.
+/// Turns effects into writes. Which row it is, is told by its primary key; where there is none, by what it has been
+/// since the run began.
 #[derive(Clone, Debug, Default)]
 pub struct Rows {
     /// In tables without a key: what the rows that are now like this were first.

@@ -1,8 +1,8 @@
 //! Statements inside routines as scheduling points.
 //!
-//! A server runs a routine in one go. So in the database of a run, routines are rewritten: before each of its statements that
-//! touches tables a routine passes a gate, which is an advisory lock that the control connection holds, and behind it tells what
-//! came of it:
+//! A server runs a routine in one go. So in the database of a run, routines are rewritten: before each of its
+//! statements that touches tables a routine passes a gate, which is an advisory lock that the control connection holds,
+//! and behind it tells what came of it:
 //!
 //! ```text
 //!   BEGIN                                               BEGIN
@@ -13,13 +13,14 @@
 //!                                                         isolde_ok := isolde.told(7, isolde_n, ROW(bal::text)::text);
 //! ```
 //!
-//! A session that waits there is at rest, and goes on when the lock is let go. There are two locks per session, used in turn: it
-//! waits for the one that is held while the one that it has just passed is free, so it cannot slip through the next gate before
-//! that is closed. The gate is told the values of the variables that the statement names, so that it is known which rows it is
-//! about. Assignments change neither FOUND nor ROW_COUNT, which is why none of this can be noticed by the routine.
+//! A session that waits there is at rest, and goes on when the lock is let go. There are two locks per session, used in
+//! turn: it waits for the one that is held while the one that it has just passed is free, so it cannot slip through the
+//! next gate before that is closed. The gate is told the values of the variables that the statement names, so that it
+//! is known which rows it is about. Assignments change neither FOUND nor ROW_COUNT, which is why none of this can be
+//! noticed by the routine.
 //!
-//! A condition that is asked again (`WHILE EXISTS (...)`, `ELSIF`) passes a gate only the first time. A routine that is not
-//! understood runs in one step.
+//! A condition that is asked again (`WHILE EXISTS (...)`, `ELSIF`) passes a gate only the first time. A routine that is
+//! not understood runs in one step.
 
 use std::sync::Arc;
 

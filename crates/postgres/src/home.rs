@@ -1,24 +1,24 @@
 //! The database that a run lives in, and the role that lives there.
 //!
-//! Nothing of the user's is touched. A run creates a database of its own, under a random name, and drops it when it ends, well
-//! or badly. What is checked is somebody's SQL, so it gets no more than that database: if the URL's role may create roles, the
-//! database belongs to a role that was created for it and that has no privilege anywhere else, and everything but creating and
-//! dropping is done by that role, over connections of its own:
+//! Nothing of the user's is touched. A run creates a database of its own, under a random name, and drops it when it
+//! ends, well or badly. What is checked is somebody's SQL, so it gets no more than that database: if the URL's role may
+//! create roles, the database belongs to a role that was created for it and that has no privilege anywhere else, and
+//! everything but creating and dropping is done by that role, over connections of its own:
 //!
 //! ```text
 //!   URL's role ── keeper ──▶ CREATE ROLE, CREATE DATABASE ... OWNER, GRANT SET ON PARAMETER          DROP DATABASE, DROP ROLE
 //!   own role   ── control, sessions, set-up, invariants, applications ──▶ COPY TO PROGRAM, CREATE ROLE, ...: refused by the server
 //! ```
 //!
-//! Not even the connection that looks on is a superuser's: functions, defaults and index expressions that a checked program has
-//! defined would run with its privileges. What looking on needs beyond those of an owner (when to look for deadlocks, triggers
-//! that sleep while rows are put back) are four settings, which the role is granted ([`GRANTED`]).
+//! Not even the connection that looks on is a superuser's: functions, defaults and index expressions that a checked
+//! program has defined would run with its privileges. What looking on needs beyond those of an owner (when to look for
+//! deadlocks, triggers that sleep while rows are put back) are four settings, which the role is granted ([`GRANTED`]).
 //!
 //! A role that may not create roles works as itself. A superuser that cannot log in as anybody else is refused.
 //!
-//! A run that is killed drops nothing. The next one at the same place does it: only what the [registry](crate::registry) of this
-//! machine has written down, whose name has the generated shape, whose owner is the role of that name or the URL's role, whose
-//! comment says so, and to which nobody is connected.
+//! A run that is killed drops nothing. The next one at the same place does it: only what the
+//! [registry](crate::registry) of this machine has written down, whose name has the generated shape, whose owner is the
+//! role of that name or the URL's role, whose comment says so, and to which nobody is connected.
 //!
 //! A second database, a copy of the first as it was after set-up, is made where rows alone cannot be put back.
 
@@ -37,8 +37,8 @@ const MARK: &str = "Isolde made this for a run and drops it afterwards";
 /// The versions of PostgreSQL that this was made for.
 const VERSIONS: std::ops::RangeInclusive<u32> = 13..=18;
 
-/// Settings that a role of ours may change in its sessions. None of them reaches beyond the session: they say when to look for
-/// deadlocks, whether the client is told, and that triggers sleep.
+/// Settings that a role of ours may change in its sessions. None of them reaches beyond the session: they say when to
+/// look for deadlocks, whether the client is told, and that triggers sleep.
 const GRANTED: &str = "deadlock_timeout, log_lock_waits, log_min_messages, session_replication_role";
 /// Since this version settings can be granted.
 const GRANTS_SINCE: u32 = 15;
@@ -80,7 +80,8 @@ pub struct Version {
 }
 
 impl Home {
-    /// Creates a database on the server that these settings lead to, and clears away what runs that were killed have left.
+    /// Creates a database on the server that these settings lead to, and clears away what runs that were killed have
+    /// left.
     pub fn create(server: &Settings) -> Result<Home, Trouble> {
         let server = server.clone().with_application_name("isolde");
         let mut keeper = connect(&server, true)?;
@@ -126,7 +127,8 @@ impl Home {
         connect(&self.settings.with_options(options), false)
     }
 
-    /// Gives sessions that are opened from now on a value of a setting that only a superuser may set; whether that can be done.
+    /// Gives sessions that are opened from now on a value of a setting that only a superuser may set; whether that can
+    /// be done.
     pub fn preset(&mut self, setting: &str, value: &str) -> Result<bool, Trouble> {
         if !self.superuser || self.role == Role::Given {
             return Ok(false);

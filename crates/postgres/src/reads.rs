@@ -1,7 +1,7 @@
 //! What statements have read, told by the server itself where it has the module.
 //!
-//! Sessions that have loaded `isolde_reads` (see `crates/postgres/module`) say which rows each table gave to a statement, and
-//! which columns decided that it were these:
+//! Sessions that have loaded `isolde_reads` (see `crates/postgres/module`) say which rows each table gave to a
+//! statement, and which columns decided that it were these:
 //!
 //! ```text
 //!   UPDATE item SET price = 5 WHERE name = 'pen'
@@ -10,9 +10,11 @@
 //!     INFO     isolde-ran 16385             done, having written to this table
 //! ```
 //!
-//! These are rows, not conditions: a row that is inserted may belong to them, and so may one whose deciding columns change. So they
-//! are kept beside the condition that was [read off the text](crate::analysis), and say of it which rows it has
-//! [found](Found). Of a statement whose text is not understood they are all that is known, and it reads these tables instead of everything.
+//! These are rows, not conditions: a row that is inserted may belong to them, and so may one whose deciding columns
+//! change. So they are kept beside the condition that was [read off the text](crate::analysis), and say of it which
+//! rows it has
+//! [found](Found). Of a statement whose text is not understood they are all that is known, and it reads these tables
+//! instead of everything.
 //!
 //! The module is never needed. Where it cannot be loaded, queries are [asked again](crate::analysis::Again).
 
@@ -66,7 +68,8 @@ impl Module {
         }
     }
 
-    /// How a session is told to load it when it begins, if it is not [admitted](Module::admit) anyway; it must be there.
+    /// How a session is told to load it when it begins, if it is not [admitted](Module::admit) anyway; it must be
+    /// there.
     pub(crate) fn option(&self) -> Option<String> {
         match self {
             Module::Unused | Module::At(_) => None,
@@ -211,8 +214,8 @@ impl Reads {
         }
     }
 
-    /// What is touched by a statement of which no more is known: the tables it has read. `None` if it may have touched other
-    /// things than tables.
+    /// What is touched by a statement of which no more is known: the tables it has read. `None` if it may have touched
+    /// other things than tables.
     pub(crate) fn touched(&self) -> Option<Touched> {
         if !self.told || self.strange.is_some() {
             return None;

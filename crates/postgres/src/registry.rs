@@ -1,8 +1,9 @@
 //! Which databases are ours: a list on this machine.
 //!
-//! What a server says about a database can be said by anybody: its name, its comment. So what may be dropped is not decided
-//! there. A run writes down the name that it is going to create before it creates it, in a directory that only this user can
-//! read, and keeps that file locked for as long as it lives. The system releases the lock however the process ends:
+//! What a server says about a database can be said by anybody: its name, its comment. So what may be dropped is not
+//! decided there. A run writes down the name that it is going to create before it creates it, in a directory that only
+//! this user can read, and keeps that file locked for as long as it lives. The system releases the lock however the
+//! process ends:
 //!
 //! ```text
 //!   a file is there, its lock is free   ⇒   the run is over and could not drop its database

@@ -1,23 +1,24 @@
 //! Back to the state after set-up.
 //!
-//! A search runs thousands of times from the same start, so coming back to it should cost what was done, not what there is.
-//! Two ways:
+//! A search runs thousands of times from the same start, so coming back to it should cost what was done, not what there
+//! is. Two ways:
 //!
-//! - **Undo.** Where what the server tells is all that a run does, it is [known here](crate::undo) what it has committed, and a few
-//!   statements, prepared once, take it back. Otherwise `isolde.log` knows it (see [`crate::effects`]), and one call of a function in
-//!   the server does, written for the tables that there are, so that its plans are made once. Triggers and foreign keys
-//!   sleep meanwhile (`session_replication_role = replica`). A small table is filled again from a copy, so that its rows lie in
-//!   the same order in every run: a SELECT without ORDER BY then returns them so. Where that cannot matter, because threads
-//!   reach the table by its whole primary key and in no other way ([`Plan::keyed`]), and in large tables, rows are put back one by
-//!   one. A table that was truncated is filled again whatever its size. Sequences are set back.
-//! - **Copy.** Where threads change definitions, or the role may not do the above, the whole database is made again from a copy.
-//!   That is always right, and takes a tenth of a second.
+//! - **Undo.** Where what the server tells is all that a run does, it is [known here](crate::undo) what it has
+//!   committed, and a few statements, prepared once, take it back. Otherwise `isolde.log` knows it (see
+//!   [`crate::effects`]), and one call of a function in the server does, written for the tables that there are, so that
+//!   its plans are made once. Triggers and foreign keys sleep meanwhile (`session_replication_role = replica`). A small
+//!   table is filled again from a copy, so that its rows lie in the same order in every run: a SELECT without ORDER BY
+//!   then returns them so. Where that cannot matter, because threads reach the table by its whole primary key and in no
+//!   other way ([`Plan::keyed`]), and in large tables, rows are put back one by one. A table that was truncated is
+//!   filled again whatever its size. Sequences are set back.
+//! - **Copy.** Where threads change definitions, or the role may not do the above, the whole database is made again
+//!   from a copy. That is always right, and takes a tenth of a second.
 //!
-//! Runs must not differ by what earlier ones have left in the files of tables. While dead versions may be reused, a new version can
-//! lie before an old one, and rows come in another order; so a session with an old snapshot keeps them from being
-//! reused. And an index that has grown has more pages, which SERIALIZABLE can tell; so after some runs, and after each one where
-//! a thread is SERIALIZABLE, the small tables are truncated and filled again, and all is as at the beginning. (VACUUM would do as well, but it also tells the
-//! planner how large the tables are, and plans change.)
+//! Runs must not differ by what earlier ones have left in the files of tables. While dead versions may be reused, a new
+//! version can lie before an old one, and rows come in another order; so a session with an old snapshot keeps them from
+//! being reused. And an index that has grown has more pages, which SERIALIZABLE can tell; so after some runs, and after
+//! each one where a thread is SERIALIZABLE, the small tables are truncated and filled again, and all is as at the
+//! beginning. (VACUUM would do as well, but it also tells the planner how large the tables are, and plans change.)
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -37,8 +38,8 @@ const RUNS_PER_SWEEP: RangeInclusive<usize> = 40..=80;
 /// Where no table is filled again and dead versions are reused, only the log grows.
 const RUNS_PER_SWEEP_KEYED: usize = 2000;
 
-/// What is kept to come back to, and the function that does. `{all}` says whether large tables are copied, too, `{keyed}` which
-/// small ones are not.
+/// What is kept to come back to, and the function that does. `{all}` says whether large tables are copied, too,
+/// `{keyed}` which small ones are not.
 const KEEP: &str = r#"
 CREATE TABLE isolde.tables (tab oid PRIMARY KEY, name text, columns text, copied boolean);
 CREATE TABLE isolde.sequences (seq oid PRIMARY KEY, name text, value bigint, start bigint);
@@ -243,8 +244,8 @@ impl Restore {
         self.finish(connection)
     }
 
-    /// Begins to. Until that is [finished](Restore::finish), transactions may be begun, but not look at anything, and the
-    /// connection may not be used for anything else.
+    /// Begins to. Until that is [finished](Restore::finish), transactions may be begun, but not look at anything, and
+    /// the connection may not be used for anything else.
     pub fn begin(&mut self, connection: &mut Connection) -> Result<(), Trouble> {
         let mut undo = match &mut self.told {
             Some(told) => told.take_back(),

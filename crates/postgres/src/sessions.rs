@@ -1,8 +1,9 @@
 //! Several sessions of one database, and when they are at rest.
 //!
-//! After something was sent, one waits until every session has either answered or surely waits for another one. Surely: the
-//! server's own lock table says so (`pg_blocking_pids`), asked over a connection of its own. It changes hands at the moment at
-//! which a lock is released, not when the one who waited gets to run, so what it says is true when it says it:
+//! After something was sent, one waits until every session has either answered or surely waits for another one. Surely:
+//! the server's own lock table says so (`pg_blocking_pids`), asked over a connection of its own. It changes hands at
+//! the moment at which a lock is released, not when the one who waited gets to run, so what it says is true when it
+//! says it:
 //!
 //! ```text
 //!   send ──▶ listen for a moment ──▶ somebody busy? ──no──▶ at rest
@@ -12,12 +13,13 @@
 //!                                          └── all wait ──▶ nothing arrived meanwhile? at rest
 //! ```
 //!
-//! **Deadlocks** are the server's business: those who wait in a circle are not at rest, because one of them will be given an
-//! error. Which one must not be a matter of microseconds, or no schedule could be followed twice. A session looks for a deadlock
-//! once, some time after it began to wait; so whoever is waited for is told to look at once ([`LOOK_SOON`]), and the others
-//! never to ([`LOOK_LATE`]): the one that closes the circle is the one that finds it. One that has been told to look soon is
-//! not at rest before it has looked, which it says itself (`log_lock_waits`). Where the role may not set
-//! that, the server's own second decides, which nearly always falls on the one that waited first.
+//! **Deadlocks** are the server's business: those who wait in a cycle are not at rest, because one of them will be
+//! given an error. Which one must not be a matter of microseconds, or no schedule could be followed twice. A session
+//! looks for a deadlock once, some time after it began to wait; so whoever is waited for is told to look at once
+//! ([`LOOK_SOON`]), and the others never to ([`LOOK_LATE`]): the one that closes the cycle is the one that finds it.
+//! One that has been told to look soon is not at rest before it has looked, which it says itself (`log_lock_waits`).
+//! Where the role may not set that, the server's own second decides, which nearly always falls on the one that waited
+//! first.
 
 use std::time::{Duration, Instant};
 
@@ -34,7 +36,7 @@ const GO_BACK: &str = "ROLLBACK TO isolde_within; RELEASE isolde_within";
 
 /// How long after beginning to wait a session looks for a deadlock that it may have closed.
 const LOOK_SOON: &str = "SET deadlock_timeout = '1ms'";
-/// The same for a session that nobody waits for: it cannot close a circle.
+/// The same for a session that nobody waits for: it cannot close a cycle.
 const LOOK_LATE: &str = "SET deadlock_timeout = '100s'";
 
 /// Lets a session say that it has looked, to its client and to nobody else.
@@ -179,7 +181,7 @@ impl Sessions {
         &mut self.control
     }
 
-    /// Whether deadlocks are found at once, by the session that closes the circle.
+    /// Whether deadlocks are found at once, by the session that closes the cycle.
     pub fn finds_deadlocks_at_once(&self) -> bool {
         self.alertable
     }
@@ -222,8 +224,8 @@ impl Sessions {
         self.sessions[session].expected = expected;
     }
 
-    /// Says something to an idle session together with what it is sent next. It must be sure to succeed, to be noticed by nobody
-    /// and to leave a transaction open: BEGIN.
+    /// Says something to an idle session together with what it is sent next. It must be sure to succeed, to be noticed
+    /// by nobody and to leave a transaction open: BEGIN.
     pub fn queue(&mut self, session: usize, sql: &str) -> Result<(), Trouble> {
         let session = &mut self.sessions[session];
         assert!(session.busy.is_none(), "what is queued comes before what is sent next");
@@ -238,8 +240,8 @@ impl Sessions {
         self.sessions[session].connection.send(sql).map_err(Trouble::from)
     }
 
-    /// The same for a statement that will be sent again: it is kept [prepared](Connection::send_prepared). Definitions and settings must
-    /// stay as they are.
+    /// The same for a statement that will be sent again: it is kept [prepared](Connection::send_prepared). Definitions
+    /// and settings must stay as they are.
     pub fn send_prepared(&mut self, session: usize, sql: &str) -> Result<(), Trouble> {
         self.prepare_to_send(session, sql)?;
         self.sessions[session].connection.send_prepared(sql).map_err(Trouble::from)
@@ -313,7 +315,8 @@ impl Sessions {
         Ok(replies)
     }
 
-    /// Asks a session that is idle something, inside of its transaction, which is left as it was. What is asked must only look.
+    /// Asks a session that is idle something, inside of its transaction, which is left as it was. What is asked must
+    /// only look.
     pub fn ask_within(&mut self, session: usize, query: &str) -> Result<Option<Response>, Trouble> {
         let connection = &mut self.sessions[session].connection;
         let responses = connection.query(&format!("SAVEPOINT isolde_within; {query}; {GO_BACK}"))?;
@@ -342,8 +345,8 @@ impl Sessions {
         self.tell_all(texts)
     }
 
-    /// Ends whatever the sessions are doing: none waits, none is in a transaction. What was under way may have come to its end
-    /// nevertheless: these are the answers.
+    /// Ends whatever the sessions are doing: none waits, none is in a transaction. What was under way may have come to
+    /// its end nevertheless: these are the answers.
     pub fn calm(&mut self) -> Result<Vec<Reply>, Trouble> {
         let deadline = Instant::now() + self.time_max;
         let mut replies = Vec::new();
@@ -464,7 +467,7 @@ impl Sessions {
         Ok(heard)
     }
 
-    /// Whether all busy sessions wait, and none of them in a circle.
+    /// Whether all busy sessions wait, and none of them in a cycle.
     fn all_wait(&mut self) -> Result<bool, Trouble> {
         let first = self.ask_lock_table()?;
         let count = first.len();
@@ -516,7 +519,7 @@ impl Sessions {
         blockers
     }
 
-    /// Whether some sessions wait for each other in a circle.
+    /// Whether some sessions wait for each other in a cycle.
     fn is_deadlocked(&self) -> bool {
         let waits = |session: usize| {
             let blockers = &self.sessions[session].blockers;

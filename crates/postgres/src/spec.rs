@@ -1,8 +1,9 @@
 //! Isolation specs on a real server: the connections that `isolde-scenario` runs a [`Spec`] on.
 //!
-//! What is sent, reported and printed is the same code as on the embedded engine. Here time is real: a step is waited for until
-//! it answers, or until the server says that it waits for a lock that another session of the spec holds. PostgreSQL has a
-//! function for that question, which isolationtester asks every ten milliseconds; we ask as soon as nothing comes.
+//! What is sent, reported and printed is the same code as on the embedded engine. Here time is real: a step is waited
+//! for until it answers, or until the server says that it waits for a lock that another session of the spec holds.
+//! PostgreSQL has a function for that question, which isolationtester asks every ten milliseconds; we ask as soon as
+//! nothing comes.
 
 use std::io;
 use std::ops::ControlFlow;

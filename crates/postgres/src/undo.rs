@@ -1,8 +1,9 @@
 //! Taking back what was told.
 //!
-//! The triggers tell a client of every row that is written (see [`crate::effects`]), and its answers tell what became of the
-//! transaction. Where nothing writes but the statements of clients, which succeed or fail as a whole, the rows that a run has
-//! committed are therefore known here, and nothing need be written down in the database for the way back:
+//! The triggers tell a client of every row that is written (see [`crate::effects`]), and its answers tell what became
+//! of the transaction. Where nothing writes but the statements of clients, which succeed or fail as a whole, the rows
+//! that a run has committed are therefore known here, and nothing need be written down in the database for the way
+//! back:
 //!
 //! ```text
 //!   alice   UPDATE account ... WHERE id = 1    told: (1,100) became (1,40)     committed
@@ -10,13 +11,13 @@
 //!   undo    UPDATE account SET balance = $1 WHERE id = $2         100, 1
 //! ```
 //!
-//! In which order the transactions have committed need not be known, and is not: of two sessions that go on at once, either may be
-//! heard first. What counts is of which rows there are more than at the start, and of which fewer. First those that are too many
-//! go, then those that have changed become what they were, then those that are missing come back; unique keys never meet. Tables of
-//! which a copy is kept are filled again.
+//! In which order the transactions have committed need not be known, and is not: of two sessions that go on at once,
+//! either may be heard first. What counts is of which rows there are more than at the start, and of which fewer. First
+//! those that are too many go, then those that have changed become what they were, then those that are missing come
+//! back; unique keys never meet. Tables of which a copy is kept are filled again.
 //!
-//! This is for [`crate::Restore`] to decide: a routine can catch an error, or commit by itself, and then what was told is not what was
-//! done.
+//! This is for [`crate::Restore`] to decide: a routine can catch an error, or commit by itself, and then what was told
+//! is not what was done.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -88,7 +89,8 @@ FROM isolde.tables t JOIN pg_class c ON c.oid = t.tab JOIN pg_namespace n ON n.o
 ORDER BY t.tab, a.attnum";
 
 impl Told {
-    /// For the tables of a database, whose changes are told if they are among `known`; none if some row could not be found again.
+    /// For the tables of a database, whose changes are told if they are among `known`; none if some row could not be
+    /// found again.
     pub(crate) fn read(connection: &mut Connection, known: &BTreeSet<u32>) -> Result<Option<Told>, Trouble> {
         let answers = connection.execute(COLUMNS)?;
         let mut tables: BTreeMap<u32, Table> = BTreeMap::new();

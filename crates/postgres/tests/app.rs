@@ -73,7 +73,7 @@ fn generated_keys_do_not_count() {
     assert!(report.stats.ends >= 3, "{text}");
 }
 
-/// Two transfers in opposite directions. Who closes the circle is the victim, in every run.
+/// Two transfers in opposite directions. Who closes the cycle is the victim, in every run.
 #[test]
 fn a_deadlock_is_found() {
     if without_psql("a deadlock is found") {
@@ -100,8 +100,8 @@ fn a_deadlock_is_found() {
     assert_eq!(report.verdict, Verdict::Holds, "{}", report.to_text(isolde_report::Style::plain(120)));
 }
 
-/// What was found becomes a spec that needs neither the application nor Isolde: with transactions, savepoints, a wait, a deadlock,
-/// and a thread that has two connections. PostgreSQL's own tester prints the same as we do.
+/// What was found becomes a spec that needs neither the application nor Isolde: with transactions, savepoints, a wait,
+/// a deadlock, and a thread that has two connections. PostgreSQL's own tester prints the same as we do.
 #[test]
 fn a_run_of_an_application_becomes_a_spec() {
     if without_psql("a run of an application becomes a spec") {

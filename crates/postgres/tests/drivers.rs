@@ -1,5 +1,5 @@
-//! Real drivers through the proxy. Each script in `drivers` exercises what its driver can do, statement by statement held
-//! and let go, and asserts that nothing is different from a server. `drivers/prepare` gets them.
+//! Real drivers through the proxy. Each script in `drivers` exercises what its driver can do, statement by statement
+//! held and let go, and asserts that nothing is different from a server. `drivers/prepare` gets them.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -38,8 +38,8 @@ fn is_prepared() -> bool {
     PREPARED.status.success()
 }
 
-/// Whatever the driver says and in how many messages: two that read and write lose an update, and two that write in one statement
-/// do not (asked of those who say it most strangely: a check is many processes).
+/// Whatever the driver says and in how many messages: two that read and write lose an update, and two that write in one
+/// statement do not (asked of those who say it most strangely: a check is many processes).
 #[test]
 fn every_driver_loses_an_update() {
     if !is_prepared() {

@@ -1,5 +1,5 @@
-//! Counterexamples of generated programs, written as specs: a real server prints what the embedded engine does, through our
-//! sessions and through isolationtester.
+//! Counterexamples of generated programs, written as specs: a real server prints what the embedded engine does, through
+//! our sessions and through isolationtester.
 #![allow(clippy::unwrap_used)]
 
 #[path = "../../scenario/tests/common/versions.rs"]

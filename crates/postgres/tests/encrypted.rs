@@ -1,5 +1,5 @@
-//! Servers that want to be spoken to by TLS: scenarios and applications run there as anywhere, and whom to trust is up to the
-//! user.
+//! Servers that want to be spoken to by TLS: scenarios and applications run there as anywhere, and whom to trust is up
+//! to the user.
 #![allow(clippy::unwrap_used)]
 
 mod both;
@@ -104,7 +104,8 @@ fn a_server_that_insists_on_encryption_is_spoken_to_by_tls() {
     explores(&settings(&format!("postgres://postgres@localhost:{port}/postgres?sslmode=require")));
 }
 
-/// A certificate that has signed itself and calls itself an authority, as most do, is trusted if it is the root; and its name counts.
+/// A certificate that has signed itself and calls itself an authority, as most do, is trusted if it is the root; and
+/// its name counts.
 #[test]
 fn a_certificate_that_is_its_own_root_is_trusted() {
     let Some((cluster, port)) = server(&authority(), "trust") else { return };

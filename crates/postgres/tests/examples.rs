@@ -10,8 +10,8 @@ use std::path::PathBuf;
 use both::{gist, on_engine, on_server};
 use isolde_report::Report;
 
-/// Where another run is found first, with another name for the same circle, because one of the two waits; or none, because which
-/// key an INSERT ran into is not observed on a server.
+/// Where another run is found first, with another name for the same cycle, because one of the two waits; or none,
+/// because which key an INSERT ran into is not observed on a server.
 const NAMED_OTHERWISE: &[&str] = &["petclinic-hibernate.sql", "uncaught-error.sql"];
 
 fn examples() -> Vec<PathBuf> {

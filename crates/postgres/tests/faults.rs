@@ -1,4 +1,5 @@
-//! What goes wrong around an application: each ends with a sentence that says what happened, and nothing is left behind.
+//! What goes wrong around an application: each ends with a sentence that says what happened, and nothing is left
+//! behind.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -44,9 +45,9 @@ fn who_disconnects_gives_up() {
     assert_eq!(report.verdict, Verdict::Holds, "{text}");
 }
 
-/// A client that is gone in the middle of a statement: the server finishes the statement, as servers do, and that is waited for.
-/// The client is killed when the statement has told by a file that it runs, so no clock decides what is tested. The server
-/// answers and closes the connection in one go: both threads, in both orders, have that behind them.
+/// A client that is gone in the middle of a statement: the server finishes the statement, as servers do, and that is
+/// waited for. The client is killed when the statement has told by a file that it runs, so no clock decides what is
+/// tested. The server answers and closes the connection in one go: both threads, in both orders, have that behind them.
 #[test]
 fn who_disconnects_in_the_middle_is_waited_for() {
     if without_psql("clients that go away in a statement") {

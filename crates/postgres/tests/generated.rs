@@ -1,9 +1,10 @@
 //! Generated scenarios on a real server and on the embedded engine.
 //!
-//! Three claims. What the reduction leaves out on a server comes to nothing new: the ends of its runs are those of all runs.
-//! The engine knows everything that a server does: each end on the server is one on the engine. (Not the other way
-//! round: on a server nobody comes between a commit and what it wakes, and the server chooses the victims of deadlocks.)
-//! And under these rules, with who has waited longest going on first, the engine comes to exactly the same ends.
+//! Three claims. What the reduction leaves out on a server comes to nothing new: the ends of its runs are those of all
+//! runs. The engine knows everything that a server does: each end on the server is one on the engine. (Not the other
+//! way round: on a server nobody comes between a commit and what it wakes, and the server chooses the victims of
+//! deadlocks.) And under these rules, with who has waited longest going on first, the engine comes to exactly the same
+//! ends.
 
 #![allow(clippy::unwrap_used)]
 
@@ -61,8 +62,8 @@ fn compare(text: &str) -> Result<bool, String> {
     }
 }
 
-/// One step wakes two sessions that then want the same: a key that was given up, a table that was locked, rows one after the other.
-/// Which is first must not make a difference to what is found.
+/// One step wakes two sessions that then want the same: a key that was given up, a table that was locked, rows one
+/// after the other. Which is first must not make a difference to what is found.
 #[test]
 fn whoever_is_woken_first_the_same_ends_are_found() {
     let texts = [

@@ -88,7 +88,8 @@ fn what_a_killed_run_leaves_is_dropped_by_the_next() {
     assert!(left.iter().all(|name| !now.contains(name)), "{left:?} {now:?}");
 }
 
-/// A superuser's URL creates and drops. What is checked has no privilege beyond its database: the server says so itself.
+/// A superuser's URL creates and drops. What is checked has no privilege beyond its database: the server says so
+/// itself.
 #[test]
 fn checked_statements_are_no_superusers() {
     let cluster = Cluster::start().unwrap();

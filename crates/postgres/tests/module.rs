@@ -1,7 +1,9 @@
-//! The module that tells what is read, built here for the server of the tests, where there are its headers and a compiler.
+//! The module that tells what is read, built here for the server of the tests, where there are its headers and a
+//! compiler.
 //!
-//! Three claims. The rows that it tells are those that the embedded engine finds. Nothing comes to something else with it: the ends of
-//! all runs are found, and verdicts are the same. And more orders are known to be the same, never fewer.
+//! Three claims. The rows that it tells are those that the embedded engine finds. Nothing comes to something else with
+//! it: the ends of all runs are found, and verdicts are the same. And more orders are known to be the same, never
+//! fewer.
 
 #![allow(clippy::unwrap_used)]
 

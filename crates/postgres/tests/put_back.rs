@@ -1,4 +1,5 @@
-//! After a run, whole or cut off anywhere, everything is as it was: what statements wrote is known from what the server told.
+//! After a run, whole or cut off anywhere, everything is as it was: what statements wrote is known from what the server
+//! told.
 
 #![allow(clippy::unwrap_used, dead_code)]
 
@@ -7,7 +8,8 @@ mod both;
 use both::{read, stage};
 use isolde_postgres::live::{Stage, Standing};
 
-/// Tables with and without a key, small and large, tied by foreign keys; keys that wander, values that are missing or hard to write.
+/// Tables with and without a key, small and large, tied by foreign keys; keys that wander, values that are missing or
+/// hard to write.
 const TABLES: &str = r"--@ option serial off
 CREATE TABLE item (id serial PRIMARY KEY, code text UNIQUE, price numeric(8,2), doubled numeric GENERATED ALWAYS AS (price * 2) STORED);
 INSERT INTO item (code, price) VALUES ('a', 1.50), ('it''s', 2), ('back\slash', NULL), (NULL, 0.10);

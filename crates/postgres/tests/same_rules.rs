@@ -210,8 +210,8 @@ UPDATE t SET n = :n + 1 WHERE id = 1;
 /// Runs of one generated program that are worth the time.
 const RUNS_MAX: u64 = 100;
 
-/// What is broken on a server is broken on the engine, which knows all that a server does. (Not the other way round: on a
-/// server no thread comes between a commit and what it wakes.)
+/// What is broken on a server is broken on the engine, which knows all that a server does. (Not the other way round: on
+/// a server no thread comes between a commit and what it wakes.)
 #[test]
 fn what_holds_on_the_engine_holds_on_a_server() {
     let mut judged = 0;

@@ -1,5 +1,5 @@
-//! Every spec of the testkit prints on a real server, through our sessions, what isolationtester recorded. `UPDATE_SPECS=1` records
-//! what a server of another version prints.
+//! Every spec of the testkit prints on a real server, through our sessions, what isolationtester recorded.
+//! `UPDATE_SPECS=1` records what a server of another version prints.
 
 #![allow(clippy::unwrap_used)]
 

@@ -114,7 +114,7 @@ UPDATE account SET balance = balance + 1 WHERE id = 1;
 }
 
 #[test]
-fn who_closes_a_circle_dies_each_time() {
+fn who_closes_a_cycle_dies_each_time() {
     let text = format!(
         "{BANK}
 --@ thread a
@@ -459,8 +459,8 @@ INSERT INTO note (text) VALUES ('b') RETURNING at;
     assert!(warnings.iter().any(|w| w.starts_with("note.id, note.at")), "{warnings:?}");
 }
 
-/// Which rows a query has found is asked again: a change of another one does not matter to it, unless it changes what was asked
-/// about.
+/// Which rows a query has found is asked again: a change of another one does not matter to it, unless it changes what
+/// was asked about.
 #[test]
 fn what_was_not_found_does_not_matter() {
     let runs = |reads: &str, writes: &str| {
@@ -494,8 +494,8 @@ INSERT INTO account VALUES (1, 1, 10), (2, 1, 20), (3, 2, 30);
     assert_eq!(runs(outer, "UPDATE owner SET name = 'ann' WHERE id = 2"), 2);
 }
 
-/// A transaction that has written is asked itself, under a savepoint, and goes on as if it had not been: what it finds are its own rows,
-/// too.
+/// A transaction that has written is asked itself, under a savepoint, and goes on as if it had not been: what it finds
+/// are its own rows, too.
 #[test]
 fn who_has_written_is_asked_within() {
     let runs = |writes: &str, other: &str| {

@@ -1,8 +1,10 @@
 //! What proving costs: `cargo bench -p isolde-prove --bench prove`.
 //!
-//! The programs of `tests/programs`, each procedure against each rule: the answer, and the time of all stages together, of the
-//! exact question alone (loops written out once), of predicate abstraction alone and of handing the same clauses to Spacer alone. Then a chain of K blocks that read a row, decide and update it.
-//! The examples of the repository come last, as a matrix. Words choose: `programs`, `chain`, `examples`. Times are by the clock on the wall, since the solver is another process.
+//! The programs of `tests/programs`, each procedure against each rule: the answer, and the time of all stages together,
+//! of the exact question alone (loops written out once), of predicate abstraction alone and of handing the same clauses
+//! to Spacer alone. Then a chain of K blocks that read a row, decide and update it. The examples of the repository come
+//! last, as a matrix. Words choose: `programs`, `chain`, `examples`. Times are by the clock on the wall, since the
+//! solver is another process.
 
 #![allow(clippy::unwrap_used)]
 

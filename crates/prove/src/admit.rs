@@ -1,11 +1,11 @@
 //! One concrete run, held against the terms.
 //!
-//! "Safe" is only as true as the terms: whatever the database does, they must allow. That is a law about every run, and can be looked at
-//! run by run: fix the rows and the arguments, run the procedure on the engine, and ask whether the terms allow the rows that it has
-//! left. [`admits`] asks. A "no" is a defect of this crate, whatever the rule.
+//! "Safe" is only as true as the terms: whatever the database does, they must allow. That is a law about every run, and
+//! can be looked at run by run: fix the rows and the arguments, run the procedure on the engine, and ask whether the
+//! terms allow the rows that it has left. [`admits`] asks. A "no" is a defect of this crate, whatever the rule.
 //!
-//! The database is exactly what is given, so what this looks at is how statements and expressions are encoded, not how many rows are
-//! enough ([`plan`](crate::plan)).
+//! The database is exactly what is given, so what this looks at is how statements and expressions are encoded, not how
+//! many rows are enough ([`plan`](crate::plan)).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;

@@ -1,11 +1,11 @@
 //! The exact question: is there a database and are there arguments with which the procedure breaks the rule?
 //!
-//! One formula for all paths. Every place has a literal that says whether it is reached, and a state; where paths meet, the state is
-//! one of theirs. The rows are those that [`plan`](crate::plan) asks for, of which the rule and the schema hold at the start. The
-//! question is whether the end can be reached with the rule not true.
+//! One formula for all paths. Every place has a literal that says whether it is reached, and a state; where paths meet,
+//! the state is one of theirs. The rows are those that [`plan`](crate::plan) asks for, of which the rule and the schema
+//! hold at the start. The question is whether the end can be reached with the rule not true.
 //!
-//! Without loops the answer is final in both directions. With loops, the graph was unrolled: then "no" is said about so many
-//! rounds only.
+//! Without loops the answer is final in both directions. With loops, the graph was unrolled: then "no" is said about so
+//! many rounds only.
 
 use std::collections::BTreeMap;
 
@@ -32,8 +32,8 @@ pub struct Question {
     pub broken: Term,
 }
 
-/// Puts the question. `others` are rules that hold at the start too. `residues` says whether rows that are not tracked may count in
-/// aggregates; without them the database consists of the tracked rows alone.
+/// Puts the question. `others` are rules that hold at the start too. `residues` says whether rows that are not tracked
+/// may count in aggregates; without them the database consists of the tracked rows alone.
 pub fn question(
     program: &Program,
     graph: &Graph,
@@ -192,8 +192,8 @@ pub(crate) fn follow(
     Ok((reached_ends, taken))
 }
 
-/// Where several ways lead on and their conditions do not exclude each other, the number of the one that is taken. What is said where
-/// ways meet relies on it that only one of them was.
+/// Where several ways lead on and their conditions do not exclude each other, the number of the one that is taken. What
+/// is said where ways meet relies on it that only one of them was.
 fn fork(ctx: &mut Context, graph: &Graph, node: usize) -> Option<Term> {
     let exclusive = |action: &Action| {
         matches!(action, Action::Assume(..) | Action::Catch(..) | Action::Fetch(..) | Action::Drained(_))

@@ -1,8 +1,9 @@
 //! What would help: a promise about arguments, or a constraint of the schema, proved to be enough.
 //!
-//! A refuted rule is more useful with the condition that is missing. Two kinds are tried, each by deciding the procedure again with it:
-//! plain conditions on the arguments, weakest first, and the constraint that would make the database keep the rule by itself (a CHECK for a
-//! rule about rows, UNIQUE for one about pairs, a foreign key for one about children). Nothing is proposed that was not proved.
+//! A refuted rule is more useful with the condition that is missing. Two kinds are tried, each by deciding the
+//! procedure again with it: plain conditions on the arguments, weakest first, and the constraint that would make the
+//! database keep the rule by itself (a CHECK for a rule about rows, UNIQUE for one about pairs, a foreign key for one
+//! about children). Nothing is proposed that was not proved.
 
 use isolde_smt::{Silence, Solver};
 use isolde_sql::ast::{self, ParamMode};
@@ -140,8 +141,8 @@ fn forbidden(rule: &Query) -> Option<&Select> {
     }
 }
 
-/// Two rows of one table that agree in some columns: UNIQUE. If the rule is about some rows only, a unique index over these: a constraint on all
-/// rows would forbid what the rule allows.
+/// Two rows of one table that agree in some columns: UNIQUE. If the rule is about some rows only, a unique index over
+/// these: a constraint on all rows would forbid what the rule allows.
 fn unique(catalog: &Catalog, select: &Select) -> Option<String> {
     let [a, b] = select.rels.as_slice() else { return None };
     let (RelSource::Table(table), RelSource::Table(other)) = (&a.source, &b.source) else { return None };

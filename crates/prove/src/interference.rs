@@ -1,16 +1,18 @@
 //! One procedure in the midst of another.
 //!
-//! What each procedure keeps, two of them can break: the one reads, the other writes, and the first goes on with what it has read. This
-//! looks for one such accident: a whole run of an intruder between two statements of a procedure that has not written yet, as READ COMMITTED
-//! lets it happen. (A procedure that has written, or has locked what it read, makes the intruder wait for its rows; these places
-//! are left out.) So it finds lost updates and write skew; that it finds none is no proof, and is not called one.
+//! What each procedure keeps, two of them can break: the one reads, the other writes, and the first goes on with what
+//! it has read. This looks for one such accident: a whole run of an intruder between two statements of a procedure that
+//! has not written yet, as READ COMMITTED lets it happen. (A procedure that has written, or has locked what it read,
+//! makes the intruder wait for its rows; these places are left out.) So it finds lost updates and write skew; that it
+//! finds none is no proof, and is not called one.
 //!
 //! ```text
 //!     procedure, before it writes ───▶ intruder, whole ───▶ the rest of the procedure, from the same place
 //! ```
 //!
-//! The accident is a graph like any other, and is asked about in the same way. What is found is run on the embedded database, two
-//! sessions, the intruder let in after so many statements; and written down as a scenario for `isolde explore`.
+//! The accident is a graph like any other, and is asked about in the same way. What is found is run on the embedded
+//! database, two sessions, the intruder let in after so many statements; and written down as a scenario for
+//! `isolde explore`.
 
 use std::sync::Arc;
 

@@ -1,8 +1,9 @@
 //! The matrix: every procedure against every rule, a cell at a time.
 //!
-//! A cell costs only itself. What is not modelled in one procedure, a solver that dies or does not come back, a table that could not be
-//! read: each leaves the cells open that need it, and no other. Cells are decided side by side, told to whoever listens as they are decided, and
-//! stand in the report in the order of the file. A cell that was decided before, with the same content, is not decided again.
+//! A cell costs only itself. What is not modelled in one procedure, a solver that dies or does not come back, a table
+//! that could not be read: each leaves the cells open that need it, and no other. Cells are decided side by side, told
+//! to whoever listens as they are decided, and stand in the report in the order of the file. A cell that was decided
+//! before, with the same content, is not decided again.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;

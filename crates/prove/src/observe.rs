@@ -1,10 +1,11 @@
 //! Counts and sums that a proof about loops looks at, beside rows.
 //!
-//! "The total of an order is the sum of its lines" is about one arbitrary order, and about a number: the sum of all lines of that order.
-//! "Every pet has an owner" is about one arbitrary pet, and about a number too: how many owners have the key that it names. So a rule of
-//! this kind is one about a row ([`Universal`](crate::universal::Universal)) in which every subquery is an *observed* number. What
-//! holds at the head of a loop is said of the row and of its numbers; what a round of the loop does to them is worked out where they
-//! are evaluated, from the rows that are tracked and what is known of the others ([`Residue`](crate::logic::Residue)).
+//! "The total of an order is the sum of its lines" is about one arbitrary order, and about a number: the sum of all
+//! lines of that order. "Every pet has an owner" is about one arbitrary pet, and about a number too: how many owners
+//! have the key that it names. So a rule of this kind is one about a row ([`Universal`](crate::universal::Universal))
+//! in which every subquery is an *observed* number. What holds at the head of a loop is said of the row and of its
+//! numbers; what a round of the loop does to them is worked out where they are evaluated, from the rows that are
+//! tracked and what is known of the others ([`Residue`](crate::logic::Residue)).
 //!
 //! ```text
 //!   SELECT total = (SELECT sum(amount) FROM line WHERE ord = o.id) FROM orders o
@@ -13,8 +14,9 @@
 //!          a pet with NOT (n1 > 0)                                  n1 observed: count of owner
 //! ```
 //!
-//! A procedure that looks up the parent before a loop, and adds children inside of it, needs one thing more: that the parent is still
-//! there. So lookups by a key of variables are observed as well, as counts, where the tables are ones that the rule counts.
+//! A procedure that looks up the parent before a loop, and adds children inside of it, needs one thing more: that the
+//! parent is still there. So lookups by a key of variables are observed as well, as counts, where the tables are ones
+//! that the rule counts.
 
 use std::collections::BTreeSet;
 
@@ -60,7 +62,8 @@ impl Observed {
         Ok(value)
     }
 
-    /// Lets what it comes to go by its name in a context: of rows that are not tracked, it is the name without what is tracked.
+    /// Lets what it comes to go by its name in a context: of rows that are not tracked, it is the name without what is
+    /// tracked.
     pub(crate) fn go_by_name(&self, ctx: &mut Context, catalog: &Catalog, state: &State, row: &[Sym]) {
         let before = ctx.groups.clone();
         ctx.residues = false;
@@ -89,8 +92,9 @@ impl Observed {
     }
 }
 
-/// Puts observed numbers in the place of the subqueries of a condition of a rule: the nth is `Param(n)`. Says whether all could be.
-/// `positive` is whether the condition only matters as far as it is true, so that NULL may stand for false.
+/// Puts observed numbers in the place of the subqueries of a condition of a rule: the nth is `Param(n)`. Says whether
+/// all could be. `positive` is whether the condition only matters as far as it is true, so that NULL may stand for
+/// false.
 pub(crate) fn observe(expr: &mut Expr, positive: bool, catalog: Names<'_>, seen: &mut Vec<Observed>) -> bool {
     let counted = match &expr.kind {
         ExprKind::Exists(query) => Some(count(query, None)),

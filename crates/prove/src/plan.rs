@@ -1,12 +1,14 @@
 //! How many rows to track.
 //!
-//! Take a run that breaks a rule. Keep the rows that show the violation, the rows that lookups found, the rows that made a subquery true,
-//! and the parents of all these; throw every other row away. The run is still a run and still breaks the rule: a lookup finds the
-//! row it found, or nothing if it found nothing; keys and checks survive when rows go; errors only become fewer. So it is enough to
-//! look at databases of that size, and the size can be read off the program: this module does.
+//! Take a run that breaks a rule. Keep the rows that show the violation, the rows that lookups found, the rows that
+//! made a subquery true, and the parents of all these; throw every other row away. The run is still a run and still
+//! breaks the rule: a lookup finds the row it found, or nothing if it found nothing; keys and checks survive when rows
+//! go; errors only become fewer. So it is enough to look at databases of that size, and the size can be read off the
+//! program: this module does.
 //!
-//! A *demand* is a number of rows of a table. Some are fixed (a lookup needs one row), some are per row of other tables (a subquery
-//! under a row of `a` needs one row of `b` for each row of `a`). Along a path demands add up; between paths the larger counts.
+//! A *demand* is a number of rows of a table. Some are fixed (a lookup needs one row), some are per row of other tables
+//! (a subquery under a row of `a` needs one row of `b` for each row of `a`). Along a path demands add up; between paths
+//! the larger counts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -325,8 +327,8 @@ impl Planner<'_> {
         }
     }
 
-    /// The rows that take over the keys of others in the same statement: without them, children would be left alone and the
-    /// statement would fail.
+    /// The rows that take over the keys of others in the same statement: without them, children would be left alone and
+    /// the statement would fail.
     fn successors(&mut self, parent: TableId, set: &[usize]) {
         for (child, fk) in children(self.catalog, parent) {
             if self.tables.contains(&child) && fk.parent_columns.iter().any(|c| set.contains(c)) {
@@ -441,7 +443,8 @@ impl Planner<'_> {
         }
     }
 
-    /// That a query has a row: if the rule wants it, each combination of rows has one; if not, one row shows the violation.
+    /// That a query has a row: if the rule wants it, each combination of rows has one; if not, one row shows the
+    /// violation.
     fn some(&mut self, query: &Query, wanted: bool, per: &[TableId]) {
         let tables = from_tables(query);
         for table in &tables {
@@ -485,8 +488,8 @@ impl Planner<'_> {
         closed
     }
 
-    /// Rows that change because of a parent that is not tracked: where foreign keys come round to the table they start from, no number of
-    /// parents is enough.
+    /// Rows that change because of a parent that is not tracked: where foreign keys come round to the table they start
+    /// from, no number of parents is enough.
     fn open_cascades(&self, closed: &BTreeSet<(TableId, std::sync::Arc<str>)>) -> Option<String> {
         let changed = |parent: TableId| {
             self.graph.edges.iter().any(|edge| match &edge.action {

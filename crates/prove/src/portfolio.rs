@@ -75,8 +75,9 @@ pub fn decide(
     Ok(outcome)
 }
 
-/// The verdict alone. The rule by itself is assumed first. Where rows are found that break it, but break another rule before the call,
-/// that rule is assumed as well, and the question put again: so only rules that are needed are assumed.
+/// The verdict alone. The rule by itself is assumed first. Where rows are found that break it, but break another rule
+/// before the call, that rule is assumed as well, and the question put again: so only rules that are needed are
+/// assumed.
 pub(crate) fn decide_only(
     program: &Program,
     id: RoutineId,
@@ -133,7 +134,8 @@ pub(crate) fn decide_only(
     }
 }
 
-/// Whether a procedure changes no table that a rule reads, by itself or through foreign keys; and everything is known about those that it changes.
+/// Whether a procedure changes no table that a rule reads, by itself or through foreign keys; and everything is known
+/// about those that it changes.
 fn leaves_alone(program: &Program, graph: &Graph, rule: &Rule) -> bool {
     let catalog = program.catalog();
     let changed = changed_tables(catalog, graph);
@@ -214,8 +216,8 @@ impl<'a> Search<'a> {
         Search { program, rule, assumed, needs, solver, limits, outcome, hasty: false }
     }
 
-    /// The exact question first; what it leaves open goes to predicate abstraction. The other way round, where so many rows may matter
-    /// that the exact question cannot settle it.
+    /// The exact question first; what it leaves open goes to predicate abstraction. The other way round, where so many
+    /// rows may matter that the exact question cannot settle it.
     fn everybody(&mut self, graph: &Graph) -> Result<Verdict, Silence> {
         let large = graph.is_loop_free() && !self.plan(graph, 0).incomplete.is_empty();
         let early = if large { Some(self.refined(graph)?) } else { None };
@@ -265,7 +267,8 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// Loops written out more and more often, until something is found; after the first time, invariants are looked for.
+    /// Loops written out more and more often, until something is found; after the first time, invariants are looked
+    /// for.
     fn rounds(&mut self, graph: &Graph) -> Result<Verdict, Silence> {
         if graph.is_loop_free() {
             return Ok(match self.exact(graph, 0, self.limits.timeout)? {
@@ -340,8 +343,8 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// The exact question about a graph without loops: with everything that is not tracked, and if that finds something, with nothing
-    /// else than what is tracked, so that it can be run.
+    /// The exact question about a graph without loops: with everything that is not tracked, and if that finds
+    /// something, with nothing else than what is tracked, so that it can be run.
     fn exact(
         &mut self,
         graph: &Graph,

@@ -91,8 +91,8 @@ impl Program {
         Ok(Program { rules, assumptions, database, source: source.into(), gaps: Vec::new() })
     }
 
-    /// The same, where not everything in the file could be carried out: a rule or promise that cannot be understood without that is left out, and
-    /// is a gap itself.
+    /// The same, where not everything in the file could be carried out: a rule or promise that cannot be understood
+    /// without that is left out, and is a gap itself.
     pub fn partly(
         database: Database,
         source: &str,
@@ -140,8 +140,8 @@ impl Program {
         self.gaps.iter().find(|gap| !gap.tables.is_disjoint(tables))
     }
 
-    /// What a cell is about, as a name that is another when the answer may be: the file without its routines, the procedure and all that it
-    /// may call, and the limits. Where things stand in the file does not matter.
+    /// What a cell is about, as a name that is another when the answer may be: the file without its routines, the
+    /// procedure and all that it may call, and the limits. Where things stand in the file does not matter.
     pub fn content(&self, id: RoutineId, rule: &Rule, limits: &crate::Limits) -> String {
         let mut spans: Vec<(Span, Arc<str>)> =
             self.catalog().routines().map(|(_, def)| (def.span, def.name.clone())).collect();
@@ -176,8 +176,9 @@ impl Program {
 }
 
 impl Gap {
-    /// What a statement that was not carried out leaves open: every table that it names. A routine that is not there is missed by those that
-    /// call it, and rows do not count. A name counts wherever it stands in the text: rather too many tables than too few.
+    /// What a statement that was not carried out leaves open: every table that it names. A routine that is not there is
+    /// missed by those that call it, and rows do not count. A name counts wherever it stands in the text: rather too
+    /// many tables than too few.
     pub fn new(catalog: &Catalog, source: &str, statement: &ast::Statement, why: &Diagnostic) -> Gap {
         let text = statement.span.of(source);
         let words = text.split_whitespace().map(str::to_ascii_uppercase);

@@ -1,6 +1,7 @@
 //! A state of a procedure and of the database under it, as terms.
 //!
-//! The database is a handful of *slots* per table: rows that are tracked, each alive or not. How many suffice is the business of
+//! The database is a handful of *slots* per table: rows that are tracked, each alive or not. How many suffice is the
+//! business of
 //! [`plan`](crate::plan); that they suffice is the argument in the crate's introduction.
 
 use std::collections::BTreeMap;

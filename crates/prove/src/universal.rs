@@ -1,7 +1,7 @@
 //! Rules that speak about each row, or each combination of rows, by itself.
 //!
-//! Such a rule is a condition that no combination of rows may meet. It survives when rows go, so it can be asked of any few rows of a
-//! large database; that is what a proof about loops needs. Four ways of writing it are recognised:
+//! Such a rule is a condition that no combination of rows may meet. It survives when rows go, so it can be asked of any
+//! few rows of a large database; that is what a proof about loops needs. Four ways of writing it are recognised:
 //!
 //! ```text
 //!   SELECT psi FROM t WHERE f                    a row with f, and psi not true
@@ -138,8 +138,8 @@ impl Universal {
         !self.nonempty || !graph.edges.iter().any(|edge| deletes(&edge.action))
     }
 
-    /// A combination of rows breaks the rule. What is known of one that did not, before anything happened, is less where NULLs are
-    /// passed over: `strictly` leaves these aside.
+    /// A combination of rows breaks the rule. What is known of one that did not, before anything happened, is less
+    /// where NULLs are passed over: `strictly` leaves these aside.
     pub fn broken(
         &self,
         ctx: &mut Context,

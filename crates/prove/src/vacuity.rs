@@ -1,8 +1,8 @@
 //! Proofs that say less than they seem to.
 //!
-//! A rule that the schema implies is kept by every procedure, and no row needs to be looked at. A rule that contradicts the schema
-//! holds of empty tables only, and a procedure that never succeeds keeps every rule: both are proved, and both are most likely mistakes. So each is
-//! asked about before the matrix, and said.
+//! A rule that the schema implies is kept by every procedure, and no row needs to be looked at. A rule that contradicts
+//! the schema holds of empty tables only, and a procedure that never succeeds keeps every rule: both are proved, and
+//! both are most likely mistakes. So each is asked about before the matrix, and said.
 
 use isolde_smt::{Answer, Silence, Solver, Term};
 use isolde_sql::catalog::RoutineId;
@@ -94,7 +94,8 @@ fn broken(program: &Program, graph: &Graph, rule: &Rule) -> Modelled<Option<Cont
     Ok((plan.incomplete.is_empty() && ctx.incomplete.is_empty()).then_some(ctx))
 }
 
-/// Rows that meet the schema and the rule, one of each table that the rule ranges over; nothing, if it ranges over none.
+/// Rows that meet the schema and the rule, one of each table that the rule ranges over; nothing, if it ranges over
+/// none.
 fn inhabited(program: &Program, graph: &Graph, rule: &Rule) -> Modelled<Option<Context>> {
     let QueryBody::Select(select) = &rule.query.body else { return Ok(None) };
     let plan = plan(program.catalog(), graph, &rule.query, 0);

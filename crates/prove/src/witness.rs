@@ -1,8 +1,8 @@
 //! A violation to look at: rows and arguments that the solver found, run on the embedded database.
 //!
-//! Nothing that a solver says is believed. The rows are inserted into empty tables, the rule is seen to hold, the procedure is called,
-//! and the rule is seen to be broken; then rows are left out one by one as long as it stays broken. What cannot be seen this way is
-//! no witness.
+//! Nothing that a solver says is believed. The rows are inserted into empty tables, the rule is seen to hold, the
+//! procedure is called, and the rule is seen to be broken; then rows are left out one by one as long as it stays
+//! broken. What cannot be seen this way is no witness.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -317,8 +317,8 @@ fn broken_before(program: &Program, rule: &Rule, proposal: &Proposal) -> Option<
     Some(rules.filter(|(_, other)| outcome(&database, other).is_some()).map(|(at, _)| at).collect())
 }
 
-/// The rows of a proposal in the orders in which they are tried: as they were found, and by their values, each in both directions. A statement that
-/// moves keys meets them in that order.
+/// The rows of a proposal in the orders in which they are tried: as they were found, and by their values, each in both
+/// directions. A statement that moves keys meets them in that order.
 fn orders(proposal: &Proposal) -> Vec<Proposal> {
     let number = |value: &Option<String>| value.as_ref().and_then(|text| text.parse::<i128>().ok());
     let mut sorted = proposal.clone();

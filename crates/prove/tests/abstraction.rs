@@ -1,5 +1,5 @@
-//! Predicate abstraction with refinement: the paper's example at each of its steps, agreement with the other stages, and what must not
-//! be believed.
+//! Predicate abstraction with refinement: the paper's example at each of its steps, agreement with the other stages,
+//! and what must not be believed.
 
 #![allow(clippy::unwrap_used)]
 

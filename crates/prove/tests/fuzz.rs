@@ -1,6 +1,7 @@
 //! Procedures and rules by chance: every "safe" must survive being called, every "unsafe" has been seen.
 //!
-//! `PROVE_FUZZ=5000 cargo test -p isolde-prove --test fuzz` looks at more of them, `PROVE_FUZZ_FROM=100000` at others, `PROVE_SEED` at one.
+//! `PROVE_FUZZ=5000 cargo test -p isolde-prove --test fuzz` looks at more of them, `PROVE_FUZZ_FROM=100000` at others,
+//! `PROVE_SEED` at one.
 
 #![allow(clippy::unwrap_used)]
 

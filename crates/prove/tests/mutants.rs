@@ -1,8 +1,8 @@
 //! Programs with one thing changed: a comparison turned, a guard dropped, a key lost, NULL let in.
 //!
 //! Most mutants are wrong, some are as good as before. Whatever is called safe must survive being called by chance.
-//! `PROVE_MUTANTS=all cargo test -p isolde-prove --test mutants` looks at every mutant, otherwise at a part of them; `PROGRAM=orders` at those
-//! of one file.
+//! `PROVE_MUTANTS=all cargo test -p isolde-prove --test mutants` looks at every mutant, otherwise at a part of them;
+//! `PROGRAM=orders` at those of one file.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,7 +1,8 @@
 //! Programs with a right and a wrong variant, each with the verdict that is expected.
 //!
-//! The families are those of the notes on symbolic checking, plus what came up since. `--! procedure rule verdict` lines in the files say
-//! what is right; what the portfolio answers is compared with them, and every "unsafe" has been run on the engine by then.
+//! The families are those of the notes on symbolic checking, plus what came up since. `--! procedure rule verdict`
+//! lines in the files say what is right; what the portfolio answers is compared with them, and every "unsafe" has been
+//! run on the engine by then.
 
 #![allow(clippy::unwrap_used)]
 

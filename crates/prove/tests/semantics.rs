@@ -1,8 +1,9 @@
 //! What the terms say about expressions, held against what the engine computes.
 //!
-//! Every builtin that is translated, for every type that it takes, every kind of expression and every conversion is evaluated by a
-//! procedure on boundary values. The procedure stores the value, or which error was raised; the terms must allow exactly that row
-//! to be stored. A builtin that is translated and not evaluated here fails the test: what has no comparison is not modelled.
+//! Every builtin that is translated, for every type that it takes, every kind of expression and every conversion is
+//! evaluated by a procedure on boundary values. The procedure stores the value, or which error was raised; the terms
+//! must allow exactly that row to be stored. A builtin that is translated and not evaluated here fails the test: what
+//! has no comparison is not modelled.
 //!
 //! `PROVE_VALUES=all cargo test -p isolde-prove --test semantics` takes all combinations of values, not a few of each.
 
@@ -42,8 +43,9 @@ const TYPES: &[(&str, &[&str])] = &[
     ("mood", &["sad", "glad"]),
 ];
 
-/// Expressions over the parameters `a integer, b integer, s smallint, n numeric, m numeric(5,2), t text, v boolean, w boolean`, one or
-/// more for each kind of expression.
+/// Expressions over the parameters
+/// `a integer, b integer, s smallint, n numeric, m numeric(5,2), t text, v boolean, w boolean`, one or more for each
+/// kind of expression.
 const EXPRESSIONS: &[&str] = &[
     "a",
     "1",

@@ -12,7 +12,8 @@
 //! ```
 //!
 //! Columns are as wide as their content wants where the page allows it, and share the page fairly where it does not.
-//! When a column would become narrower than [`COLUMN_MIN`] the trace is a list instead, with the thread's name in front.
+//! When a column would become narrower than [`COLUMN_MIN`] the trace is a list instead, with the thread's name in
+//! front.
 
 use std::fmt::{self, Write};
 

@@ -1,8 +1,9 @@
 //! A few objects and what they name, drawn before a delete and after it.
 //!
 //! The example of a [finding](crate::Finding) as a graph: for [Graphviz](InstanceGraph::to_dot), and as a
-//! [picture](InstanceGraph::to_svg) of two halves in which everything keeps its place, so that the eye sees what is missing. What
-//! is named stands above what names it. On the right, what is gone is pale and dashed, and what names it still is red.
+//! [picture](InstanceGraph::to_svg) of two halves in which everything keeps its place, so that the eye sees what is
+//! missing. What is named stands above what names it. On the right, what is gone is pale and dashed, and what names it
+//! still is red.
 
 use serde::{Deserialize, Serialize};
 

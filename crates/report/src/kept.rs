@@ -1,7 +1,7 @@
 //! Answers that were kept as JSON, read again.
 //!
-//! Each checker writes documents of its own shape; what a document has tells which it is. So a job can keep the answers of a long search and
-//! make a page or a text of them later, on another machine.
+//! Each checker writes documents of its own shape; what a document has tells which it is. So a job can keep the answers
+//! of a long search and make a page or a text of them later, on another machine.
 
 use serde::Deserialize;
 use serde_json::Value;

@@ -1,8 +1,8 @@
 //! Boxes in layers: where the nodes of a directed graph stand in a picture, and how the arrows between them run.
 //!
-//! A node stands below all that lead to it, as far as that does not go round in a circle; within a layer, near the middle of those
-//! above it. A layer that would be too wide is broken into rows. Arrows are curves from the bottom of a box to the top of
-//! another; those that lead up or stay go round the side.
+//! A node stands below all that lead to it, as far as that does not go round in a cycle; within a layer, near the
+//! middle of those above it. A layer that would be too wide is broken into rows. Arrows are curves from the bottom of a
+//! box to the top of another; those that lead up or stay go round the side.
 
 use crate::wrap::width;
 
@@ -95,7 +95,7 @@ pub(crate) fn curve(from: &Box, to: &Box, is_loop: bool) -> (String, (f64, f64))
     (path, (out - 6.0, (from.y + to.y) / 2.0))
 }
 
-/// How far below each node stands: one further than all above it, without the arrows that close circles.
+/// How far below each node stands: one further than all above it, without the arrows that close cycles.
 pub(crate) fn layers(count: usize, arrows: &[(usize, usize)]) -> Vec<usize> {
     let mut below: Vec<Vec<usize>> = vec![Vec::new(); count];
     for (from, to) in arrows.iter().filter(|(from, to)| *from < count && *to < count && from != to) {
@@ -146,7 +146,7 @@ mod tests {
     use super::layers;
 
     #[test]
-    fn circles_are_cut_where_they_come_back() {
+    fn cycles_are_cut_where_they_come_back() {
         assert_eq!(layers(4, &[(0, 1), (1, 2), (2, 1), (1, 3)]), [0, 1, 2, 2]);
         assert_eq!(layers(2, &[(0, 0), (1, 0), (7, 1)]), [1, 0]);
     }

@@ -1,8 +1,9 @@
-//! What a checker answers: verdicts, counterexamples and traces, as data; then as text, as JSON and as a page for browsers.
+//! What a checker answers: verdicts, counterexamples and traces, as data; then as text, as JSON and as a page for
+//! browsers.
 //!
 //! A [`Report`] is the whole answer. It is data first, so that every rendering says the same: [`text`] for people,
-//! [`Report::to_json`] for programs, [`HtmlPage`] for browsers. It knows nothing of SQL, databases or searches: a step is some text that a thread
-//! ran, a result is what came back, a change is a row's columns before and after.
+//! [`Report::to_json`] for programs, [`HtmlPage`] for browsers. It knows nothing of SQL, databases or searches: a step
+//! is some text that a thread ran, a result is what came back, a change is a row's columns before and after.
 //!
 //! ```
 //! use isolde_report::{Report, Stats, Style, Verdict};
@@ -13,7 +14,8 @@
 //! assert!(report.to_json().contains(r#""verdict": "holds""#));
 //! ```
 //!
-//! What is *absent*: nothing here prints, reads a file or asks for the size of a terminal; the caller passes a [`Style`].
+//! What is *absent*: nothing here prints, reads a file or asks for the size of a terminal; the caller passes a
+//! [`Style`].
 //!
 //! # The JSON format
 //!
@@ -218,7 +220,7 @@ pub struct Counterexample {
     pub trace: Trace,
     /// Why, in paragraphs.
     pub explanation: Vec<String>,
-    /// Who must come before whom, or waits for whom, if that goes round in a circle.
+    /// Who must come before whom, or waits for whom, if that goes round in a cycle.
     #[serde(default)]
     pub graph: Option<Graph>,
     /// What it could do without.

@@ -1,4 +1,5 @@
-//! What `isolde prove` answers: a matrix of procedures and rules, and for each violation the rows and the call that show it.
+//! What `isolde prove` answers: a matrix of procedures and rules, and for each violation the rows and the call that
+//! show it.
 
 use std::fmt::Write;
 
@@ -45,7 +46,8 @@ pub struct ProveReport {
 /// Something about a rule or a procedure by itself, or a statement that was not carried out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProofNote {
-    /// `rule`, `procedure`; `skipped` for a statement that was not carried out, `open` if it would have had cells of its own.
+    /// `rule`, `procedure`; `skipped` for a statement that was not carried out, `open` if it would have had cells of
+    /// its own.
     pub kind: String,
     /// What it is about.
     pub name: String,

@@ -1,7 +1,8 @@
-//! What `isolde space` answers: how large the state space is, what holds of it, and behaviours that break what does not.
+//! What `isolde space` answers: how large the state space is, what holds of it, and behaviours that break what does
+//! not.
 //!
-//! Like [`Report`](crate::Report), it is data first: text and JSON say the same. Values are TLA+ text, because what they look like is
-//! the business of whoever made them.
+//! Like [`Report`](crate::Report), it is data first: text and JSON say the same. Values are TLA+ text, because what
+//! they look like is the business of whoever made them.
 
 use std::fmt::Write;
 

@@ -1,7 +1,7 @@
 //! The back-ends of the checker: what runs the threads, and what was observed of them.
 //!
-//! Properties, the serial oracle, the comparison of outcomes, minimisation, traces and explanations are written once, over
-//! what was *observed* of a run. Where the run took place is a back-end:
+//! Properties, the serial oracle, the comparison of outcomes, minimisation, traces and explanations are written once,
+//! over what was *observed* of a run. Where the run took place is a back-end:
 //!
 //! ```text
 //!   property, oracle, outcome,          ┌── ScenarioSystem   the embedded engine: a state is a value
@@ -9,13 +9,13 @@
 //!   (each rule once)                    └── LiveSystem       an application behind the proxy
 //! ```
 //!
-//! A back-end is a [`System`]: it starts, says which steps are enabled, takes one, and returns to earlier states. In addition it
-//! answers questions about a state and about a run. It judges nothing. What one back-end can do and another cannot is
-//! stated as its [`Capabilities`], and what a state cannot tell is a variant of the answer ([`Completed::Unknown`]), never a
-//! guess.
+//! A back-end is a [`System`]: it starts, says which steps are enabled, takes one, and returns to earlier states. In
+//! addition it answers questions about a state and about a run. It judges nothing. What one back-end can do and another
+//! cannot is stated as its [`Capabilities`], and what a state cannot tell is a variant of the answer
+//! ([`Completed::Unknown`]), never a guess.
 //!
-//! Whatever goes wrong outside of any verdict (a server that is gone, a run that is not repeatable) is a [`Trouble`]. The
-//! embedded engine has none.
+//! Whatever goes wrong outside of any verdict (a server that is gone, a run that is not repeatable) is a [`Trouble`].
+//! The embedded engine has none.
 
 use isolde_explore::{Checkpoint, Done, Search, System};
 use isolde_history::History;
@@ -86,8 +86,8 @@ pub trait Backend: System<Step = Choice> + Copy {
     /// How many transactions of a thread have ended in a step; the one that a deadlock has cost it does not count.
     fn transactions_ended(&self, event: &Self::Event, thread: usize) -> usize;
 
-    /// Runs the first `limit` statements of a thread while no other one acts, then ends its session: what serial orders are
-    /// made of.
+    /// Runs the first `limit` statements of a thread while no other one acts, then ends its session: what serial orders
+    /// are made of.
     fn run_alone(&self, state: &mut Self::State, thread: usize, limit: usize) -> Result<Alone, Trouble>;
 
     /// The outcome of the run that ended in `state`. Of each thread, only its first `limits` statements count.
@@ -166,7 +166,8 @@ pub trait Backend: System<Step = Choice> + Copy {
         None
     }
 
-    /// Searches with as many checkers as it can use. The error says why the search does not continue from the checkpoint.
+    /// Searches with as many checkers as it can use. The error says why the search does not continue from the
+    /// checkpoint.
     fn explore<'p>(
         examination: &Examination<'p, Self>,
         search: &Search,

@@ -298,8 +298,8 @@ fn property_results<B: Backend>(
     results.collect()
 }
 
-/// Follows the schedule of a finding once more and reports what is seen then. If that is something else, nothing that was
-/// seen can be trusted.
+/// Follows the schedule of a finding once more and reports what is seen then. If that is something else, nothing that
+/// was seen can be trusted.
 fn counterexample<B: Backend>(system: B, question: &Question<'_>, finding: Finding) -> Result<Counterexample, Trouble> {
     let system = system.without(finding.absent);
     let property = finding.property.on::<B>();

@@ -1,13 +1,13 @@
 //! The client behind each thread: what it sends next, what it has seen, when it gives up.
 //!
 //! A client behaves as an application does. It sends its statements one after another. If one fails, it does not go on
-//! with the next: its transaction is rolled back and the thread ends. An *abort* (serialization failure, deadlock) is no
-//! failure of the application; the client starts the transaction again if it has a retry left, forgetting what it saw
-//! in the attempt, and otherwise ends as if it had not started it.
+//! with the next: its transaction is rolled back and the thread ends. An *abort* (serialization failure, deadlock) is
+//! no failure of the application; the client starts the transaction again if it has a retry left, forgetting what it
+//! saw in the attempt, and otherwise ends as if it had not started it.
 //!
-//! Clients are eager. Right after a step they send the next statement, and BEGIN, SET or a procedure's local computation
-//! happen at once, because nobody else can tell. So between steps a thread is always at a statement that others may
-//! notice, or at its end.
+//! Clients are eager. Right after a step they send the next statement, and BEGIN, SET or a procedure's local
+//! computation happen at once, because nobody else can tell. So between steps a thread is always at a statement that
+//! others may notice, or at its end.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -271,10 +271,10 @@ impl AtWork<'_> {
         }
     }
 
-    /// What a statement of a routine returns is seen by the thread, whether or not its client is told; what the client is told is
-    /// its [answer](AtWork::answer) alone, however much the statement did inside and however often it waited. Seeing the same
-    /// again in the next round of a loop is not seeing something new; otherwise a thread that polls would come to a new
-    /// state in every round.
+    /// What a statement of a routine returns is seen by the thread, whether or not its client is told; what the client
+    /// is told is its [answer](AtWork::answer) alone, however much the statement did inside and however often it
+    /// waited. Seeing the same again in the next round of a loop is not seeing something new; otherwise a thread that
+    /// polls would come to a new state in every round.
     fn look_inside(&mut self, step: &Step) {
         for returned in &step.returned {
             self.see_inside(returned);

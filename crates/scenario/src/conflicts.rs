@@ -1,7 +1,7 @@
 //! A run as a history: which thread's statements touched what another's did, and who must therefore come first.
 //!
-//! Everything follows from footprints. A write counts once its transaction has committed, from the step that published it.
-//! A read that a committed write of another thread *hits* either saw it or missed it:
+//! Everything follows from footprints. A write counts once its transaction has committed, from the step that published
+//! it. A read that a committed write of another thread *hits* either saw it or missed it:
 //!
 //! ```text
 //!            snapshot of the read
@@ -10,13 +10,15 @@
 //!   ─────────────────┼─── published ▶   missed: the reader comes first          (read-write)
 //! ```
 //!
-//! A statement that locks or changes the rows it finds goes on to their newest versions, so for a row that it found, what
-//! was published before the statement was through is seen as well.
+//! A statement that locks or changes the rows it finds goes on to their newest versions, so for a row that it found,
+//! what was published before the statement was through is seen as well.
 //!
-//! A transaction that the database aborted (40001, 40P01) did not happen, whether its client starts it again or gives up: what
-//! it read is no read. One that failed otherwise, was rolled back by its client or is still open has read, but not written.
+//! A transaction that the database aborted (40001, 40P01) did not happen, whether its client starts it again or gives
+//! up: what it read is no read. One that failed otherwise, was rolled back by its client or is still open has read, but
+//! not written.
 //!
-//! Every conflict comes with the [`Claim`] that it makes about the run. Of a run on the embedded engine, only those are kept that
+//! Every conflict comes with the [`Claim`] that it makes about the run. Of a run on the embedded engine, only those are
+//! kept that
 //! [`verify`](crate::verify) finds true.
 
 use std::collections::BTreeMap;
@@ -230,7 +232,8 @@ impl Published<'_> {
     }
 }
 
-/// What is known of a thread's current transaction. Its reads are kept here until it ends: if it is aborted, they go with it.
+/// What is known of a thread's current transaction. Its reads are kept here until it ends: if it is aborted, they go
+/// with it.
 #[derive(Default)]
 struct Current<'r> {
     transaction: usize,

@@ -84,8 +84,8 @@ pub fn replay_schedule(scenario: &Scenario, schedule: &str, options: &Options) -
 /// What comes of something on the embedded engine.
 ///
 /// # Panics
-/// If there is trouble. The engine is deterministic and always there, so then it or the search is wrong, and nothing it says
-/// can be trusted.
+/// If there is trouble. The engine is deterministic and always there, so then it or the search is wrong, and nothing it
+/// says can be trusted.
 pub(crate) fn without_trouble<T>(result: Result<T, Trouble>) -> T {
     result.unwrap_or_else(|trouble| panic!("the embedded engine shows the same each time: {trouble}"))
 }

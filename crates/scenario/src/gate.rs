@@ -1,7 +1,8 @@
 //! Places inside routines at which others may act, written into their text.
 //!
-//! On a server a routine runs in one go, unless it waits for a lock. So to schedule its statements one by one, it is made to
-//! wait: before every statement that touches tables it passes a gate, a call that whoever schedules knows how to close.
+//! On a server a routine runs in one go, unless it waits for a lock. So to schedule its statements one by one, it is
+//! made to wait: before every statement that touches tables it passes a gate, a call that whoever schedules knows how
+//! to close.
 //!
 //! ```text
 //!   BEGIN                                                   BEGIN
@@ -15,8 +16,8 @@
 use isolde_sql::ast::plpgsql::{Body, Stmt, StmtKind};
 use isolde_sql::ast::{RoutineBody, Statement, StatementKind};
 
-/// The text of a statement that creates a PL/pgSQL routine or is a DO block, with `call` before every statement in its body
-/// that touches tables; and how many there are. `None` for any other statement, or if there are none.
+/// The text of a statement that creates a PL/pgSQL routine or is a DO block, with `call` before every statement in its
+/// body that touches tables; and how many there are. `None` for any other statement, or if there are none.
 pub fn with_gates(statement: &Statement, source: &str, call: &str) -> Option<(String, usize)> {
     let body: &Body = match &statement.kind {
         StatementKind::Do(body) => body,

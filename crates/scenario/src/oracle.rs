@@ -1,7 +1,7 @@
 //! The serial oracle: what the threads come to if they run one after another.
 //!
-//! It needs no specification. Whoever wrote the threads had one run at a time in mind; if an interleaving comes to something
-//! that no order of whole threads comes to, something happened that its author did not think of.
+//! It needs no specification. Whoever wrote the threads had one run at a time in mind; if an interleaving comes to
+//! something that no order of whole threads comes to, something happened that its author did not think of.
 //!
 //! A thread that was aborted and had no retry left takes part with the transactions that it did commit, which for most
 //! threads means not at all. So there is a set of serial outcomes for each combination of how far the threads came;
@@ -10,8 +10,8 @@
 //! Generated values do not make a run another one. Where no serial order has the outcome of a run that drew some, the
 //! run and the serial orders are repeated with other generators, and compared [up to renaming](crate::renaming).
 //!
-//! Where it cannot be known which part of a thread counts ([`Completed::Unknown`]), or what the outcome of a thread alone
-//! is, the oracle does not decide.
+//! Where it cannot be known which part of a thread counts ([`Completed::Unknown`]), or what the outcome of a thread
+//! alone is, the oracle does not decide.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;

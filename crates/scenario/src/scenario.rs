@@ -98,8 +98,8 @@ pub struct Skipped {
     pub why: Diagnostic,
 }
 
-/// Carries out what can be carried out of a set-up: a statement that is not supported, or fails, leaves no trace but in the list. What is
-/// no SQL at all is a mistake.
+/// Carries out what can be carried out of a set-up: a statement that is not supported, or fails, leaves no trace but in
+/// the list. What is no SQL at all is a mistake.
 pub fn set_up_possible(file: &ScenarioFile) -> Result<(Database, Vec<Skipped>), ScenarioError> {
     let mut database = Database::new();
     let session = database.open_session();
@@ -184,7 +184,8 @@ impl Scenario {
         built.map_err(|diagnostic| sources.error(diagnostic))
     }
 
-    /// The same scenario with other options. Of these, `isolation` comes too late: sessions have it since they are open.
+    /// The same scenario with other options. Of these, `isolation` comes too late: sessions have it since they are
+    /// open.
     pub(crate) fn with_options(mut self, options: FileOptions) -> Scenario {
         self.options = options;
         self

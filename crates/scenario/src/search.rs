@@ -1,8 +1,8 @@
 //! Which search the settings ask for, and what may be concluded from it.
 //!
-//! A kind of search is a [`Strategy`] with or without matching of states; most settings go with some kinds only, and a combination
-//! that makes no sense is refused rather than ignored ([`conflict`]). A search that has left something out, by a limit, by
-//! chance or by trusting a relation that overlooks dependences, never says "holds".
+//! A kind of search is a [`Strategy`] with or without matching of states; most settings go with some kinds only, and a
+//! combination that makes no sense is refused rather than ignored ([`conflict`]). A search that has left something out,
+//! by a limit, by chance or by trusting a relation that overlooks dependences, never says "holds".
 
 use isolde_explore::{Completeness, Limit, Limits, Matching, Reduction, Restore, Search, Strategy, Summary};
 use isolde_report::{Details, Stats, Verdict};

@@ -1,9 +1,10 @@
-//! A run beside the serial orders of its threads: which values it does not share with any of them, and whether what it breaks is
-//! broken without any overlap too.
+//! A run beside the serial orders of its threads: which values it does not share with any of them, and whether what it
+//! breaks is broken without any overlap too.
 //!
-//! An update is *lost* if its effect is missing at the end: it was overwritten by a value that was not computed from it, and the column
-//! has no value that it also has in a serial order with the same writers. Otherwise nothing is lost, however stale the reads were. And a property that a serial order breaks is no matter of
-//! isolation; that is said first.
+//! An update is *lost* if its effect is missing at the end: it was overwritten by a value that was not computed from
+//! it, and the column has no value that it also has in a serial order with the same writers. Otherwise nothing is lost,
+//! however stale the reads were. And a property that a serial order breaks is no matter of isolation; that is said
+//! first.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -38,8 +39,8 @@ const ROWS_MAX: usize = 1_000;
 /// A row of a table.
 type RowRef = (TableId, RowId);
 
-/// The columns that end, in a run, with a value that they also have at the end of a serial order in which the same threads write
-/// their row. If not all of the orders are known, there are none.
+/// The columns that end, in a run, with a value that they also have at the end of a serial order in which the same
+/// threads write their row. If not all of the orders are known, there are none.
 pub(crate) fn ends_serially(run: &Run<'_>, rows: &BTreeMap<RowRef, ColumnSet>) -> BTreeMap<RowRef, ColumnSet> {
     let mut same: BTreeMap<RowRef, ColumnSet> = BTreeMap::new();
     if rows.is_empty() {
@@ -61,8 +62,8 @@ pub(crate) fn ends_serially(run: &Run<'_>, rows: &BTreeMap<RowRef, ColumnSet>) -
     same
 }
 
-/// What the run leaves in the tables that no serial order leaves there, in a sentence; `None` if there is nothing of the kind, or
-/// not all orders are known.
+/// What the run leaves in the tables that no serial order leaves there, in a sentence; `None` if there is nothing of
+/// the kind, or not all orders are known.
 pub(crate) fn summary(run: &Run<'_>) -> Option<String> {
     let serial: Vec<State> = ends(run)?.into_iter().map(|end| end.state).collect();
     let steps = run.events.iter().flat_map(|event| &event.steps);
@@ -104,7 +105,8 @@ fn difference(table: &Table, generated: &Generated, end: &State, serial: &[State
     Some((format!("{name} ends without a row {lost}"), "one".into()))
 }
 
-/// The rows of a table by their primary keys; `None` if it has none, a generated one tells nothing, or there are too many rows.
+/// The rows of a table by their primary keys; `None` if it has none, a generated one tells nothing, or there are too
+/// many rows.
 fn by_key(table: &Table, state: &State) -> Option<BTreeMap<String, Row>> {
     let tables = state.database.committed();
     let data = ((table.id.0 as usize) < tables.len()).then(|| tables.table(table.id))?;
@@ -116,8 +118,8 @@ fn by_key(table: &Table, state: &State) -> Option<BTreeMap<String, Row>> {
         .then(|| data.iter().map(|(_, tuple)| (names::key(table, &tuple.values), tuple.values.clone())).collect())
 }
 
-/// A serial order that breaks the same property, as far as it is needed for that; empty if none is known. A run that cannot be
-/// repeated on a server tells nothing.
+/// A serial order that breaks the same property, as far as it is needed for that; empty if none is known. A run that
+/// cannot be repeated on a server tells nothing.
 pub(crate) fn breaks<B: Backend>(system: B, property: &dyn Property<B>, found: &Violation) -> Vec<String> {
     let order = Serial { system, property, found }.order().unwrap_or_else(|_| {
         system.forget_trouble();
@@ -217,7 +219,8 @@ fn published(thread: usize, step: &Step) -> impl Iterator<Item = (usize, RowRef)
     step.footprint.published.iter().map(move |write| (thread, (write.table, write.row)))
 }
 
-/// The ends of all serial orders, each thread taking as many statements as in the run; `None` if not all of them are known.
+/// The ends of all serial orders, each thread taking as many statements as in the run; `None` if not all of them are
+/// known.
 fn ends(run: &Run<'_>) -> Option<Vec<End>> {
     let system = ScenarioSystem { atomic: false, ..run.system };
     let threads: Vec<usize> = system.present().collect();

@@ -1,8 +1,9 @@
 //! The states of a scenario as rows, for whoever wants to ask something of them that is no invariant.
 //!
-//! Every state that a search with matching of states comes to is a row: how far each thread is, and what is committed. Of a table
-//! whose primary key is one column, every value of every row is a column of its own (`orders_1_status`), as far as that stays within
-//! reason; and every table is a column with all its rows as text. Nothing here knows what will be done with the rows.
+//! Every state that a search with matching of states comes to is a row: how far each thread is, and what is committed.
+//! Of a table whose primary key is one column, every value of every row is a column of its own (`orders_1_status`), as
+//! far as that stays within reason; and every table is a column with all its rows as text. Nothing here knows what will
+//! be done with the rows.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow::{self, Continue};

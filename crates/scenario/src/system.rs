@@ -1,7 +1,7 @@
 //! A scenario as a [`System`]: states, choices, and what a choice does.
 //!
-//! A choice is a thread that takes a step, or a thread that falls victim to a deadlock. A step is one SQL statement, also
-//! inside a procedure, or a commit; with `atomic`, it is a whole transaction.
+//! A choice is a thread that takes a step, or a thread that falls victim to a deadlock. A step is one SQL statement,
+//! also inside a procedure, or a commit; with `atomic`, it is a whole transaction.
 
 use std::hash::Hash;
 use std::sync::{Arc, OnceLock};

@@ -10,8 +10,8 @@ pub enum Trouble {
     Usage(String),
     /// The server does not do what is needed.
     Server(String),
-    /// Something around the check has failed, and nothing can be concluded from that: the server is gone or silent, out of disk,
-    /// memory or connections, or a backend was ended.
+    /// Something around the check has failed, and nothing can be concluded from that: the server is gone or silent, out
+    /// of disk, memory or connections, or a backend was ended.
     Fault(String),
     /// A run did not go as it went before, so nothing can be concluded from it.
     Nondeterministic {

@@ -1,8 +1,9 @@
 //! What an explanation says is checked against the run before it is printed.
 //!
-//! `conflicts` derives from snapshots and times who saw whom. Here the same is asked of the row versions themselves. A version
-//! has a position that no other one has, and a read records the positions of the versions that it returned. So we run the schedule
-//! once more, write down which commit put which version of each row in place, and look the positions up:
+//! `conflicts` derives from snapshots and times who saw whom. Here the same is asked of the row versions themselves. A
+//! version has a position that no other one has, and a read records the positions of the versions that it returned. So
+//! we run the schedule once more, write down which commit put which version of each row in place, and look the
+//! positions up:
 //!
 //! ```text
 //!   account id = 1:   set-up ──▶ position 3     bob's COMMIT ──▶ position 7     alice's COMMIT ──▶ position 9
@@ -135,7 +136,8 @@ impl<'r> Verifier<'r> {
         (thread == same && touches && commits).then_some(*thread)
     }
 
-    /// Whether a statement returned the version that was committed then, or a later one, or went on to it after it waited.
+    /// Whether a statement returned the version that was committed then, or a later one, or went on to it after it
+    /// waited.
     fn saw(&self, reader: (usize, usize), row: RowRef, written: usize) -> bool {
         let (thread, step) = self.steps[reader.0];
         let Some(versions) = self.versions.get(&row) else { return false };

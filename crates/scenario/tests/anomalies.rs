@@ -90,7 +90,8 @@ const STORIES: &[(&str, &str)] = &[
          UPDATE t SET x = 1 - :x WHERE id = 1;
          COMMIT;",
     ),
-    // Fekete, O'Neil and O'Neil: the report shows a deposit that the withdrawal, charged for an empty account, came before.
+    // Fekete, O'Neil and O'Neil: the report shows a deposit that the withdrawal, charged for an empty account, came
+    // before.
     (
         "read-only anomaly",
         "--@ thread withdrawal isolation repeatable read

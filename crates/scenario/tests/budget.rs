@@ -1,7 +1,7 @@
 //! Nothing runs for ever, and nothing follows from what was cut off.
 //!
-//! A statement that costs too much, or whose time is over, ends as *inconclusive*, and the answer names it. It is no error of the
-//! program: no handler catches it, and no property is judged where it happened.
+//! A statement that costs too much, or whose time is over, ends as *inconclusive*, and the answer names it. It is no
+//! error of the program: no handler catches it, and no property is judged where it happened.
 #![allow(clippy::unwrap_used)]
 
 use std::ops::ControlFlow;

@@ -1,12 +1,13 @@
 //! Independent steps commute: the law that partial-order reduction stands on, tested directly.
 //!
-//! In every state of a small scenario that can be reached, two steps of different threads are executed in both orders. If
-//! the relation calls them independent, then whichever comes first, the other must still be possible, each must do the
-//! same, and the state after both must be the same. This is asked of events executed from the same state, as sleep sets
-//! compare them, and of events that follow each other, as races are found.
+//! In every state of a small scenario that can be reached, two steps of different threads are executed in both orders.
+//! If the relation calls them independent, then whichever comes first, the other must still be possible, each must do
+//! the same, and the state after both must be the same. This is asked of events executed from the same state, as sleep
+//! sets compare them, and of events that follow each other, as races are found.
 //!
-//! A few thousand scenarios by default; `COMMUTE_PROGRAMS=200000 cargo test --release -p isolde-scenario --test commute`
-//! for a long run, and `SEED=n` for a single one.
+//! A few thousand scenarios by default;
+//! `COMMUTE_PROGRAMS=200000 cargo test --release -p isolde-scenario --test commute` for a long run, and `SEED=n` for a
+//! single one.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -50,7 +51,7 @@ const STORIES: &[(&str, &str)] = &[
          BEGIN; INSERT INTO t VALUES (5); COMMIT;",
     ),
     (
-        "two waits close a circle of queues, and whichever comes second puts a queue in order",
+        "two waits close a cycle of queues, and whichever comes second puts a queue in order",
         "CREATE TABLE t (id int PRIMARY KEY); CREATE TABLE c (id int PRIMARY KEY);
          --@ thread a
          BEGIN; LOCK TABLE t IN EXCLUSIVE MODE;
@@ -179,7 +180,7 @@ const STORIES: &[(&str, &str)] = &[
          UPDATE t SET a = a + 3 WHERE id = 2;",
     ),
     (
-        "a wait closes a circle, and somebody else's place in another queue changes",
+        "a wait closes a cycle, and somebody else's place in another queue changes",
         "CREATE TABLE t (id int PRIMARY KEY); CREATE TABLE c (id int PRIMARY KEY);
          --@ thread a
          BEGIN; LOCK TABLE t IN ACCESS EXCLUSIVE MODE;
@@ -360,7 +361,8 @@ fn look_around(system: &ScenarioSystem<'_>, state: &State, spoil: Spoil) -> Resu
     Ok(first.into_iter().map(|(.., after)| after).collect())
 }
 
-/// Each level is a coarsening of the closer ones. (But `effect` is none of `cell`: what others may add to is less certain.)
+/// Each level is a coarsening of the closer ones. (But `effect` is none of `cell`: what others may add to is less
+/// certain.)
 fn levels_nest(system: &ScenarioSystem<'_>, a: &Event, b: &Event) {
     let dependent = |dependence| ScenarioSystem { dependence, ..*system }.dependent(a, b);
     let chains = [

@@ -1,11 +1,11 @@
 //! A checker of explanations: every sentence that is printed is true of the run that is printed beside it.
 //!
-//! It knows nothing of footprints, snapshots or conflicts. It reads the sentences as a user does, and looks up in the trace what they
-//! say. That is possible because the generated programs write every value once: a value is the name of a row version, and
-//! `v 3 → 17` says which version replaced which.
+//! It knows nothing of footprints, snapshots or conflicts. It reads the sentences as a user does, and looks up in the
+//! trace what they say. That is possible because the generated programs write every value once: a value is the name of
+//! a row version, and `v 3 → 17` says which version replaced which.
 //!
-//! A few hundred programs by default; `EXPLANATIONS=100000 cargo test -p isolde-scenario --test explanations` for more, and
-//! `EXPLANATIONS_FROM=7` for those from seed 7 on.
+//! A few hundred programs by default; `EXPLANATIONS=100000 cargo test -p isolde-scenario --test explanations` for more,
+//! and `EXPLANATIONS_FROM=7` for those from seed 7 on.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -69,8 +69,8 @@ fn every_counterexample_is_written_as_a_spec() {
     assert!(written > 20, "only {written} counterexamples");
 }
 
-/// `t id = 1 ends with v = 7; one after another, t0 and t1 leave 5 or 6.`: the first is in the table, the others are what all
-/// orders of the threads, run here one by one, come to.
+/// `t id = 1 ends with v = 7; one after another, t0 and t1 leave 5 or 6.`: the first is in the table, the others are
+/// what all orders of the threads, run here one by one, come to.
 #[test]
 fn the_summary_compares_with_all_serial_orders() {
     let mut compared = 0;
@@ -206,7 +206,8 @@ fn unusual_runs_are_explained() {
     }
 }
 
-/// What an aborted attempt read is no read: only committed transactions, none of which is dirty, take part in the cycle.
+/// What an aborted attempt read is no read: only committed transactions, none of which is dirty, take part in the
+/// cycle.
 #[test]
 fn an_aborted_attempt_has_read_nothing() {
     let scenario = common::scenario(
@@ -395,8 +396,8 @@ fn check_explanation(shown: &Counterexample) -> Result<(), String> {
     Ok(())
 }
 
-/// Looks up in the trace what a sentence says. Who must come first, and who second, if it is true; `last` is the read that the
-/// sentence before was about.
+/// Looks up in the trace what a sentence says. Who must come first, and who second, if it is true; `last` is the read
+/// that the sentence before was about.
 fn check_fact(told: &Told<'_>, fact: &str, last: &mut Option<(String, String)>) -> Result<(String, String), String> {
     let fail = |why: &str| Err(format!("{why}: {fact}"));
     let pair = |first: &str, second: &str| Ok((first.to_string(), second.to_string()));

@@ -71,8 +71,8 @@ fn what_holds_holds_in_every_search() {
     }
 }
 
-/// Every fix that was tried for every scenario of `tests/fixes` and the examples, with its verdict and, if it holds, its
-/// patch.
+/// Every fix that was tried for every scenario of `tests/fixes` and the examples, with its verdict and, if it holds,
+/// its patch.
 #[test]
 fn fixes_as_recorded() {
     let mut out = String::new();
@@ -125,7 +125,8 @@ fn fixes_are_the_same_every_time() {
     assert_eq!(patches(fixes(&scenario)), patches(fixes(&scenario)));
 }
 
-/// What the author of an example did to correct it is among what is found: lines of its `fixed.sql` that a fix adds too.
+/// What the author of an example did to correct it is among what is found: lines of its `fixed.sql` that a fix adds
+/// too.
 #[test]
 fn what_the_authors_did_is_found() {
     let corrections: &[(&str, &[&str])] = &[

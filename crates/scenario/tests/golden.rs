@@ -93,7 +93,8 @@ fn schedules_that_make_no_sense() {
         .assert_eq(&refused("alice!"));
 }
 
-/// Every search that looks at everything, by the coarsest dependence and the one that is used unless another is asked for.
+/// Every search that looks at everything, by the coarsest dependence and the one that is used unless another is asked
+/// for.
 fn searches() -> Vec<FileOptions> {
     let by = |search, dependence| FileOptions { search: Some(search), dependence, ..FileOptions::default() };
     let mut all = vec![by(SearchKind::Stateless, None)];

@@ -1,9 +1,11 @@
 //! A statement outside of a transaction is a transaction of one statement.
 //!
-//! For generated programs of lone statements, the ends of all runs are those of the same statements with BEGIN and COMMIT around
-//! each. Both texts have the same length, so that statements stand at the same places: the words are blanks in one of them.
+//! For generated programs of lone statements, the ends of all runs are those of the same statements with BEGIN and
+//! COMMIT around each. Both texts have the same length, so that statements stand at the same places: the words are
+//! blanks in one of them.
 //!
-//! `LONE_PROGRAMS=100000 cargo test --release -p isolde-scenario --test lone` for a long run, `SEED=n` for a single one.
+//! `LONE_PROGRAMS=100000 cargo test --release -p isolde-scenario --test lone` for a long run, `SEED=n` for a single
+//! one.
 #![allow(clippy::unwrap_used)]
 
 mod common;

@@ -1,9 +1,10 @@
 //! The order of rows is part of the semantics.
 //!
-//! For generated programs that take rows as they lie, all searches come to the outcomes of the search that leaves out nothing and
-//! remembers nothing.
+//! For generated programs that take rows as they lie, all searches come to the outcomes of the search that leaves out
+//! nothing and remembers nothing.
 //!
-//! `ORDER_PROGRAMS=100000 cargo test --release -p isolde-scenario --test order` for a long run, `SEED=n` for a single one.
+//! `ORDER_PROGRAMS=100000 cargo test --release -p isolde-scenario --test order` for a long run, `SEED=n` for a single
+//! one.
 #![allow(clippy::unwrap_used)]
 
 mod common;

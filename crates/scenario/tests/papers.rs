@@ -51,7 +51,8 @@ const PAIRS: &[(&str, &str, &str)] = &[
     ("foreign key", "DELETE FROM pet WHERE id = 2", "INSERT INTO toy VALUES (2, 2, 'bone')"),
 ];
 
-/// Runs thread `first`, then the other one; returns what they did, by thread, and a digest of everything that came of it.
+/// Runs thread `first`, then the other one; returns what they did, by thread, and a digest of everything that came of
+/// it.
 fn run(system: &ScenarioSystem<'_>, first: usize) -> ([Event; 2], Option<u128>) {
     let mut state = system.initial();
     let mut step = |thread| system.execute(&mut state, &Choice::Step(thread));

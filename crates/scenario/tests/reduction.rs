@@ -1,11 +1,13 @@
 //! A reduction leaves out interleavings, never outcomes.
 //!
-//! For each small scenario the ends of all runs (final tables, what every thread saw, how it ended) and the answers of its
-//! invariants are collected: once by a search that leaves out nothing, then under every sound dependence by every search that leaves
-//! something out. They must be the same. Optimal-DPOR must besides begin no run in vain, and come to no class of runs twice.
+//! For each small scenario the ends of all runs (final tables, what every thread saw, how it ended) and the answers of
+//! its invariants are collected: once by a search that leaves out nothing, then under every sound dependence by every
+//! search that leaves something out. They must be the same. Optimal-DPOR must besides begin no run in vain, and come to
+//! no class of runs twice.
 //!
-//! A few thousand scenarios by default; `REDUCTION_PROGRAMS=100000 cargo test --release -p isolde-scenario --test reduction`
-//! for a long run, and `SEED=n` for a single one.
+//! A few thousand scenarios by default;
+//! `REDUCTION_PROGRAMS=100000 cargo test --release -p isolde-scenario --test reduction` for a long run, and `SEED=n`
+//! for a single one.
 #![allow(clippy::unwrap_used)]
 
 mod common;

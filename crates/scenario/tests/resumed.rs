@@ -1,13 +1,15 @@
 //! What a thread sees does not depend on whether it had to wait for it.
 //!
-//! A statement may have statements inside: WITH that writes, the query of a cursor, EXECUTE, the body of DO or of a function. If one of
-//! them meets a lock, the statement stops there and resumes later. Its answer is recorded where the client receives it, once,
-//! and what a routine's statement returns is recorded when that statement ends.
+//! A statement may have statements inside: WITH that writes, the query of a cursor, EXECUTE, the body of DO or of a
+//! function. If one of them meets a lock, the statement stops there and resumes later. Its answer is recorded where the
+//! client receives it, once, and what a routine's statement returns is recorded when that statement ends.
 //!
-//! The law: take a run in which somebody waited, and leave out the steps that only began to wait. Where that is a run as well and its
-//! clients get the same answers and the same tables, its twin, everything else that was recorded is the same.
+//! The law: take a run in which somebody waited, and leave out the steps that only began to wait. Where that is a run
+//! as well and its clients get the same answers and the same tables, its twin, everything else that was recorded is the
+//! same.
 //!
-//! `RESUMED_PROGRAMS=100000 cargo test --release -p isolde-scenario --test resumed` for a long run, `SEED=n` for a single one.
+//! `RESUMED_PROGRAMS=100000 cargo test --release -p isolde-scenario --test resumed` for a long run, `SEED=n` for a
+//! single one.
 #![allow(clippy::unwrap_used)]
 
 mod common;

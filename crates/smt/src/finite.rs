@@ -1,9 +1,9 @@
 //! Finite universes: a script over sorts of fixed sizes is a question about truth values alone.
 //!
-//! With `n` objects in a sort, a quantifier is a conjunction or disjunction over them, a predicate of one argument is `n` truth
-//! values, and a function from `m` objects to `n` is `m * n` of them, exactly one of each row true. A term of a sort becomes the
-//! list of conditions under which it is object 0, 1, 2, ... So the solver sees no quantifier and no sort, always ends, and
-//! what it returns is read back without guessing how it prints functions.
+//! With `n` objects in a sort, a quantifier is a conjunction or disjunction over them, a predicate of one argument is
+//! `n` truth values, and a function from `m` objects to `n` is `m * n` of them, exactly one of each row true. A term of
+//! a sort becomes the list of conditions under which it is object 0, 1, 2, ... So the solver sees no quantifier and no
+//! sort, always ends, and what it returns is read back without guessing how it prints functions.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -37,7 +37,8 @@ impl Assignment {
     }
 }
 
-/// Looks for universes of these sizes that meet a script, with the predicates `counted` true of as few objects as possible.
+/// Looks for universes of these sizes that meet a script, with the predicates `counted` true of as few objects as
+/// possible.
 pub fn search(
     script: &Script,
     sizes: &Sizes,

@@ -15,11 +15,12 @@
 //! assert!(script.to_string().contains("(assert (forall ((x Person)) (exists ((y Person)) (likes x y))))"));
 //! ```
 //!
-//! Two ways to answer: [`Solver`] asks without bounds, where "unsatisfiable" speaks about all universes; [`finite`] fixes the
-//! size of each sort first, which leaves a question about truth values alone, and reads an [`Assignment`] back.
+//! Two ways to answer: [`Solver`] asks without bounds, where "unsatisfiable" speaks about all universes; [`finite`]
+//! fixes the size of each sort first, which leaves a question about truth values alone, and reads an [`Assignment`]
+//! back.
 //!
-//! What is *absent*: nothing here knows what the terms mean. A solver that is missing, crashes, does not know or takes too
-//! long is an answer of its own, never "unsatisfiable".
+//! What is *absent*: nothing here knows what the terms mean. A solver that is missing, crashes, does not know or takes
+//! too long is an answer of its own, never "unsatisfiable".
 
 mod arith;
 mod deadline;

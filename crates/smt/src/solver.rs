@@ -1,10 +1,10 @@
 //! Solvers: programs found at run time, spoken to over a pipe.
 //!
-//! A solver may be missing, crash, think for ever or not know. None of these is an answer; each is a [`Silence`] with a sentence
-//! that says what happened. The process is killed when its time is over or when nobody listens any more.
+//! A solver may be missing, crash, think for ever or not know. None of these is an answer; each is a [`Silence`] with a
+//! sentence that says what happened. The process is killed when its time is over or when nobody listens any more.
 //!
-//! To start a program takes longer than most questions. So one that has answered forgets everything (`reset`) and waits for the
-//! next question, as long as its [`Solver`] is there.
+//! To start a program takes longer than most questions. So one that has answered forgets everything (`reset`) and waits
+//! for the next question, as long as its [`Solver`] is there.
 
 use std::fmt;
 use std::io::{BufRead, BufReader, Write};
@@ -67,7 +67,8 @@ impl fmt::Display for Silence {
 /// Programs that are looked for, best first.
 const KNOWN: &[&str] = &["z3", "cvc5"];
 
-/// Starts a program. One that has only just been written may still be open for that in a process that is itself being started.
+/// Starts a program. One that has only just been written may still be open for that in a process that is itself being
+/// started.
 fn spawned(command: &mut Command) -> std::io::Result<Child> {
     for _ in 0..20 {
         match command.spawn() {
@@ -193,7 +194,8 @@ const Z3: &[&str] = &["-in", "-smt2"];
 /// What z3 does in a second on an idle machine of today, in the steps that it counts.
 const STEPS_PER_SECOND: u128 = 1_000_000;
 
-/// A solver that counts its steps may take so many times as long as it was given: on a busy machine the steps decide, not the clock.
+/// A solver that counts its steps may take so many times as long as it was given: on a busy machine the steps decide,
+/// not the clock.
 const BUSY_MAX: u32 = 3;
 
 fn flags(program: &Path) -> &'static [&'static str] {
@@ -223,8 +225,8 @@ impl Session {
         let _ = self.questions.send(text.to_string());
     }
 
-    /// Asks whether what it was told can be met. The time is counted in steps where the solver counts them, so that the answer does not
-    /// depend on what else the machine does; the clock only stops one that hangs.
+    /// Asks whether what it was told can be met. The time is counted in steps where the solver counts them, so that the
+    /// answer does not depend on what else the machine does; the clock only stops one that hangs.
     pub fn check(&mut self, timeout: Duration) -> Result<Answer, Silence> {
         let patience = if self.counts_steps { timeout * BUSY_MAX } else { timeout };
         if self.counts_steps {

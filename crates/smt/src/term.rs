@@ -1,7 +1,7 @@
 //! Terms: what can be said about objects of several sorts.
 //!
-//! The constructors tidy up as they go (`and` of nothing is true, `not not x` is `x`), so that what is printed stays close to
-//! what a person would write, and so that [`finite`](crate::finite) can expand quantifiers without drowning.
+//! The constructors tidy up as they go (`and` of nothing is true, `not not x` is `x`), so that what is printed stays
+//! close to what a person would write, and so that [`finite`](crate::finite) can expand quantifiers without drowning.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,12 +1,13 @@
 //! How much work a statement may cost, and who ends it.
 //!
-//! Input can make a computation as long as it likes: a loop, a join, a recursion, a text that doubles. Every loop of that kind
-//! [spends](spend) on a [`Budget`], which ends in two ways. Either what one step may cost is used up: that is a number, the
-//! same in every run. Or somebody outside [ends](Budget::end) it, who has a clock, looks at the memory or hears the
+//! Input can make a computation as long as it likes: a loop, a join, a recursion, a text that doubles. Every loop of
+//! that kind
+//! [spends](spend) on a [`Budget`], which ends in two ways. Either what one step may cost is used up: that is a number,
+//! the same in every run. Or somebody outside [ends](Budget::end) it, who has a clock, looks at the memory or hears the
 //! interrupt; nothing here does.
 //!
-//! Functions of SQL are functions of their arguments alone, so the budget is none of these. A thread works under one budget
-//! at a time, which it [enters](Budget::enter), and without one under none:
+//! Functions of SQL are functions of their arguments alone, so the budget is none of these. A thread works under one
+//! budget at a time, which it [enters](Budget::enter), and without one under none:
 //!
 //! ```text
 //!   clock ── end(Time) ──▶ Budget ◀── enter ── a step of the engine
@@ -14,8 +15,9 @@
 //!                             └── note_cut ───────┘ "WHILE true LOOP of DO does not end"
 //! ```
 //!
-//! The end of a budget is no answer of a database. It has a [state](SqlState::OUT_OF_BUDGET) that PostgreSQL does not have, and whoever meets
-//! it draws one conclusion: nothing is known. So that nobody overlooks it, the budget remembers what was cut off first.
+//! The end of a budget is no answer of a database. It has a [state](SqlState::OUT_OF_BUDGET) that PostgreSQL does not
+//! have, and whoever meets it draws one conclusion: nothing is known. So that nobody overlooks it, the budget remembers
+//! what was cut off first.
 
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
@@ -162,8 +164,8 @@ fn look(work: u64) -> Result<(), SqlError> {
     Ok(())
 }
 
-/// Spends what a value of so many bytes costs, before it is made. PostgreSQL refuses one of 1 GB; of what it would make, we refuse
-/// to make what is larger than [`VALUE_BYTES_MAX`].
+/// Spends what a value of so many bytes costs, before it is made. PostgreSQL refuses one of 1 GB; of what it would
+/// make, we refuse to make what is larger than [`VALUE_BYTES_MAX`].
 pub fn make(bytes: usize) -> Result<(), SqlError> {
     const POSTGRES_MAX: usize = (1 << 30) - 1;
     if bytes > POSTGRES_MAX {

@@ -70,7 +70,8 @@ pub struct Table {
     pub triggers: Vec<Trigger>,
     /// A materialized view: the query whose rows it keeps.
     pub materialized: Option<Arc<Query>>,
-    /// It stands for a view that has triggers: with its name, columns and triggers, but not found by name and without rows.
+    /// It stands for a view that has triggers: with its name, columns and triggers, but not found by name and without
+    /// rows.
     pub of_view: bool,
 }
 
@@ -668,8 +669,8 @@ impl Index {
         self.is_locked_as_key() && self.deferral == Deferral::NotDeferrable
     }
 
-    /// Whether those who refer to rows by a key would lock this one. To PostgreSQL it may also be one that can be deferred, though
-    /// no foreign key can point at that.
+    /// Whether those who refer to rows by a key would lock this one. To PostgreSQL it may also be one that can be
+    /// deferred, though no foreign key can point at that.
     pub fn is_locked_as_key(&self) -> bool {
         self.unique && self.special.is_none()
     }

@@ -40,8 +40,8 @@ impl Span {
     }
 }
 
-/// A mistake in the text, with its place: a syntax error, an unknown name, a type that does not fit, or a construct that
-/// the embedded engine does not support.
+/// A mistake in the text, with its place: a syntax error, an unknown name, a type that does not fit, or a construct
+/// that the embedded engine does not support.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
     /// Where.

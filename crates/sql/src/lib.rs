@@ -12,8 +12,8 @@
 //! it can be printed, rewritten (a `FOR UPDATE` added, say) and bound again. [`bind`] resolves every name against a
 //! [`catalog::Catalog`] and infers every type; a [`typed`] expression can be evaluated without looking anything up.
 //!
-//! What is *absent*: this crate touches no rows, no files and no clock. A [`builtin`] function is a pure function of its
-//! arguments; those that need a session (`now()`, `nextval`) are only named here.
+//! What is *absent*: this crate touches no rows, no files and no clock. A [`builtin`] function is a pure function of
+//! its arguments; those that need a session (`now()`, `nextval`) are only named here.
 
 pub mod ast;
 pub mod bind;

@@ -1,7 +1,8 @@
 //! What PostgreSQL has and the embedded engine does not, by name: one list.
 //!
-//! Whoever refuses something takes its words from here, and there is no other way to say "not supported by the embedded engine".
-//! So the list in the reference, which a test writes from this one, is all of it. To refuse something new: a line here.
+//! Whoever refuses something takes its words from here, and there is no other way to say "not supported by the embedded
+//! engine". So the list in the reference, which a test writes from this one, is all of it. To refuse something new: a
+//! line here.
 
 use std::borrow::Cow;
 use std::fmt;

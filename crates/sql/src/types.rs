@@ -1,7 +1,7 @@
 //! Types, as the binder infers them.
 //!
-//! A type is a small copyable value. What a user has defined is part of it through a handle, [`UserType`], so a cast needs
-//! no catalog; two handles of one name are the same type, although the one may know a label more than the other.
+//! A type is a small copyable value. What a user has defined is part of it through a handle, [`UserType`], so a cast
+//! needs no catalog; two handles of one name are the same type, although the one may know a label more than the other.
 
 mod user;
 

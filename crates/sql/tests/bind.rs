@@ -1,8 +1,8 @@
 //! What the binder makes of statements.
 //!
-//! The files in `tests/bind` hold statements (`> `, continued by `| `), each followed by what a PostgreSQL 15 server answered:
-//! the names and types of the result's columns, `ok`, or the error. Definitions stay for the statements below them;
-//! `names t` lists a table's constraints, indexes and sequences. A CALL also binds the procedure.
+//! The files in `tests/bind` hold statements (`> `, continued by `| `), each followed by what a PostgreSQL 15 server
+//! answered: the names and types of the result's columns, `ok`, or the error. Definitions stay for the statements below
+//! them; `names t` lists a table's constraints, indexes and sequences. A CALL also binds the procedure.
 //!
 //! The files in `tests/bind/typed` show our own typed trees instead; `UPDATE_GOLDEN=1` writes them anew.
 

@@ -1,8 +1,8 @@
 //! Expressions as people write them, from text to answer, against what PostgreSQL 15 answered.
 //!
 //! Where `tests/values.rs` calls builtins with exact types, here the parser and the binder choose: literals without a
-//! type, integers beside decimals, `extract(year from ...)`. The small evaluator below knows constants, calls, casts and
-//! the forms that are neither.
+//! type, integers beside decimals, `extract(year from ...)`. The small evaluator below knows constants, calls, casts
+//! and the forms that are neither.
 
 #![allow(clippy::unwrap_used)]
 

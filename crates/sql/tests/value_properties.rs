@@ -13,7 +13,8 @@ use isolde_sql::builtin::{self, Builtin, Eval};
 use isolde_sql::value::{Interval, Json, cast, numeric};
 use isolde_sql::{Type, Value};
 
-/// Any value, often one that is near another: small numbers, equal numbers of different scale, intervals of equal length.
+/// Any value, often one that is near another: small numbers, equal numbers of different scale, intervals of equal
+/// length.
 fn value(u: &mut Unstructured<'_>) -> Result<Value> {
     let small = |u: &mut Unstructured<'_>| u.int_in_range(-20i64..=20);
     Ok(match u.int_in_range(0..=18)? {
@@ -118,7 +119,8 @@ fn rows_have_equal_digests_when_equal() {
     });
 }
 
-/// States are compared by sums of digests: no two pairs of small rows may have one sum, as they have with a linear hash.
+/// States are compared by sums of digests: no two pairs of small rows may have one sum, as they have with a linear
+/// hash.
 #[test]
 fn sums_of_digests_tell_multisets_apart() {
     let digests: Vec<u128> =

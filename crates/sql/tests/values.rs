@@ -1,8 +1,9 @@
 //! What values mean, against what PostgreSQL 15 answered.
 //!
-//! Each line of `tests/golden/*.golden` is an expression, `=>`, and the server's answer: the text of the result, or `ERROR`
-//! with its SQLSTATE and message. An expression is a literal with casts (`'1.5'::numeric::int4`), an operator between two of
-//! them or before one, a function of some, or an aggregate over VALUES; a server evaluates the same lines.
+//! Each line of `tests/golden/*.golden` is an expression, `=>`, and the server's answer: the text of the result, or
+//! `ERROR` with its SQLSTATE and message. An expression is a literal with casts (`'1.5'::numeric::int4`), an operator
+//! between two of them or before one, a function of some, or an aggregate over VALUES; a server evaluates the same
+//! lines.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,4 +1,5 @@
-//! The whole job: a specification explored, everything that is asked of it answered, with behaviours that show what fails.
+//! The whole job: a specification explored, everything that is asked of it answered, with behaviours that show what
+//! fails.
 
 use std::collections::BTreeMap;
 

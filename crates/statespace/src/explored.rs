@@ -37,8 +37,8 @@ pub struct Explored {
     pub taken: Vec<(u64, u64)>,
     /// How they follow each other, if that was asked for.
     pub graph: Option<Graph>,
-    /// Where each transition of the graph really leads, if states are joined to classes (VIEW, SYMMETRY): the graph says only to
-    /// which class.
+    /// Where each transition of the graph really leads, if states are joined to classes (VIEW, SYMMETRY): the graph
+    /// says only to which class.
     concrete: Option<Vec<Key>>,
     /// From which state each was found.
     parents: Vec<StateId>,
@@ -58,8 +58,8 @@ pub struct Explored {
     pub printed: Vec<String>,
 }
 
-/// Something that goes wrong: what, the state in which or after which it does, and the values of a state that is no part of the
-/// space. A start that is no part of it comes after nothing.
+/// Something that goes wrong: what, the state in which or after which it does, and the values of a state that is no
+/// part of the space. A start that is no part of it comes after nothing.
 pub type Mistake = (What, Option<StateId>, Option<Partial>);
 
 /// Conditions on more values without structure than this are not written out.
@@ -109,7 +109,8 @@ impl Explored {
         })
     }
 
-    /// The states of a behaviour as a space of their own, one after another, with the place to which the last one comes back.
+    /// The states of a behaviour as a space of their own, one after another, with the place to which the last one comes
+    /// back.
     pub(crate) fn line(spec: &Spec, states: &[Partial], back_to: Option<usize>) -> Result<Explored, Box<Fault>> {
         let mut interpreter = Interpreter::new(spec)?;
         let number = states.len() as StateId;
@@ -194,7 +195,8 @@ impl Explored {
                 }
                 Ok(program) => Explored::by_program::<u128>(spec, program, options, watch, States::Wide)?,
                 Err(why @ (NotCompiled::Fault(_) | NotCompiled::NoForm(_))) => {
-                    // What has no meaning where it is compiled may never be evaluated; if it is, a behaviour leads there.
+                    // What has no meaning where it is compiled may never be evaluated; if it is, a behaviour leads
+                    // there.
                     let why = match why {
                         NotCompiled::NoForm(why) => why,
                         NotCompiled::Fault(fault) => fault.message,
@@ -296,7 +298,8 @@ impl Explored {
 
     /// The states in which an expression is true, if it has a packed form.
     pub fn packed_label(&self, spec: &Spec, expr: &Expr) -> Option<BitSet> {
-        // Of values without structure there may be many, and writing out what is said about each would take longer than asking.
+        // Of values without structure there may be many, and writing out what is said about each would take longer than
+        // asking.
         let structured = |form: &Form| !matches!(form, Form::Enum(values) if values.len() > WRITTEN_OUT_MAX);
         if !self.forms.forms.iter().all(structured) {
             return None;
@@ -360,7 +363,8 @@ impl Explored {
 
     /// The behaviour to a state, each step taken once more to see what it is called.
     ///
-    /// Each state on the way was found from the one before it, so this is a behaviour also where states are joined to classes.
+    /// Each state on the way was found from the one before it, so this is a behaviour also where states are joined to
+    /// classes.
     pub fn behaviour_to(
         &self,
         spec: &Spec,

@@ -1,8 +1,8 @@
 //! Which values a variable can have, and where they lie in the bits of a state.
 //!
-//! A [`Form`] is a set of values with a code for each: the other side of [`Shape`], which tells databases the same in text. Forms
-//! come from what a type invariant says (`x \in 1..12`), or from values that were seen, and grow when a value turns up that
-//! has no code.
+//! A [`Form`] is a set of values with a code for each: the other side of [`Shape`], which tells databases the same in
+//! text. Forms come from what a type invariant says (`x \in 1..12`), or from values that were seen, and grow when a
+//! value turns up that has no code.
 
 use std::sync::Arc;
 

@@ -1,12 +1,14 @@
 //! Properties where states are joined to classes (VIEW, SYMMETRY).
 //!
-//! A state then stands for others, and a path of the graph need not be a behaviour: the step into a class may lead to one state, the
-//! next step starts at another. What is shown must be a behaviour all the same.
+//! A state then stands for others, and a path of the graph need not be a behaviour: the step into a class may lead to
+//! one state, the next step starts at another. What is shown must be a behaviour all the same.
 //!
-//! * What is broken by a single step (`[][A]_v`), in a single state (`[]P`) or at the start is looked for among the steps that were
-//!   really taken. Every state that stands for a class was itself found from another such state, so the way to it is a behaviour.
-//! * Anything else is decided on the graph, and the lasso is then walked once more, from state to state. The states passed are a small
-//!   space of their own, in which the property must fail again. If it does not, or the lasso does not close, nothing is known.
+//! * What is broken by a single step (`[][A]_v`), in a single state (`[]P`) or at the start is looked for among the
+//!   steps that were really taken. Every state that stands for a class was itself found from another such state, so the
+//!   way to it is a behaviour.
+//! * Anything else is decided on the graph, and the lasso is then walked once more, from state to state. The states
+//!   passed are a small space of their own, in which the property must fail again. If it does not, or the lasso does
+//!   not close, nothing is known.
 
 use crate::explore::Interpreter;
 use crate::explored::Explored;
@@ -97,7 +99,8 @@ pub(crate) fn broken(spec: &Spec, explored: &Explored, graph: &Graph, parts: &[S
 /// A lasso is walked round so often before it is given up: what it changes for good never comes back.
 const ROUNDS_MAX: usize = 32;
 
-/// The states of a behaviour along a path of the graph, and the place to which it comes back; nothing, if there is none.
+/// The states of a behaviour along a path of the graph, and the place to which it comes back; nothing, if there is
+/// none.
 pub(crate) fn walked(spec: &Spec, explored: &Explored, path: &Path) -> Result<Option<(Vec<Partial>, Option<usize>)>> {
     let interpreter = Interpreter::new(spec)?;
     let mut states = vec![explored.values(path.states[0])];
@@ -160,7 +163,8 @@ pub(crate) fn confirmed(
 
 /// What tells values apart that the symmetry of the specification says are alike; nothing, if they are alike.
 ///
-/// A constant that is not the same after every permutation does, and so may CHOOSE: of elements that would all do, it takes one.
+/// A constant that is not the same after every permutation does, and so may CHOOSE: of elements that would all do, it
+/// takes one.
 pub(crate) fn asymmetry(spec: &Spec) -> Option<&Expr> {
     let symmetry = crate::explore::Symmetry::new(&spec.symmetry);
     let evaluator = spec.evaluator();

@@ -1,8 +1,9 @@
 //! From one run to the next: a space that is in a store is read and not explored again, and labels are made once.
 //!
-//! Whether a store is of a specification is told by a hash of everything that its states depend on: the modules, and the
-//! configuration without what is merely asked (INVARIANT, PROPERTY, CHECK_DEADLOCK). So another question, on the command line or in
-//! the configuration, finds the space where it is; a changed specification does not, and the store is made again.
+//! Whether a store is of a specification is told by a hash of everything that its states depend on: the modules, and
+//! the configuration without what is merely asked (INVARIANT, PROPERTY, CHECK_DEADLOCK). So another question, on the
+//! command line or in the configuration, finds the space where it is; a changed specification does not, and the store
+//! is made again.
 //!
 //! Invariants and deadlocks are asked of what was read as if it had just been found.
 
@@ -29,7 +30,8 @@ pub struct Keeper<'s> {
     store: &'s mut Store,
     run: Run,
     engine: Engine,
-    /// Everything is looked at, even if something is wrong: one may want to see all of it. Otherwise the first mistake is the end.
+    /// Everything is looked at, even if something is wrong: one may want to see all of it. Otherwise the first mistake
+    /// is the end.
     pub whole: bool,
     /// The database decides formulas of CTL.
     pub ctl_in_sql: bool,
@@ -37,8 +39,8 @@ pub struct Keeper<'s> {
     pub recalled: bool,
     /// Whether the store has the space: only then it can have labels of it.
     stored: bool,
-    /// States are joined or steps cut off. A store has not what is needed to judge such steps, and a database does not join states:
-    /// they are explored by this program, each time.
+    /// States are joined or steps cut off. A store has not what is needed to judge such steps, and a database does not
+    /// join states: they are explored by this program, each time.
     is_quotient: bool,
 }
 
@@ -125,8 +127,8 @@ impl<'s> Keeper<'s> {
                 if let Some(what) = what {
                     return self.ended_at(what, &trace, &program, forms);
                 }
-                // Values have outgrown their slots, or a step means nothing where it is taken: the other engine tells which, and how
-                // much room there must be.
+                // Values have outgrown their slots, or a step means nothing where it is taken: the other engine tells
+                // which, and how much room there must be.
                 let explored = Explored::explore(spec, &Options { stop: false, graph: false, ..*options }, watch)?;
                 let Some(widened) = explored.program.clone().filter(|other| other.layout != program.layout) else {
                     return match explored.wrong {
@@ -203,8 +205,8 @@ impl<'s> Keeper<'s> {
         Ok(explored)
     }
 
-    /// Lets the database decide formulas, if it is to do so; what it finds is a label like any other. Atoms are decided by whoever
-    /// knows TLA+.
+    /// Lets the database decide formulas, if it is to do so; what it finds is a label like any other. Atoms are decided
+    /// by whoever knows TLA+.
     pub fn decide<'f>(
         &mut self,
         formulas: impl Iterator<Item = &'f Formula>,
@@ -300,8 +302,8 @@ pub fn program(spec: &Spec) -> Result<(Program, Forms), Box<Fault>> {
 
 /// What is wrong in a space that was read, nearest to the start first.
 ///
-/// What a constraint leaves out was not stored, and is looked at once more: an invariant may be broken there, and a state whose steps
-/// all lead there is no deadlock.
+/// What a constraint leaves out was not stored, and is looked at once more: an invariant may be broken there, and a
+/// state whose steps all lead there is no deadlock.
 fn wrong(spec: &Spec, options: &Options, explored: &Explored) -> Result<Option<Mistake>, Box<Fault>> {
     let evaluator = spec.evaluator();
     let labels: Vec<_> = spec.invariants.iter().map(|(_, invariant)| explored.packed_label(spec, invariant)).collect();

@@ -1,7 +1,7 @@
 //! A specification made small: a state is one integer, and a step is integer arithmetic.
 //!
-//! Every TLA+ variable is cut into *slots* of a few bits each; all slots side by side are the [`Key`], which is the state
-//! itself and not a hash of it: two states are equal if and only if their keys are.
+//! Every TLA+ variable is cut into *slots* of a few bits each; all slots side by side are the [`Key`], which is the
+//! state itself and not a hash of it: two states are equal if and only if their keys are.
 //!
 //! ```text
 //!   hr \in 1..12, mn \in 0..59                    hr: 4 bits, counted from 1      mn: 6 bits
@@ -17,8 +17,8 @@
 //! | sequence | its length, then its elements; those beyond the length are zero |
 //! | anything else | one: the place in a dictionary |
 //!
-//! [`Expr`]essions are about what the slots *mean* (bias added), in 64-bit integers; booleans are 0 and 1. What leaves the
-//! range of its slot is an error and never wraps: every [`Instance`] says when it does.
+//! [`Expr`]essions are about what the slots *mean* (bias added), in 64-bit integers; booleans are 0 and 1. What leaves
+//! the range of its slot is an error and never wraps: every [`Instance`] says when it does.
 
 use std::ops::Range;
 
@@ -161,8 +161,8 @@ pub enum Expr {
     Const(i64),
     /// What a slot means: its code plus its bias.
     Slot(usize),
-    /// What the slot `base + stride * index` means; `index` counts from 0 and is less than `count`. All slots that can be meant
-    /// have the same width, bias and kind, and lie at equal distances.
+    /// What the slot `base + stride * index` means; `index` counts from 0 and is less than `count`. All slots that can
+    /// be meant have the same width, bias and kind, and lie at equal distances.
     Dynamic {
         /// The slot of index 0.
         base: usize,
@@ -244,7 +244,8 @@ pub struct Instance {
     pub guard: Expr,
     /// What slots mean afterwards; all others stay. The expressions are about the state before.
     pub updates: Vec<(usize, Expr)>,
-    /// In states where this is 0 neither guard nor updates mean anything, as in `f[x]` with an x outside the domain: an error.
+    /// In states where this is 0 neither guard nor updates mean anything, as in `f[x]` with an x outside the domain: an
+    /// error.
     pub defined: Expr,
     /// Where the guard holds and this is 0, a new value has no code in its slot: an error, never a wrap.
     pub in_range: Expr,

@@ -1,7 +1,7 @@
 //! Labels and evidence against the definitions, on thousands of small graphs and formulas.
 //!
-//! The oracle is deliberately another way of saying it: every operator by its own fixpoint over sets of states as vectors of
-//! booleans, for E and A alike, nothing reduced to anything. Evidence is checked by walking along it.
+//! The oracle is deliberately another way of saying it: every operator by its own fixpoint over sets of states as
+//! vectors of booleans, for E and A alike, nothing reduced to anything. Evidence is checked by walking along it.
 
 #![allow(clippy::unwrap_used)]
 

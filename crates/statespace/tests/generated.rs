@@ -1,4 +1,5 @@
-//! Specifications made up at random: the program and the evaluator find the same states by the same steps, or both complain.
+//! Specifications made up at random: the program and the evaluator find the same states by the same steps, or both
+//! complain.
 
 #![allow(clippy::unwrap_used)]
 
@@ -13,7 +14,8 @@ use isolde_statespace::tla::Spec;
 use isolde_statespace::tla::spec::Files;
 use isolde_statespace::tla::step::Flow;
 
-/// Expressions of some depth, by kind. `n` is a number 0..3, `b` a boolean, `s` a set of 1..3, `f` a function of 1..3 to 0..3, `q` a sequence.
+/// Expressions of some depth, by kind. `n` is a number 0..3, `b` a boolean, `s` a set of 1..3, `f` a function of 1..3
+/// to 0..3, `q` a sequence.
 struct Writer<'a, 'b> {
     from: &'a mut Unstructured<'b>,
 }

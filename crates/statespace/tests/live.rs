@@ -1,7 +1,8 @@
 //! Temporal properties against the definitions, on thousands of small graphs.
 //!
-//! The oracle knows nothing of components: it goes through all lassos up to a length and evaluates formulas on them by what they
-//! mean. A verdict "broken" is checked by evaluating the lasso that was shown; a verdict "holds" by not finding one.
+//! The oracle knows nothing of components: it goes through all lassos up to a length and evaluates formulas on them by
+//! what they mean. A verdict "broken" is checked by evaluating the lasso that was shown; a verdict "holds" by not
+//! finding one.
 
 #![allow(clippy::unwrap_used)]
 
@@ -56,7 +57,7 @@ fn fairness_makes_the_difference() {
     let strong = Fairness::of_actions(&graph, Strength::Strong, &[1]);
     assert_eq!(check(&[]).unwrap().edges, [None], "it stutters");
     assert_eq!(check(std::slice::from_ref(&weak)).unwrap().states, [0, 1], "it stops where the action is not enabled");
-    assert_eq!(check(&[weak, weak_spin]).unwrap().circle().len(), 2, "it spins");
+    assert_eq!(check(&[weak, weak_spin]).unwrap().cycle().len(), 2, "it spins");
     assert_eq!(check(&[strong, Fairness::of_actions(&graph, Strength::Weak, &[0])]), None, "it gets there");
 }
 
@@ -132,7 +133,7 @@ fn some_lasso(graph: &Graph, path: &mut Path, more: usize, wanted: &mut impl FnM
 
 /// Whether a formula holds of the rest of a lasso.
 fn holds(formula: &Temporal, lasso: &Path, at: usize) -> bool {
-    // From a place, the places to come are those behind it and all of the circle.
+    // From a place, the places to come are those behind it and all of the cycle.
     let ahead = || at.min(lasso.back_to.unwrap())..lasso.states.len();
     match formula {
         Temporal::State(set) => set.contains(lasso.states[at]),

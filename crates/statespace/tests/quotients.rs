@@ -1,5 +1,6 @@
-//! VIEW, SYMMETRY and ACTION_CONSTRAINT make the space smaller, and nothing else: on small random specifications the verdicts are
-//! those of the whole space, and every behaviour that is shown is one, step by step, as the evaluator sees it.
+//! VIEW, SYMMETRY and ACTION_CONSTRAINT make the space smaller, and nothing else: on small random specifications the
+//! verdicts are those of the whole space, and every behaviour that is shown is one, step by step, as the evaluator sees
+//! it.
 
 #![allow(clippy::unwrap_used)]
 
@@ -163,7 +164,8 @@ fn symmetry_changes_no_verdict() {
     assert!(smaller > 30 && failing > 30, "{smaller} are smaller, {failing} fail");
 }
 
-/// A counter that the view does not see: it looks at nothing but `x`, so states that look the same have the same future.
+/// A counter that the view does not see: it looks at nothing but `x`, so states that look the same have the same
+/// future.
 fn viewed(draw: &mut Draw) -> String {
     let mut text = String::from("---- MODULE M ----\nEXTENDS Naturals\nVARIABLES x, n\nInit == x = 0 /\\ n = 0\n");
     let counts = ["(n + 1) % 5", "n", "0", "x"];

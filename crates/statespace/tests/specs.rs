@@ -1,5 +1,5 @@
-//! Every specification in `specs/`, explored by the program and by the evaluator: the same states, steps and depth, and those
-//! that are pinned in `specs/counts.txt`. `UPDATE_GOLDEN=1` writes what is found.
+//! Every specification in `specs/`, explored by the program and by the evaluator: the same states, steps and depth, and
+//! those that are pinned in `specs/counts.txt`. `UPDATE_GOLDEN=1` writes what is found.
 
 #![allow(clippy::unwrap_used)]
 
@@ -119,8 +119,9 @@ fn count_all() {
     assert_eq!(fs::read_to_string(&golden).unwrap_or_default(), lines);
 }
 
-/// Every specification is explored by databases, too: the same states, transitions and depth. What is no program, or too wide for a
-/// number, is explored by tables that the evaluator fills; and so is everything else, to see that it comes to the same.
+/// Every specification is explored by databases, too: the same states, transitions and depth. What is no program, or
+/// too wide for a number, is explored by tables that the evaluator fills; and so is everything else, to see that it
+/// comes to the same.
 #[test]
 fn databases_find_the_same() {
     deep(explore_all);

@@ -10,8 +10,8 @@
 //!       └────────────────────────────────────────────────────┘ different (first of its kind: shrunk and reported)
 //! ```
 //!
-//! One cause shows in many programs. Differences are grouped by [`Difference::signature`]; the first of a group is shrunk,
-//! the others are counted.
+//! One cause shows in many programs. Differences are grouped by [`Difference::signature`]; the first of a group is
+//! shrunk, the others are counted.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;

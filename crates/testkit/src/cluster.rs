@@ -4,9 +4,9 @@
 //! It trades durability for speed, speaks English, lives in UTC, and sorts by bytes.
 //!
 //! A test server must not outlive its test, however the test ends: a panic, `process::exit`, a signal, a debugger. So
-//! nobody has to remember to stop it. The server is the child of a small shell that reads from a pipe whose other end the test process
-//! holds. When the test process is gone, for whatever reason, the pipe is closed, the shell's `read` returns, and the
-//! shell stops the server and removes the directory:
+//! nobody has to remember to stop it. The server is the child of a small shell that reads from a pipe whose other end
+//! the test process holds. When the test process is gone, for whatever reason, the pipe is closed, the shell's `read`
+//! returns, and the shell stops the server and removes the directory:
 //!
 //! ```text
 //!   test process ══pipe══▶ sh: read ──▶ kill -QUIT server; wait; rm -r directory
@@ -97,8 +97,8 @@ impl Cluster {
         self.connect("postgres", "")?.execute(&format!("DROP DATABASE {} WITH (FORCE)", identifier(name))).map(drop)
     }
 
-    /// The databases and roles that a run of Isolde has made and not dropped. On the shared server those of other tests are among
-    /// them, so who asks has a server of their own.
+    /// The databases and roles that a run of Isolde has made and not dropped. On the shared server those of other tests
+    /// are among them, so who asks has a server of their own.
     pub fn left_behind(&self) -> io::Result<Vec<String>> {
         let mut control = self.connect("postgres", "")?;
         let names = control.execute(
@@ -245,8 +245,8 @@ fn command_as(program: impl AsRef<std::ffi::OsStr>, directory: &Path, user: Opti
 /// Names the directory of the programs, to test with another version.
 const PROGRAMS: &str = "ISOLDE_PG_BIN";
 
-/// The directory that holds `initdb` and `postgres`: the one that `ISOLDE_PG_BIN` names; else from `PATH`, or the newest that
-/// Debian's packages installed.
+/// The directory that holds `initdb` and `postgres`: the one that `ISOLDE_PG_BIN` names; else from `PATH`, or the
+/// newest that Debian's packages installed.
 pub(crate) fn find_programs() -> io::Result<PathBuf> {
     let complete = |directory: &PathBuf| ["initdb", "postgres"].iter().all(|name| directory.join(name).is_file());
     if let Some(named) = std::env::var_os(PROGRAMS).map(PathBuf::from) {

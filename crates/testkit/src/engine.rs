@@ -1,9 +1,10 @@
 //! The driver for the embedded engine.
 //!
 //! The engine has no time, so coming to rest is simple: whoever can do a step does it, those who have waited longest
-//! first, until nobody can. Then those whose wait is new look for a deadlock, in the order in which they began to wait: as in
-//! [`crate::mirror`], the victim is the session whose wait closed the cycle. A wait is new, too, if it is for somebody else
-//! than before, for the server starts another wait for each transaction that is in the way.
+//! first, until nobody can. Then those whose wait is new look for a deadlock, in the order in which they began to wait:
+//! as in
+//! [`crate::mirror`], the victim is the session whose wait closed the cycle. A wait is new, too, if it is for somebody
+//! else than before, for the server starts another wait for each transaction that is in the way.
 
 use std::cell::RefCell;
 use std::collections::HashMap;

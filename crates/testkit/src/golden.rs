@@ -4,10 +4,11 @@
 //! blank lines stay where they are. What is below a step is never written by hand: run the tests against the server
 //! with `UPDATE_GOLDENFILES=1`, and review the diff. `SCRIPTS=name` takes only the files with that in their name.
 //!
-//! The answers are those of the [reference](crate::version), which the engine has to give as well. What another server answers
-//! differently stands below, after a line with the versions that were seen to do so: running with `UPDATE_GOLDENFILES=1` on
-//! such a server adds it there, and leaves the other answers alone. A program that servers of some age cannot run says so in a line
-//! `@needs 15 MERGE`: the first version that can, and why. At the top of a file it is said of all programs.
+//! The answers are those of the [reference](crate::version), which the engine has to give as well. What another server
+//! answers differently stands below, after a line with the versions that were seen to do so: running with
+//! `UPDATE_GOLDENFILES=1` on such a server adds it there, and leaves the other answers alone. A program that servers of
+//! some age cannot run says so in a line `@needs 15 MERGE`: the first version that can, and why. At the top of a file
+//! it is said of all programs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,8 +18,8 @@ use crate::program::{Observation, Program};
 use crate::skipped;
 use crate::version::{self, Answers, Needs, REFERENCE, Version};
 
-/// Runs every script (`*.script`) of a directory, in the order of their names, and compares. What is observed otherwise may be
-/// `as_good`: where one step wakes two sessions, a server lets either of them go first.
+/// Runs every script (`*.script`) of a directory, in the order of their names, and compares. What is observed otherwise
+/// may be `as_good`: where one step wakes two sessions, a server lets either of them go first.
 ///
 /// # Panics
 /// If a script cannot be read, or if something else is observed than the script says; the message shows the first
@@ -107,8 +108,8 @@ fn replay(
     Ok(replayed)
 }
 
-/// Where two sessions wake at the same moment a server sometimes lets the second go first: a section that differs is given further
-/// chances.
+/// Where two sessions wake at the same moment a server sometimes lets the second go first: a section that differs is
+/// given further chances.
 const RUNS_MAX: usize = 4;
 
 /// Cuts a file before each line that begins with `===`.

@@ -1,8 +1,9 @@
 //! PostgreSQL's own isolationtester, to record and check what `.spec` files print.
 //!
-//! It is installed with the server's build tools (`postgresql-server-dev` on Debian). A spec is run in a fresh database of
-//! the test's [`Cluster`], with the settings of that cluster (UTC, ISO dates) and nothing from the environment, except that
-//! sessions are called `isolation/NAME/SESSION` as under pg_isolation_regress. Both outputs go into one, as they come.
+//! It is installed with the server's build tools (`postgresql-server-dev` on Debian). A spec is run in a fresh database
+//! of the test's [`Cluster`], with the settings of that cluster (UTC, ISO dates) and nothing from the environment,
+//! except that sessions are called `isolation/NAME/SESSION` as under pg_isolation_regress. Both outputs go into one, as
+//! they come.
 
 use std::fs::{self, File};
 use std::io;
@@ -15,8 +16,8 @@ use crate::version::{Answers, Needs, Version};
 
 /// What was recorded of a spec.
 ///
-/// `expected/NAME.out` is what the [reference](crate::version) prints; what other versions print differently is in files that name
-/// those that were seen: `expected/NAME@17.10,18.4.out`.
+/// `expected/NAME.out` is what the [reference](crate::version) prints; what other versions print differently is in
+/// files that name those that were seen: `expected/NAME@17.10,18.4.out`.
 #[derive(Clone, Debug)]
 pub struct Recording {
     /// Where, without the ending.

@@ -205,9 +205,9 @@ pub struct Difference {
 
 /// Runs a program on both and compares.
 ///
-/// Where two sessions wake at the same moment even PostgreSQL answers now one way, now another. What `expected` does must
-/// be *one* of the things that `actual` does in some order of those who could go on; and a program that does not repeat
-/// itself on `expected` proves nothing.
+/// Where two sessions wake at the same moment even PostgreSQL answers now one way, now another. What `expected` does
+/// must be *one* of the things that `actual` does in some order of those who could go on; and a program that does not
+/// repeat itself on `expected` proves nothing.
 pub fn comparison(program: &Program, expected: &mut impl Runner, actual: &mut impl Runner) -> Comparison {
     let version = expected.version();
     let mut expect = || in_words_of_the_reference(expected.try_run(program), version);
@@ -257,8 +257,8 @@ fn in_words_of_the_reference(mut run: Run, version: Option<Version>) -> Run {
     run
 }
 
-/// Compares on a program, or on what is left of it without the statements that `actual` says it does not support; and these
-/// refusals, by signature.
+/// Compares on a program, or on what is left of it without the statements that `actual` says it does not support; and
+/// these refusals, by signature.
 pub fn comparison_of_supported(
     mut program: Program,
     expected: &mut impl Runner,
@@ -381,7 +381,8 @@ fn without_values(line: &str) -> String {
     format!("{code}{}", message.chars().filter(|c| !c.is_ascii_digit()).collect::<String>())
 }
 
-/// How often a program must repeat itself before it proves anything: races of sessions that wake up go one way nearly always.
+/// How often a program must repeat itself before it proves anything: races of sessions that wake up go one way nearly
+/// always.
 const REPEATS: usize = 8;
 
 /// How many orders are tried before two databases are said to differ.

@@ -209,7 +209,8 @@ impl Response {
     }
 }
 
-/// Does the statement ask for an order of its rows? One in parentheses, of a subquery, an aggregate or a window, is none of theirs.
+/// Does the statement ask for an order of its rows? One in parentheses, of a subquery, an aggregate or a window, is
+/// none of theirs.
 fn orders(statement: &str) -> bool {
     let mut depth = 0usize;
     let outside = statement.chars().filter(|c| {

@@ -61,8 +61,8 @@ const SESSION_OPTIONS: &str = "-c deadlock_timeout=1ms -c log_lock_waits=on -c c
 /// Statements whose effects are not gone with the schema `public`.
 const UNTIDY: &[&str] = &["SCHEMA", "PREPARE TRANSACTION"];
 
-/// Catalogs, and what each session remembers of them, grow with what is dropped, and slow down everything: now and then a
-/// new database is cheaper.
+/// Catalogs, and what each session remembers of them, grow with what is dropped, and slow down everything: now and then
+/// a new database is cheaper.
 const RESETS_PER_DATABASE: usize = 300;
 
 /// How long to listen to one session before looking at the others.

@@ -1,7 +1,8 @@
 //! What was not tested, and why.
 //!
-//! A test that cannot run here passes, and says so in a line that no test harness keeps to itself: it is written to standard error,
-//! and added to the file that `ISOLDE_SKIPPED` names, if there is one. `./test` prints that file at its end.
+//! A test that cannot run here passes, and says so in a line that no test harness keeps to itself: it is written to
+//! standard error, and added to the file that `ISOLDE_SKIPPED` names, if there is one. `./test` prints that file at its
+//! end.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};

@@ -1,7 +1,7 @@
 //! Versions of PostgreSQL, and answers that are not the same in all of them.
 //!
-//! The engine is PostgreSQL [`REFERENCE`]: a recorded answer is what that server gave. Where another server answers differently,
-//! the recording holds that answer too, with the versions that were *seen* to give it:
+//! The engine is PostgreSQL [`REFERENCE`]: a recorded answer is what that server gave. Where another server answers
+//! differently, the recording holds that answer too, with the versions that were *seen* to give it:
 //!
 //! ```text
 //! s0> SET lock_timeout = -1
@@ -10,9 +10,9 @@
 //!     ERROR 22023: -1 ms is outside the valid range for parameter "lock_timeout" (0 ms .. 2147483647 ms)
 //! ```
 //!
-//! A version that was not seen is judged by its neighbours, the nearest versions of the same major number that were. If both give the
-//! same answer, so must it. If they do not, or if there is no newer one that was seen, the change came with some release between
-//! or after them, and the answer of the reference is as good.
+//! A version that was not seen is judged by its neighbours, the nearest versions of the same major number that were. If
+//! both give the same answer, so must it. If they do not, or if there is no newer one that was seen, the change came
+//! with some release between or after them, and the answer of the reference is as good.
 
 use std::fmt;
 
@@ -95,7 +95,8 @@ impl Answers {
         }
     }
 
-    /// Takes in what a server of this version was seen to answer: the reference decides what is usual, others are told apart from it.
+    /// Takes in what a server of this version was seen to answer: the reference decides what is usual, others are told
+    /// apart from it.
     pub fn record(&mut self, version: Version, answer: &str) {
         if version.is_reference() {
             self.usual = answer.to_string();
@@ -152,7 +153,8 @@ pub fn is_too_old(version: Option<Version>, sqlstate: &str) -> bool {
     version.is_some_and(|version| version.major < REFERENCE.major) && UNKNOWN.contains(&sqlstate)
 }
 
-/// What a script or a spec asks of a server: a line `@needs 15 MERGE` or `@needs 15.1 ...`, which in specs is a comment.
+/// What a script or a spec asks of a server: a line `@needs 15 MERGE` or `@needs 15.1 ...`, which in specs is a
+/// comment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Needs {
     /// The first version that has it, and all after it have.

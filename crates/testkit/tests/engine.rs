@@ -1,7 +1,7 @@
 //! The embedded engine against a real server: recorded scripts, generated programs, and the stories.
 //!
-//! A longer run: `cargo run -p isolde-testkit --release --bin mirror -- --programs 20000`. A difference is reported as a
-//! shrunk program with the server's answers: fix the engine, and keep the program in `scripts/`.
+//! A longer run: `cargo run -p isolde-testkit --release --bin mirror -- --programs 20000`. A difference is reported as
+//! a shrunk program with the server's answers: fix the engine, and keep the program in `scripts/`.
 
 use std::path::Path;
 

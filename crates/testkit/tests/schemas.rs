@@ -1,4 +1,5 @@
-//! Schemas of applications, dumped by pg_dump: they load unchanged, into the engine and into a server, and are the same in both.
+//! Schemas of applications, dumped by pg_dump: they load unchanged, into the engine and into a server, and are the same
+//! in both.
 //!
 //! `schemas/<name>/schema.sql` is what somebody wrote, `dump.sql` what pg_dump made of it (schema and rows), and
 //! `scenario.sql` a scenario on top of the dump.

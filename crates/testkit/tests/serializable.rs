@@ -1,7 +1,7 @@
 //! SERIALIZABLE against a real server, and against what the word promises.
 //!
-//! Who fails depends on all serializable transactions of a server, in whichever database. So these programs have a server of
-//! their own, and run one after another.
+//! Who fails depends on all serializable transactions of a server, in whichever database. So these programs have a
+//! server of their own, and run one after another.
 
 use std::sync::Arc;
 

@@ -1,7 +1,8 @@
 //! Every spec of `specs/` prints on the engine what isolationtester prints on a server, byte for byte.
 //!
-//! To add one: write `specs/NAME.spec`, run this test with `UPDATE_SPECS=1`, which records `specs/expected/NAME.out` from the
-//! real tester, and review it. What other versions print is recorded beside it, by this test or by that of `isolde spec --on`. `SPEC=name` looks at the specs with that in their name only.
+//! To add one: write `specs/NAME.spec`, run this test with `UPDATE_SPECS=1`, which records `specs/expected/NAME.out`
+//! from the real tester, and review it. What other versions print is recorded beside it, by this test or by that of
+//! `isolde spec --on`. `SPEC=name` looks at the specs with that in their name only.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -18,8 +19,8 @@ fn the_engine_prints_what_was_recorded() {
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
 
-/// The recordings are what the real tester prints; with `UPDATE_SPECS` they become so. The real tester looks at a clock: on a
-/// busy machine it may report a wait late, so a spec that differs is run again, alone.
+/// The recordings are what the real tester prints; with `UPDATE_SPECS` they become so. The real tester looks at a
+/// clock: on a busy machine it may report a wait late, so a spec that differs is run again, alone.
 #[test]
 fn the_real_tester_prints_what_was_recorded() {
     let Some(tester) = tester("what isolationtester prints for the specs") else { return };

@@ -69,13 +69,13 @@ impl fmt::Display for Complaint {
     }
 }
 
-/// Classes of SQLSTATEs, and single ones, that say nothing about a statement: the connection, resources, an operator, the system
-/// underneath.
+/// Classes of SQLSTATEs, and single ones, that say nothing about a statement: the connection, resources, an operator,
+/// the system underneath.
 const FAULTS: &[&str] = &["08", "53", "57P", "58", "XX001", "XX002"];
 
 impl Complaint {
-    /// The kind of an [`io::Error`] made of it. Those who do not know this crate tell by it that the server gave an answer
-    /// ([`Other`](io::ErrorKind::Other)), and not that something around it failed.
+    /// The kind of an [`io::Error`] made of it. Those who do not know this crate tell by it that the server gave an
+    /// answer ([`Other`](io::ErrorKind::Other)), and not that something around it failed.
     fn error_kind(&self) -> io::ErrorKind {
         match self.is_fault() {
             true => io::ErrorKind::ConnectionAborted,
@@ -83,8 +83,8 @@ impl Complaint {
         }
     }
 
-    /// Whether something around the database is the reason, and no statement: out of disk, memory or connections, shut down,
-    /// a backend that was killed, an error of the system.
+    /// Whether something around the database is the reason, and no statement: out of disk, memory or connections, shut
+    /// down, a backend that was killed, an error of the system.
     pub fn is_fault(&self) -> bool {
         FAULTS.iter().any(|class| self.sqlstate.starts_with(class))
     }

@@ -247,8 +247,8 @@ impl Connection {
         self.sync()
     }
 
-    /// Says one statement that will be said more often, together with what comes before the next [sync](Connection::sync). All of that is
-    /// one transaction if none is open, and has one answer.
+    /// Says one statement that will be said more often, together with what comes before the next
+    /// [sync](Connection::sync). All of that is one transaction if none is open, and has one answer.
     pub fn queue_prepared(&mut self, sql: &str, params: &[Option<&str>]) -> io::Result<()> {
         let out = &mut self.queued;
         let (name, prepares) = self.prepared.name(sql);

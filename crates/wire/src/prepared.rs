@@ -1,7 +1,7 @@
 //! Statements that a session keeps prepared.
 //!
-//! Reading, analysing and planning a statement takes a server longer than executing it. So what is sent again and again is prepared
-//! when it is first sent, in the same message, and from then on only named:
+//! Reading, analysing and planning a statement takes a server longer than executing it. So what is sent again and again
+//! is prepared when it is first sent, in the same message, and from then on only named:
 //!
 //! ```text
 //!   first    Parse s0 "SELECT ..."   Bind s0   Execute   Sync

@@ -1,9 +1,9 @@
 //! Names and texts inside SQL.
 //!
-//! Whatever is put into a statement is data until it is quoted here: a table may be called `"x; DROP DATABASE shop"`, and an
-//! unquoted `isolde_APP` means another database. So every name goes through [`identifier`] and every text through [`literal`],
-//! without asking whether this one would need it. A source test (`tests/quoting.rs` of this crate) looks for statements that
-//! are put together in another way.
+//! Whatever is put into a statement is data until it is quoted here: a table may be called `"x; DROP DATABASE shop"`,
+//! and an unquoted `isolde_APP` means another database. So every name goes through [`identifier`] and every text
+//! through [`literal`], without asking whether this one would need it. A source test (`tests/quoting.rs` of this crate)
+//! looks for statements that are put together in another way.
 
 /// A name as SQL has it, in quotes. Zero bytes, which no name can have, are left out.
 pub fn identifier(name: &str) -> String {
@@ -18,8 +18,8 @@ pub fn qualified(schema: Option<&str>, name: &str) -> String {
     }
 }
 
-/// A text as a literal that means the same whatever `standard_conforming_strings` is. Zero bytes, which no text can have, are
-/// left out.
+/// A text as a literal that means the same whatever `standard_conforming_strings` is. Zero bytes, which no text can
+/// have, are left out.
 pub fn literal(text: &str) -> String {
     let text = text.replace('\0', "").replace('\'', "''");
     // The space keeps the E from a word before it.

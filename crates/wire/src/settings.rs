@@ -44,8 +44,8 @@ pub enum Place {
 }
 
 impl Settings {
-    /// Reads `postgres://user:password@host:port/database?option=value`, filling in what is missing as `psql` does: from
-    /// the environment, asked by `variable`, then by default. The error is a sentence without the password.
+    /// Reads `postgres://user:password@host:port/database?option=value`, filling in what is missing as `psql` does:
+    /// from the environment, asked by `variable`, then by default. The error is a sentence without the password.
     pub fn parse(url: &str, variable: impl Fn(&str) -> Option<String>) -> Result<Settings, String> {
         let rest = (url.strip_prefix("postgres://").or_else(|| url.strip_prefix("postgresql://")))
             .ok_or("a server is named by a URL: postgres://USER@HOST:PORT/DATABASE")?;

@@ -1,7 +1,7 @@
 //! Encryption, as far as a client of PostgreSQL needs it.
 //!
-//! A client asks for it before anything else (`SSLRequest`), and the server answers with one letter: `S`, and both go on by
-//! TLS, or `N`, and they do not. Which answers will do is what `sslmode` says, in libpq's words:
+//! A client asks for it before anything else (`SSLRequest`), and the server answers with one letter: `S`, and both go
+//! on by TLS, or `N`, and they do not. Which answers will do is what `sslmode` says, in libpq's words:
 //!
 //! | `sslmode` | encrypted | the server's certificate |
 //! |---|---|---|
@@ -12,13 +12,14 @@
 //! | `verify-ca` | always | signed by one of `sslrootcert` |
 //! | `verify-full` | always | and made out to the host |
 //!
-//! A certificate that stands in `sslrootcert` itself is trusted as it is, as libpq does: most servers that sign for themselves have one
-//! that is called an authority, and nobody else has signed it. (Its dates are not looked at; its name is, for `verify-full`.)
+//! A certificate that stands in `sslrootcert` itself is trusted as it is, as libpq does: most servers that sign for
+//! themselves have one that is called an authority, and nobody else has signed it. (Its dates are not looked at; its
+//! name is, for `verify-full`.)
 //!
 //! `sslcert` and `sslkey` are shown to a server that asks who we are.
 //!
-//! A connection is read by one thread and written by another in the proxy. So the state of TLS is shared, and nobody holds it
-//! while waiting for the network.
+//! A connection is read by one thread and written by another in the proxy. So the state of TLS is shared, and nobody
+//! holds it while waiting for the network.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -157,8 +158,8 @@ impl TlsStream {
 }
 
 impl Read for TlsStream {
-    /// Reads what there is. What has arrived may be less than a record: then it is [interrupted](io::ErrorKind::Interrupted),
-    /// and whoever has patience left reads again.
+    /// Reads what there is. What has arrived may be less than a record: then it is
+    /// [interrupted](io::ErrorKind::Interrupted), and whoever has patience left reads again.
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if let Some(count) = self.read_decrypted(buffer)? {
             return Ok(count);

@@ -1,8 +1,8 @@
 //! No SQL is put together without quoting what is put into it.
 //!
-//! Looks at every text with a placeholder behind a word that a name follows (`DROP DATABASE {`, `FROM {`): the name must have
-//! been quoted, which is told by the call in the arguments or where the variable is bound. What is quoted elsewhere stands in a
-//! list, with the reason.
+//! Looks at every text with a placeholder behind a word that a name follows (`DROP DATABASE {`, `FROM {`): the name
+//! must have been quoted, which is told by the call in the arguments or where the variable is bound. What is quoted
+//! elsewhere stands in a list, with the reason.
 
 use std::fs;
 use std::path::{Path, PathBuf};

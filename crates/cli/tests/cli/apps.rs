@@ -1,5 +1,5 @@
-//! Every application of `examples/apps` is a test: its race is found, and its fix holds. Where the runtime of its language
-//! is not there, or its packages cannot be had, a line says that it is skipped.
+//! Every application of `examples/apps` is a test: its race is found, and its fix holds. Where the runtime of its
+//! language is not there, or its packages cannot be had, a line says that it is skipped.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -32,7 +32,8 @@ fn limits_and_mistakes() {
     assert!(said.contains("\"states\": 720"), "{said}");
 }
 
-/// Whoever explores, and whoever decides, the answer is the same; what is wrong is the end of it, unless everything is to be kept.
+/// Whoever explores, and whoever decides, the answer is the same; what is wrong is the end of it, unless everything is
+/// to be kept.
 #[test]
 fn databases_give_the_same_answers() {
     let directory = tempfile::tempdir().unwrap();

@@ -101,7 +101,8 @@ pub(crate) fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// The commands of an example's README come to what it says behind them, and to what its `expected.txt` shows; the transcript.
+/// The commands of an example's README come to what it says behind them, and to what its `expected.txt` shows; the
+/// transcript.
 pub(crate) fn tell(story: &str, failures: &mut Vec<String>) -> String {
     let story = root().join("examples").join(story);
     let readme = std::fs::read_to_string(story.join("README.md")).unwrap();

@@ -65,10 +65,11 @@ impl Dice {
 /// Classes of an area.
 const AREA: usize = 10;
 
-/// A Rails application as large applications are: classes in areas of ten, each belonging to one that came before in its area, so
-/// that chains of deletes are a few classes long; further relations lead to the first class of another area, or from a class to
-/// itself. Of what has many, half destroys, some delete rows, cut off or refuse, and a quarter says nothing; across areas, hardly
-/// anything destroys. Some have conditions, one class is polymorphic, a third of the columns has a foreign key.
+/// A Rails application as large applications are: classes in areas of ten, each belonging to one that came before in
+/// its area, so that chains of deletes are a few classes long; further relations lead to the first class of another
+/// area, or from a class to itself. Of what has many, half destroys, some delete rows, cut off or refuse, and a quarter
+/// says nothing; across areas, hardly anything destroys. Some have conditions, one class is polymorphic, a third of the
+/// columns has a foreign key.
 pub(crate) fn large(classes: usize, associations: usize) -> Vec<File> {
     let mut dice = Dice(2012);
     let mut bodies: Vec<String> = vec![String::new(); classes];

@@ -1,9 +1,9 @@
 //! Data models: `cargo bench -p isolde-datamodel --bench model`.
 //!
-//! The fifty properties of Nijjar and Bultan, *Unbounded data model verification using SMT solvers* (ASE 2012): verdicts, times and
-//! sizes with and without projection; the same over universes of 10 to 35 objects of each class, as their figure 3 has it;
-//! then a large application. Words choose: `fifty`, `bounded`, `large`. Times are by the clock on the wall, since the solver is another
-//! process.
+//! The fifty properties of Nijjar and Bultan, *Unbounded data model verification using SMT solvers* (ASE 2012):
+//! verdicts, times and sizes with and without projection; the same over universes of 10 to 35 objects of each class, as
+//! their figure 3 has it; then a large application. Words choose: `fifty`, `bounded`, `large`. Times are by the clock
+//! on the wall, since the solver is another process.
 
 mod applications;
 

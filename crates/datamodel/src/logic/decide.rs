@@ -1,9 +1,10 @@
 //! Deciding a property: a proof for all data, or a small instance that was replayed.
 //!
-//! First the solver is asked without bounds, for a short time: "unsatisfiable" settles it. Otherwise universes of one, two, three objects per
-//! sort are searched for the smallest instance. What is found is completed with the objects that the rest of the model
-//! demands, the delete is carried out on it by [`execute`], and the property is looked at again. Only then is it
-//! an answer. What exists in infinite universes only is not found in this way, and so is never reported as a bug.
+//! First the solver is asked without bounds, for a short time: "unsatisfiable" settles it. Otherwise universes of one,
+//! two, three objects per sort are searched for the smallest instance. What is found is completed with the objects that
+//! the rest of the model demands, the delete is carried out on it by [`execute`], and the property is looked at again.
+//! Only then is it an answer. What exists in infinite universes only is not found in this way, and so is never reported
+//! as a bug.
 
 use std::time::Duration;
 
@@ -100,8 +101,8 @@ fn part(Question { schema, property, assumptions }: Question<'_, '_>, limits: Li
 /// What part of the time a first attempt at a proof may take.
 const SHORT: u32 = 10;
 
-/// Decides a property: of the part of the model that it can depend on. If data of that part break it and could not be there in the
-/// whole, more of the model is looked at.
+/// Decides a property: of the part of the model that it can depend on. If data of that part break it and could not be
+/// there in the whole, more of the model is looked at.
 pub fn decide(question: Question<'_, '_>, solver: &Solver, limits: Limits) -> Result<Verdict, Silence> {
     let verdict = decide_as_written(question, solver, limits)?;
     let doubt = match &verdict {
@@ -111,7 +112,8 @@ pub fn decide(question: Question<'_, '_>, solver: &Solver, limits: Limits) -> Re
     Ok(doubt.map_or(verdict, Verdict::Unknown))
 }
 
-/// Why data that were found may not be what they seem: a rule concerns some of the objects only, and it is not understood which.
+/// Why data that were found may not be what they seem: a rule concerns some of the objects only, and it is not
+/// understood which.
 pub fn doubt(schema: &Schema<'_>, case: &Case) -> Option<String> {
     case.delete.as_ref().filter(|_| schema.semantics != Semantics::Paper)?;
     let objects = &case.before.objects;

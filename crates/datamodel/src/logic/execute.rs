@@ -6,8 +6,9 @@
 //!              what x belonged to, where that goes with it
 //! ```
 //!
-//! A refusal and an error undo everything. An object that is being destroyed already is left alone, so that circles end (Rails
-//! since 5.0). Jobs (`destroy_async`) run when the rest is done. Foreign keys of Django are deferred: they are looked at then, too. Siblings are taken in an [`Order`] that is given.
+//! A refusal and an error undo everything. An object that is being destroyed already is left alone, so that cycles end
+//! (Rails since 5.0). Jobs (`destroy_async`) run when the rest is done. Foreign keys of Django are deferred: they are
+//! looked at then, too. Siblings are taken in an [`Order`] that is given.
 
 use std::collections::BTreeSet;
 

@@ -180,8 +180,8 @@ impl Instance {
         None
     }
 
-    /// Fills what must be filled: first so that what is there is left alone, then with as few new objects as possible. None, if
-    /// that does not come to an end.
+    /// Fills what must be filled: first so that what is there is left alone, then with as few new objects as possible.
+    /// None, if that does not come to an end.
     pub fn completions(&self, schema: &Schema<'_>) -> Vec<Instance> {
         let apart = self.clone().completed_from(schema, self.objects.len());
         let shared = self.clone().completed_from(schema, 0);

@@ -9,10 +9,10 @@
 //!                 └─▶ instance, execute, evaluate: some data, and one delete carried out ◀───── replayed here
 //! ```
 //!
-//! [`execute`] *is* the meaning of a delete: rows, callbacks in their order, constraints of the database. [`encode`] describes
-//! all its results at once, and where the order among siblings would matter it allows more than can happen, never less. So
-//! "no data break it" is a proof; and what the solver offers as a counterexample is shown only after [`execute`] has
-//! reproduced it ([`decide`]).
+//! [`execute`] *is* the meaning of a delete: rows, callbacks in their order, constraints of the database. [`encode`]
+//! describes all its results at once, and where the order among siblings would matter it allows more than can happen,
+//! never less. So "no data break it" is a proof; and what the solver offers as a counterexample is shown only after
+//! [`execute`] has reproduced it ([`decide`]).
 //!
 //! [`execute`]: mod@execute
 //! [`encode`]: mod@encode

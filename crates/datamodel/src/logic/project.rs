@@ -1,9 +1,10 @@
 //! Projection: the part of a model that a property can depend on.
 //!
-//! A property names some classes and paths; a delete reaches some classes by its rules. What is on no way from the deleted
-//! object to something named is left out, and with it its constraints. Leaving constraints out allows more data, so what is
-//! proved of the part is true of the whole. A counterexample is completed with the objects that the whole demands, and
-//! replayed there; if it cannot be there, more of the model is looked at: see [`decide`](super::decide()).
+//! A property names some classes and paths; a delete reaches some classes by its rules. What is on no way from the
+//! deleted object to something named is left out, and with it its constraints. Leaving constraints out allows more
+//! data, so what is proved of the part is true of the whole. A counterexample is completed with the objects that the
+//! whole demands, and replayed there; if it cannot be there, more of the model is looked at: see
+//! [`decide`](super::decide()).
 
 use std::collections::BTreeSet;
 
@@ -64,8 +65,8 @@ impl Projection {
         part
     }
 
-    /// What a property can depend on, with all that the delete does and all that the whole demands of these objects: the objects
-    /// that they must name, and what those must.
+    /// What a property can depend on, with all that the delete does and all that the whole demands of these objects:
+    /// the objects that they must name, and what those must.
     pub fn demanded(schema: &Schema<'_>, property: &Property, assumptions: &[Property]) -> Projection {
         let mut part = Projection::of(schema, property, assumptions);
         if let Some(variable) = property.delete {

@@ -1,12 +1,12 @@
 //! A model under one semantics.
 //!
-//! `paper` is that of Nijjar and Bultan (ASE 2012): every belongs_to names exactly one object, `has_one` is one-to-one, only
-//! `dependent: destroy` and `delete` do anything, validations and the database do not exist. The others are what the
-//! frameworks do: a reference is filled if a validation or NOT NULL says so, nullify and restrict count, and behind the ORM
-//! stands the database with its own rules. With `sql` there is nothing but these; Prisma may emulate them.
+//! `paper` is that of Nijjar and Bultan (ASE 2012): every belongs_to names exactly one object, `has_one` is one-to-one,
+//! only `dependent: destroy` and `delete` do anything, validations and the database do not exist. The others are what
+//! the frameworks do: a reference is filled if a validation or NOT NULL says so, nullify and restrict count, and behind
+//! the ORM stands the database with its own rules. With `sql` there is nothing but these; Prisma may emulate them.
 //!
-//! What is assumed of data before a delete, under all semantics: no reference names a row that does not exist. If no delete
-//! breaks that, it stays true; this is what "no dangling" proves step by step.
+//! What is assumed of data before a delete, under all semantics: no reference names a row that does not exist. If no
+//! delete breaks that, it stays true; this is what "no dangling" proves step by step.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -438,7 +438,8 @@ impl<'m> Schema<'m> {
         Some(Rule { owner: association.owner, except, reach, condition, filled, action, association: id })
     }
 
-    /// Whether an association without a rule should have one: it leads to objects of a class, in a way that is too involved.
+    /// Whether an association without a rule should have one: it leads to objects of a class, in a way that is too
+    /// involved.
     fn is_unclear(&self, id: AssociationId) -> bool {
         let association = self.model.association(id);
         let involved = match self.path(id) {

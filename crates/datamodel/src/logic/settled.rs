@@ -1,9 +1,10 @@
 //! What needs no solver: rules that settle whatever names what goes.
 //!
-//! That nothing dangles after a delete is plain where every object that the delete can reach goes *with* its rules, and its
-//! class has a rule without a condition about everything that may name it: whoever named it is gone, or names nothing any
-//! more. The same for the pairs of a join. And the database stops no delete where every foreign key that would is dealt with in
-//! this way before the row goes. Everything else is a question for a solver; this answers "yes" or nothing.
+//! That nothing dangles after a delete is plain where every object that the delete can reach goes *with* its rules, and
+//! its class has a rule without a condition about everything that may name it: whoever named it is gone, or names
+//! nothing any more. The same for the pairs of a join. And the database stops no delete where every foreign key that
+//! would is dealt with in this way before the row goes. Everything else is a question for a solver; this answers "yes"
+//! or nothing.
 
 use super::schema::{Action, Reach, Reached, Schema, Semantics};
 use crate::model::{ClassId, JoinId, OnDelete, Path, ReferenceId, Side};
@@ -96,7 +97,8 @@ fn nothing_raises(schema: &Schema<'_>, reached: &Reached) -> bool {
     keys && joins
 }
 
-/// Whether a foreign key stops nothing: no row goes that it is about, or all that name it are dealt with, or refused, before.
+/// Whether a foreign key stops nothing: no row goes that it is about, or all that name it are dealt with, or refused,
+/// before.
 fn key_is_dealt_with(schema: &Schema<'_>, reference: ReferenceId, reached: &Reached) -> bool {
     let stored = &schema.references[reference.0];
     let mut touched = stored.targets.iter().filter(|target| reached.contains(schema.root(**target)));
@@ -125,7 +127,8 @@ fn key_is_dealt_with(schema: &Schema<'_>, reference: ReferenceId, reached: &Reac
     })
 }
 
-/// Whether objects of a class, and of every class below it, have a rule that settles all of these; or refuses, if that counts.
+/// Whether objects of a class, and of every class below it, have a rule that settles all of these; or refuses, if that
+/// counts.
 fn every_kind(schema: &Schema<'_>, class: ClassId, reach: Reach, or_refuses: bool) -> bool {
     let kinds = (0..schema.model.classes.len()).map(ClassId).filter(|kind| schema.model.is_a(*kind, class));
     kinds.into_iter().all(|kind| {

@@ -1,7 +1,8 @@
 //! Which conditions an object can meet together.
 //!
-//! Conditions that are understood are facts about columns. For the objects of one root, every choice of values for the columns
-//! that are mentioned is a world: it says which conditions are met, and which references are filled. Nothing else can be.
+//! Conditions that are understood are facts about columns. For the objects of one root, every choice of values for the
+//! columns that are mentioned is a world: it says which conditions are met, and which references are filled. Nothing
+//! else can be.
 //!
 //! ```text
 //!   where(comment_id: nil)        comment_id is NULL        the first is met, the reference `comment` is empty

@@ -1,4 +1,5 @@
-//! The simplest data in which a delete comes to something far away: a chain of objects, each of which goes with the one before.
+//! The simplest data in which a delete comes to something far away: a chain of objects, each of which goes with the one
+//! before.
 //!
 //! ```text
 //!   user1 ◀── post1 ◀── comment1 ◀── vote1          delete user1: does vote1 name what is gone, does it stand in the way?

@@ -97,8 +97,8 @@ impl Work<'_, '_> {
         Ok(())
     }
 
-    /// Whether deletes of a class are the application's to get right, and remove rows at all. A row that is only marked is still
-    /// there to be named.
+    /// Whether deletes of a class are the application's to get right, and remove rows at all. A row that is only marked
+    /// is still there to be named.
     fn is_asked(&self, class: ClassId) -> bool {
         let declared = self.schema.model.class(class);
         !declared.is_foreign && !declared.is_view && self.schema.row_goes(class) && self.in_scope(class)

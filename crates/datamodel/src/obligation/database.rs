@@ -1,4 +1,5 @@
-//! Where the application and the database do not fit together: deletes that are stopped, and rules that only one of them has.
+//! Where the application and the database do not fit together: deletes that are stopped, and rules that only one of
+//! them has.
 
 use std::collections::BTreeSet;
 
@@ -66,8 +67,8 @@ impl Work<'_, '_> {
         (0..self.schema.references.len()).map(ReferenceId).filter(refuses).collect()
     }
 
-    /// Whether a constraint may stop a delete that should go through. Where deletes are the database's alone, a refusal is what
-    /// was declared; but not one further down, in the way of a cascade that was declared as well.
+    /// Whether a constraint may stop a delete that should go through. Where deletes are the database's alone, a refusal
+    /// is what was declared; but not one further down, in the way of a cascade that was declared as well.
     fn may_raise(&self, class: ClassId, reached: &Reached) -> bool {
         let declared = matches!(self.schema.semantics, Semantics::Sql | Semantics::Prisma);
         (0..self.schema.references.len()).map(ReferenceId).any(|reference| {

@@ -4,9 +4,9 @@
 //!   node1 ──parent──▶ node2 ──parent──▶ node1        destroy node1 → node2 → node1 → ... until the stack is exhausted
 //! ```
 //!
-//! Rails loads the objects of an association anew and destroys them before the row of their owner goes, so nothing stops it. A
-//! rule of a `belongs_to` acts after the row has gone, and ends such a cycle. Django collects first, and the database
-//! deletes each row once.
+//! Rails loads the objects of an association anew and destroys them before the row of their owner goes, so nothing
+//! stops it. A rule of a `belongs_to` acts after the row has gone, and ends such a cycle. Django collects first, and
+//! the database deletes each row once.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 

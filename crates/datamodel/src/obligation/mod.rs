@@ -1,11 +1,11 @@
 //! Obligations: what should be true of every data model, without anybody asking.
 //!
-//! Each kind below makes properties out of a model. A property that holds is proved for all data and not mentioned again; one
-//! that fails is a [`Trouble`] with the data that show it, and a [`Remedy`] is tried: the model is changed, and the same
-//! property decided again. Nothing is reported without an instance in hand.
+//! Each kind below makes properties out of a model. A property that holds is proved for all data and not mentioned
+//! again; one that fails is a [`Trouble`] with the data that show it, and a [`Remedy`] is tried: the model is changed,
+//! and the same property decided again. Nothing is reported without an instance in hand.
 //!
-//! Most of them need no solver. One object that names another is often enough to break a property, and a rule that settles
-//! whatever names what goes ([`settled`]) is enough to prove it. Only the rest is asked.
+//! Most of them need no solver. One object that names another is often enough to break a property, and a rule that
+//! settles whatever names what goes ([`settled`]) is enough to prove it. Only the rest is asked.
 
 mod chain;
 mod dangling;
@@ -28,7 +28,8 @@ use crate::property::Property;
 pub use remedy::{Edit, Patch, Remedy};
 pub(crate) use words::rule as rule_word;
 
-/// Every kind of trouble, by the word that its [name](Trouble::id) begins with, and what goes wrong. The order of reports.
+/// Every kind of trouble, by the word that its [name](Trouble::id) begins with, and what goes wrong. The order of
+/// reports.
 pub const KINDS: &[(&str, &str)] = &[
     ("dangling", "the delete of an object leaves others that name it"),
     ("skipped", "a delete passes over the rules of what it deletes, and what these would have taken along stays"),

@@ -1,7 +1,7 @@
 //! Remedies: changes to a model that are tried before they are proposed.
 //!
-//! An [`Edit`] is a change to what an application declares. It is made to the model first, and proposed only if the property
-//! that failed is then proved. How it looks in the files is for [`repair`](crate::repair) to find out.
+//! An [`Edit`] is a change to what an application declares. It is made to the model first, and proposed only if the
+//! property that failed is then proved. How it looks in the files is for [`repair`](crate::repair) to find out.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -219,8 +219,8 @@ fn guard_pairs(schema: &Schema<'_>, join: JoinId) -> String {
 }
 
 impl Work<'_, '_> {
-    /// The first change that helps, about what names a deleted object: it goes too if it needs what it names, otherwise it is
-    /// cut off.
+    /// The first change that helps, about what names a deleted object: it goes too if it needs what it names, otherwise
+    /// it is cut off.
     pub(super) fn remedy(&self, reference: ReferenceId, target: ClassId, property: &Property) -> Option<Remedy> {
         let needed = self.schema.model.reference(reference).required > Required::No;
         // What is compared with a natural key is data of its own; emptying it would lose them.
@@ -284,8 +284,8 @@ impl Work<'_, '_> {
         self.proposal(edit)
     }
 
-    /// Drops the changes that make something else go wrong: all that is asked is asked again of the changed model, about the
-    /// deletes that the change can concern.
+    /// Drops the changes that make something else go wrong: all that is asked is asked again of the changed model,
+    /// about the deletes that the change can concern.
     pub(super) fn keep_safe_remedies(&mut self) -> Result<(), Silence> {
         let known: BTreeSet<String> = self.found.troubles.iter().map(|trouble| trouble.id.clone()).collect();
         let mut troubles = std::mem::take(&mut self.found.troubles);

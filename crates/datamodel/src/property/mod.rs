@@ -10,13 +10,15 @@
 //! assume all f: Friend | f.inviter != f.invited
 //! ```
 //!
-//! A property is a *state assertion* (true of all data), a *state predicate* (`possible`: true of some), or either about one
-//! `delete`. Behind `after delete` a path means what is stored afterwards: a row that is gone has no columns, but a column
-//! may name a row that is gone, and that is what `dangling` asks. `old` looks at the time before. Only deletes that come to an
-//! end count, unless the property itself speaks of `refused` (the ORM declines) or `raises` (the database does).
+//! A property is a *state assertion* (true of all data), a *state predicate* (`possible`: true of some), or either
+//! about one `delete`. Behind `after delete` a path means what is stored afterwards: a row that is gone has no columns,
+//! but a column may name a row that is gone, and that is what `dangling` asks. `old` looks at the time before. Only
+//! deletes that come to an end count, unless the property itself speaks of `refused` (the ORM declines) or `raises`
+//! (the database does).
 //!
-//! The names of the literature are [templates](TEMPLATES) for such formulas. Paths are sets: `p.photos` is all of them, and a
-//! reference that names nothing is the empty set. `assume` adds what the model cannot say, such as a validation in code.
+//! The names of the literature are [templates](TEMPLATES) for such formulas. Paths are sets: `p.photos` is all of them,
+//! and a reference that names nothing is the empty set. `assume` adds what the model cannot say, such as a validation
+//! in code.
 
 pub(crate) mod make;
 mod parse;

@@ -1,8 +1,9 @@
 //! Django: the models of a project, from its files.
 //!
-//! What a delete does is said at the field that has the column (`on_delete`), and done by the ORM, which collects what goes
-//! with an object before anything is deleted. In the model it stands at the other end, as a rule of the association that
-//! leads from what is deleted to what names it. Behind the ORM the database has a foreign key that refuses.
+//! What a delete does is said at the field that has the column (`on_delete`), and done by the ORM, which collects what
+//! goes with an object before anything is deleted. In the model it stands at the other end, as a rule of the
+//! association that leads from what is deleted to what names it. Behind the ORM the database has a foreign key that
+//! refuses.
 
 mod classes;
 mod python;
@@ -267,7 +268,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The name of the way back: as said, or Django's; made up where there is none, since a delete takes it all the same.
+    /// The name of the way back: as said, or Django's; made up where there is none, since a delete takes it all the
+    /// same.
     fn reverse_name(&self, field: &Field<'a>, target: ClassId, is_one: bool) -> String {
         let child = self.name(field.owner);
         let child = child.rsplit('.').next().unwrap_or_default().to_lowercase();

@@ -1,7 +1,7 @@
 //! Inflections: `photos` to `photo` to `Photo`, as Rails does it.
 //!
-//! Rules are regular expressions in Rails; those of the default set all look at the end of the word, so here a rule is a
-//! suffix and what replaces it, tried from the most special to the most general. An application's own rules
+//! Rules are regular expressions in Rails; those of the default set all look at the end of the word, so here a rule is
+//! a suffix and what replaces it, tried from the most special to the most general. An application's own rules
 //! (`config/initializers/inflections.rb`) come before.
 
 /// How words are bent.

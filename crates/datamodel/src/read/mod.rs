@@ -1,6 +1,7 @@
 //! Readers: the files of an application to a [`DataModel`].
 //!
-//! Nothing here opens a file. [`wanted`] says which files of a folder matter, the caller hands them over as [`File`]s, and
+//! Nothing here opens a file. [`wanted`] says which files of a folder matter, the caller hands them over as [`File`]s,
+//! and
 //! [`read`] makes of them what they are. No file is ever refused: what is not understood becomes a
 //! [`Remark`] with its place, and the model is then more generous than the application, not less.
 //!
@@ -48,8 +49,8 @@ impl File {
         File { path: path.into(), text: text.into() }
     }
 
-    /// A file with these bytes. What is not UTF-8 is read as Latin-1, byte by byte: Ruby and Python allow it, names of classes and
-    /// columns are ASCII, and a file that is left out would make others look wrong.
+    /// A file with these bytes. What is not UTF-8 is read as Latin-1, byte by byte: Ruby and Python allow it, names of
+    /// classes and columns are ASCII, and a file that is left out would make others look wrong.
     pub fn from_bytes(path: impl Into<Arc<str>>, bytes: &[u8]) -> Self {
         let text = match std::str::from_utf8(bytes) {
             Ok(text) => text.strip_prefix('\u{feff}').unwrap_or(text).to_owned(),
@@ -154,8 +155,8 @@ pub fn read(framework: Framework, files: &[File]) -> DataModel {
     model
 }
 
-/// Runs a reader where nesting does not hurt; only as much of the stack is used as is needed. Where that much may not even
-/// be asked for, it runs where it is.
+/// Runs a reader where nesting does not hurt; only as much of the stack is used as is needed. Where that much may not
+/// even be asked for, it runs where it is.
 fn with_stack(reader: impl Fn() -> DataModel + Sync) -> DataModel {
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, &reader);

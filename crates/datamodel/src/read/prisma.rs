@@ -1,8 +1,8 @@
 //! Prisma: `schema.prisma`, one file or several.
 //!
-//! A relation is two fields of which one says `fields: [...]`: that model has the column. What a delete does is said there
-//! too, or follows from whether the field may be empty. With `relationMode = "prisma"` the database knows of no foreign key
-//! and the client does it all, which is where `NoAction` leaves rows that name nothing.
+//! A relation is two fields of which one says `fields: [...]`: that model has the column. What a delete does is said
+//! there too, or follows from whether the field may be empty. With `relationMode = "prisma"` the database knows of no
+//! foreign key and the client does it all, which is where `NoAction` leaves rows that name nothing.
 
 mod syntax;
 
@@ -77,7 +77,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A field that leads to a model. Each relation is made once: at the side with the column, or at the first of two lists.
+    /// A field that leads to a model. Each relation is made once: at the side with the column, or at the first of two
+    /// lists.
     fn relation(&mut self, model: &'a Model, field: &'a Field, target: ClassId) {
         let Some(other) = self.models.get(target.0).copied() else { return };
         let back = opposite(model, field, other);

@@ -57,7 +57,8 @@ pub(crate) struct UniqueKey {
     pub partial: bool,
     /// The condition of a partial index, as SQL.
     pub filter: Option<Arc<str>>,
-    /// Columns whose values are equal if they differ in case only: an index of `lower(...)`, or a collation that says so.
+    /// Columns whose values are equal if they differ in case only: an index of `lower(...)`, or a collation that says
+    /// so.
     pub folded: BTreeSet<Arc<str>>,
     pub is_primary: bool,
     pub place: Place,

@@ -1,7 +1,8 @@
-//! SQL: `CREATE TABLE` and what changes it, as a dump or as migrations one after another, to a [`Schema`] and on to a model.
+//! SQL: `CREATE TABLE` and what changes it, as a dump or as migrations one after another, to a [`Schema`] and on to a
+//! model.
 //!
-//! Without an ORM a table is a class and a foreign key a reference; the database's own rules are all there are. Triggers
-//! run code, and are only reported.
+//! Without an ORM a table is a class and a foreign key a reference; the database's own rules are all there are.
+//! Triggers run code, and are only reported.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -94,8 +95,8 @@ impl Reader<'_> {
         }
     }
 
-    /// A table that is not understood as a whole (a type of an extension, partitions) is read column by column. Whether it
-    /// could be.
+    /// A table that is not understood as a whole (a type of an extension, partitions) is read column by column. Whether
+    /// it could be.
     fn piecemeal(&mut self, text: &str) -> bool {
         let Some((head, elements)) = elements(text) else { return false };
         let is_table = first_words(head).iter().take(3).any(|word| word == "TABLE");
@@ -490,8 +491,8 @@ fn elements(text: &str) -> Option<(&str, Vec<&str>)> {
     Some((head, parts))
 }
 
-/// A part of a table in words that every dialect shares: a column is what it must be, whatever its type and default; a key is
-/// what is unique.
+/// A part of a table in words that every dialect shares: a column is what it must be, whatever its type and default; a
+/// key is what is unique.
 fn in_plain_words(element: &str) -> String {
     // Without what is quoted: a comment may say anything.
     let element: String = element.split('\'').step_by(2).collect();

@@ -1,8 +1,8 @@
 //! Carrying out a change of what is defined, one [`Edit`] after the other.
 //!
-//! The catalog's half of the work is [`Edit::apply`]; here is what becomes of rows. Rows are written anew in place: they keep
-//! their identity and their order in the heap. What all rows must fulfil is looked at when everything else is done, with the
-//! transaction's own rows among them.
+//! The catalog's half of the work is [`Edit::apply`]; here is what becomes of rows. Rows are written anew in place:
+//! they keep their identity and their order in the heap. What all rows must fulfil is looked at when everything else is
+//! done, with the transaction's own rows among them.
 
 use std::sync::Arc;
 

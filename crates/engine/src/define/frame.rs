@@ -9,12 +9,13 @@
 //!   committed tables ──────────▶ rebuilt: { t: rows in their new shape } ──COMMIT──▶ committed
 //! ```
 //!
-//! While a definition is carried out, `db.schema` and `db.committed` *are* what the transaction has, so that the code of
-//! a definition need not know about any of this: it changes the catalog it is given and the tables of `db.committed`. What
-//! it has changed is found out afterwards. A savepoint keeps a copy, like of everything else.
+//! While a definition is carried out, `db.schema` and `db.committed` *are* what the transaction has, so that the code
+//! of a definition need not know about any of this: it changes the catalog it is given and the tables of
+//! `db.committed`. What it has changed is found out afterwards. A savepoint keeps a copy, like of everything else.
 //!
 //! Others who keep an old snapshot find a table that was truncated or rewritten *empty*, as in PostgreSQL; a new index
-//! is built over what they see, and columns that come and go do so in their rows, too. Two transactions may both define things, as long as these are different things.
+//! is built over what they see, and columns that come and go do so in their rows, too. Two transactions may both define
+//! things, as long as these are different things.
 
 use std::sync::Arc;
 
@@ -169,7 +170,8 @@ impl Machine<'_> {
         Ok(verb)
     }
 
-    /// TRUNCATE has locked a table, and refuses it before it looks for the next if checks of its rows are still to come.
+    /// TRUNCATE has locked a table, and refuses it before it looks for the next if checks of its rows are still to
+    /// come.
     pub(crate) fn refuse_pending(&mut self, truncate: &Truncate, table: TableId) -> Result<(), SqlError> {
         if !self.session.transaction.as_ref().is_some_and(|t| t.deferred.concerns(table)) {
             return Ok(());

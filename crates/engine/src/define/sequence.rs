@@ -1,8 +1,8 @@
 //! Sequences that a transaction has made, altered or dropped.
 //!
-//! What is drawn from a sequence is never given back; but ALTER SEQUENCE makes the sequence anew, and the new one is the
-//! transaction's until it commits. So are the values drawn from it: if the transaction is rolled back, the old sequence
-//! stands where it stood. Nobody else draws in between, because the sequence is locked.
+//! What is drawn from a sequence is never given back; but ALTER SEQUENCE makes the sequence anew, and the new one is
+//! the transaction's until it commits. So are the values drawn from it: if the transaction is rolled back, the old
+//! sequence stands where it stood. Nobody else draws in between, because the sequence is locked.
 //!
 //! ```text
 //!   nextval 3    ALTER RESTART 50    nextval 50    SAVEPOINT    nextval 51    ROLLBACK TO    nextval 52    ROLLBACK    nextval 4

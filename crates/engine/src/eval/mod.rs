@@ -1,13 +1,13 @@
 //! Evaluating expressions.
 //!
-//! [`eval`] computes a compiled expression over an [`Env`], the rows at hand, with the help of a [`Context`], everything else: the
-//! snapshot, the variables, the session. Conditions go through [`truth`], which never builds a [`Value`] for what is only
-//! asked.
+//! [`eval`] computes a compiled expression over an [`Env`], the rows at hand, with the help of a [`Context`],
+//! everything else: the snapshot, the variables, the session. Conditions go through [`truth`], which never builds a
+//! [`Value`] for what is only asked.
 //!
-//! **A call to user code stops evaluation.** A function in PL/pgSQL runs statements, takes locks, may wait; none of that
-//! can happen inside an expression on the Rust stack. So evaluation ends with [`Interrupt::Call`], the caller runs the
-//! routine as a frame like any other, appends its result to [`Calls`] and evaluates again: the same calls come up in the
-//! same order and find their results. The same list remembers what must not be drawn twice, like `nextval`.
+//! **A call to user code stops evaluation.** A function in PL/pgSQL runs statements, takes locks, may wait; none of
+//! that can happen inside an expression on the Rust stack. So evaluation ends with [`Interrupt::Call`], the caller runs
+//! the routine as a frame like any other, appends its result to [`Calls`] and evaluates again: the same calls come up
+//! in the same order and find their results. The same list remembers what must not be drawn twice, like `nextval`.
 
 mod calls;
 mod subquery;

@@ -1,6 +1,7 @@
 //! Queries inside expressions.
 //!
-//! A subquery that does not look at the row at hand has one result for all rows: PostgreSQL runs it once, and so do we. The
+//! A subquery that does not look at the row at hand has one result for all rows: PostgreSQL runs it once, and so do we.
+//! The
 //! [`Cache`] of the nearest query it does depend on keeps the result, or of the outermost if it stands alone.
 
 use std::cell::RefCell;

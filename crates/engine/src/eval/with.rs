@@ -1,8 +1,8 @@
 //! The rows of WITH queries.
 //!
-//! A WITH query is computed when somebody first asks for its rows, and its result kept for all who ask later. A recursive one yields
-//! its rows as it finds them, round by round, so that a LIMIT above it can stop what would never end. One that changes
-//! rows is a statement of its own: evaluation stops until it has run.
+//! A WITH query is computed when somebody first asks for its rows, and its result kept for all who ask later. A
+//! recursive one yields its rows as it finds them, round by round, so that a LIMIT above it can stop what would never
+//! end. One that changes rows is a statement of its own: evaluation stops until it has run.
 
 use std::ops::ControlFlow;
 use std::rc::Rc;

@@ -1,7 +1,7 @@
 //! NOT NULL, CHECK and unique keys.
 //!
-//! A unique key is checked against *everybody's* rows, committed or not, whatever the snapshot shows: a key in somebody's
-//! uncommitted row is neither free nor taken, so the statement waits to see what becomes of it.
+//! A unique key is checked against *everybody's* rows, committed or not, whatever the snapshot shows: a key in
+//! somebody's uncommitted row is neither free nor taken, so the statement waits to see what becomes of it.
 
 use std::ops::ControlFlow;
 
@@ -80,7 +80,8 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Checks the row in `run.probing` against the unique indexes whose columns were set, from the first one not checked.
+    /// Checks the row in `run.probing` against the unique indexes whose columns were set, from the first one not
+    /// checked.
     pub(super) fn probe_unique(&mut self, run: &mut Running, set: ColumnSet) -> Result<(), Stop> {
         let Some((row, mut next)) = run.probing else { return Ok(()) };
         let schema = self.schema().clone();
@@ -121,16 +122,17 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Whether a version that replaces another enters the indexes of its table: all of them if a column of one has changed, and
-    /// none otherwise, for then it is found by the entries of the old one. It matters to keys that two rows may have for a while.
+    /// Whether a version that replaces another enters the indexes of its table: all of them if a column of one has
+    /// changed, and none otherwise, for then it is found by the entries of the old one. It matters to keys that two
+    /// rows may have for a while.
     pub(super) fn enters_indexes(&self, table: TableId, old: &Row, new: &Row) -> bool {
         let table = self.catalog().table(table);
         let deferrable = table.indexes.iter().any(|index| index.unique && index.deferral != Deferral::NotDeferrable);
         !deferrable || !same_entries(table, old, new)
     }
 
-    /// A key that was let through because its constraint can be deferred. If the row that entered the indexes with it has since
-    /// entered them again, that is another check's affair.
+    /// A key that was let through because its constraint can be deferred. If the row that entered the indexes with it
+    /// has since entered them again, that is another check's affair.
     pub(super) fn check_deferred_key(&mut self, row: RowRef, index: usize, entered: &Row) -> Result<(), Stop> {
         let schema = self.schema().clone();
         let table = schema.catalog.table(row.0);

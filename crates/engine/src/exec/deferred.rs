@@ -1,9 +1,9 @@
 //! Deferred constraints: checks that wait for COMMIT, or for SET CONSTRAINTS ... IMMEDIATE.
 //!
-//! What would be checked behind a statement is kept in the transaction instead. When its time has come the checks run as they
-//! would have behind a statement, on what the rows have become by then; each may have to wait for another session, and
-//! goes on where it was. A unique key that can be deferred is not waited for when a row is written: if somebody may have
-//! the key, it is looked for again later.
+//! What would be checked behind a statement is kept in the transaction instead. When its time has come the checks run
+//! as they would have behind a statement, on what the rows have become by then; each may have to wait for another
+//! session, and goes on where it was. A unique key that can be deferred is not waited for when a row is written: if
+//! somebody may have the key, it is looked for again later.
 
 use std::sync::{Arc, LazyLock};
 

@@ -2,7 +2,8 @@
 //!
 //! A child's row locks its parent FOR KEY SHARE, so that the parent can be updated but not deleted or re-keyed until
 //! the child's transaction ends. A parent that goes, or changes its key, looks for children with the *newest* state,
-//! whatever the snapshot: they are refused (NO ACTION, RESTRICT), deleted, or changed. What a cascade does queues checks of its own.
+//! whatever the snapshot: they are refused (NO ACTION, RESTRICT), deleted, or changed. What a cascade does queues
+//! checks of its own.
 
 use std::sync::Arc;
 
@@ -24,8 +25,9 @@ use crate::trigger::{Event, Fire, RowStage, TableTriggers};
 /// One thing to see to after the rows.
 #[derive(Clone, Debug)]
 pub(crate) enum After {
-    /// The parent of this row must exist, unless the version at this position has been replaced; the parent's version that was found
-    /// is remembered while we wait for its lock, and which locks on its table we had `before` while we wait for that.
+    /// The parent of this row must exist, unless the version at this position has been replaced; the parent's version
+    /// that was found is remembered while we wait for its lock, and which locks on its table we had `before` while we
+    /// wait for that.
     Child { row: RowRef, at: u64, key: usize, parent: Option<(RowId, u64)>, before: Option<Modes> },
     /// The children of a parent must not be left behind.
     Parent(ParentCheck),

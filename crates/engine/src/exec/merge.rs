@@ -1,9 +1,9 @@
 //! MERGE: each joined row takes the first WHEN that fits.
 //!
 //! A source row that has found a target row goes through the WHEN MATCHED list as the snapshot shows the target. If
-//! somebody has changed the target meanwhile, READ COMMITTED looks at the newest version: does the join still hold, the list is
-//! gone through again from its start; does it not, or is the row gone, the source row counts as not matched. There is
-//! no second look when a row is inserted: a key that somebody else has is an error.
+//! somebody has changed the target meanwhile, READ COMMITTED looks at the newest version: does the join still hold, the
+//! list is gone through again from its start; does it not, or is the row gone, the source row counts as not matched.
+//! There is no second look when a row is inserted: a key that somebody else has is an error.
 
 use std::sync::Arc;
 
@@ -36,7 +36,8 @@ impl Machine<'_> {
         }
     }
 
-    /// The joined rows, in the order of the target's heap if that is read first; those without a target row are last then.
+    /// The joined rows, in the order of the target's heap if that is read first; those without a target row are last
+    /// then.
     fn merge_candidates(
         &mut self,
         plan: &MergePlan,

@@ -1,9 +1,9 @@
 //! Running one SQL statement, with stops.
 //!
 //! A statement has three phases. It *scans*: the rows it is about are read from its view, all at once; nothing
-//! can stop it there but a call to user code. It goes *through the rows* one by one: lock, look again, change, check unique keys;
-//! at each row it may have to wait. *After* the rows come foreign keys, which may wait too and may change further rows. How far
-//! it has come is in [`Running`], which rests in the session's frame while it waits:
+//! can stop it there but a call to user code. It goes *through the rows* one by one: lock, look again, change, check
+//! unique keys; at each row it may have to wait. *After* the rows come foreign keys, which may wait too and may change
+//! further rows. How far it has come is in [`Running`], which rests in the session's frame while it waits:
 //!
 //! ```text
 //!   Scan ──▶ Rows { next } ──▶ After { next } ──▶ done
@@ -183,7 +183,8 @@ impl Running {
         self.next < count && self.rows_max.is_none_or(|max| self.output.len() < max)
     }
 
-    /// The row at hand is written: what came before is not evaluated again, what comes next starts with its unique keys.
+    /// The row at hand is written: what came before is not evaluated again, what comes next starts with its unique
+    /// keys.
     pub(crate) fn written(&mut self, row: RowRef) {
         self.probing = Some((row, 0));
         self.calls.clear();
@@ -243,7 +244,8 @@ impl Machine<'_> {
             run.complete = run.withs.own.is_some();
         }
         if let Some(withs) = &run.withs.own {
-            // Changes are made whether or not anybody has asked for their rows; PostgreSQL goes from the last to the first.
+            // Changes are made whether or not anybody has asked for their rows; PostgreSQL goes from the last to the
+            // first.
             for with in withs.iter().rev() {
                 if let WithPlan::Modify { slot, statement } = with
                     && run.calls.with(*slot).is_none()

@@ -1,7 +1,7 @@
 //! INSERT, UPDATE and DELETE: what happens to one row.
 //!
-//! The heart of READ COMMITTED is in [`Machine::lock_target`]: the row was found in the statement's snapshot, but it is the newest
-//! version that is changed. If somebody changed it in between, the conditions are evaluated again on the
+//! The heart of READ COMMITTED is in [`Machine::lock_target`]: the row was found in the statement's snapshot, but it is
+//! the newest version that is changed. If somebody changed it in between, the conditions are evaluated again on the
 //! newest version (EvalPlanQual), with every other row of the join as it was. Rows that match only now are not found.
 //! REPEATABLE READ refuses instead.
 
@@ -411,7 +411,8 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Writes a new version of a row that we have locked, with values for these columns, and queues what its keys ask for.
+    /// Writes a new version of a row that we have locked, with values for these columns, and queues what its keys ask
+    /// for.
     pub(crate) fn update_version(
         &mut self,
         run: &mut Running,
@@ -449,7 +450,8 @@ impl Machine<'_> {
         }
     }
 
-    /// Writes a version and notes it in the footprint. At SERIALIZABLE, somebody's having read the old one may forbid it.
+    /// Writes a version and notes it in the footprint. At SERIALIZABLE, somebody's having read the old one may forbid
+    /// it.
     pub(crate) fn write_row(
         &mut self,
         row: RowRef,

@@ -1,9 +1,9 @@
 //! Which version of a row a statement gets.
 //!
-//! A statement finds rows in its snapshot, but what it locks and changes is the newest version. [`Machine::lock_version`] is where the two
-//! meet. What came in between is settled before anybody waits: a row that is gone is not locked, and a transaction that
-//! keeps its snapshot is refused at once, even if somebody else holds the row by now. FOR KEY SHARE alone does
-//! not mind a newer version, as long as the keys are the same.
+//! A statement finds rows in its snapshot, but what it locks and changes is the newest version.
+//! [`Machine::lock_version`] is where the two meet. What came in between is settled before anybody waits: a row that is
+//! gone is not locked, and a transaction that keeps its snapshot is refused at once, even if somebody else holds the
+//! row by now. FOR KEY SHARE alone does not mind a newer version, as long as the keys are the same.
 
 use isolde_sql::ast::{LockStrength, LockWait};
 use isolde_sql::catalog::TableId;
@@ -50,8 +50,8 @@ impl Lock {
         Lock { seen: strength, newer: strength, wait, follows: true }
     }
 
-    /// As UPDATE takes it: a changed key needs the strongest lock, any other update the one below it. What becomes of the
-    /// version it saw decides, also where it goes on to a newer one.
+    /// As UPDATE takes it: a changed key needs the strongest lock, any other update the one below it. What becomes of
+    /// the version it saw decides, also where it goes on to a newer one.
     pub(crate) fn update(changes_key: bool) -> Self {
         Lock::merge(changes_key, changes_key)
     }
@@ -99,7 +99,8 @@ impl Machine<'_> {
         let position = if let Version::Newer(newer) = &version { newer.position } else { seen };
         let waits = lock.wait == LockWait::Block;
         let acquired = match matches!(version, Version::Newer(_)) && self.writer_of(row).is_some() {
-            // On its way to the newest version it waits for whoever makes one more, whether or not their locks conflict.
+            // On its way to the newest version it waits for whoever makes one more, whether or not their locks
+            // conflict.
             true => {
                 self.note_conflict(row, strength, waits);
                 Err(self.outcome_of(row))
@@ -125,8 +126,8 @@ impl Machine<'_> {
         }
     }
 
-    /// Whether what is done with a version depends on more than a lock event tells: it is not the newest; or it is locked
-    /// already, but so weakly that others may change it.
+    /// Whether what is done with a version depends on more than a lock event tells: it is not the newest; or it is
+    /// locked already, but so weakly that others may change it.
     fn is_looked_at(&self, row: RowRef, version: &Version) -> bool {
         let held = || self.transaction().locks.get(&row).map(|held| held.strength);
         !matches!(version, Version::Same | Version::OwnCommand) || held() == Some(LockStrength::KeyShare)
@@ -143,8 +144,8 @@ impl Machine<'_> {
         if held { Err(Stop::Wait(Target::row(row, Wants::Lock(lock.seen), Some(seen)))) } else { Ok(()) }
     }
 
-    /// To PostgreSQL, a version that somebody still has a lock on is one that is being changed, though the change is committed: so
-    /// whoever locks it goes on along the newer ones, and waits there, before it is refused.
+    /// To PostgreSQL, a version that somebody still has a lock on is one that is being changed, though the change is
+    /// committed: so whoever locks it goes on along the newer ones, and waits there, before it is refused.
     fn await_new_holders(&mut self, row: RowRef, seen: u64, lock: Lock) -> Result<(), Stop> {
         if !lock.follows {
             return Ok(());
@@ -165,7 +166,8 @@ impl Machine<'_> {
             };
         }
         match self.latest_version(row) {
-            // A row of our own that is gone leaves nothing behind but our lock; nobody else can have deleted what we have locked.
+            // A row of our own that is gone leaves nothing behind but our lock; nobody else can have deleted what we
+            // have locked.
             None if seen >= start || self.transaction().locks.contains_key(&row) => Version::OwnCommand,
             None => Version::Gone,
             Some(tuple) if tuple.position == seen => Version::Same,

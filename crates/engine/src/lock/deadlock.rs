@@ -1,8 +1,8 @@
 //! Deadlocks: cycles of those who wait for each other.
 //!
-//! An edge is *hard* if the other holds what I want, *soft* if the other is merely ahead of me in a queue. A cycle of hard
-//! edges costs one of its members its transaction. A cycle with soft edges is undone by changing the order of a queue:
-//! PostgreSQL tries to turn the soft edges around, the one found deepest first, and turns further ones if that
+//! An edge is *hard* if the other holds what I want, *soft* if the other is merely ahead of me in a queue. A cycle of
+//! hard edges costs one of its members its transaction. A cycle with soft edges is undone by changing the order of a
+//! queue: PostgreSQL tries to turn the soft edges around, the one found deepest first, and turns further ones if that
 //! closes another cycle. Each session looks only for cycles through itself, once per wait.
 
 use isolde_sql::{SqlError, SqlState};
@@ -163,8 +163,8 @@ impl Walk<'_> {
     }
 }
 
-/// The sessions that wait in a cycle which no queue can be blamed for, in order: whichever of them PostgreSQL's check finds
-/// first is the victim.
+/// The sessions that wait in a cycle which no queue can be blamed for, in order: whichever of them PostgreSQL's check
+/// finds first is the victim.
 pub(crate) fn members(db: &Database) -> Vec<SessionId> {
     let waits = |id: SessionId| -> Option<&Wait> { db.sessions[id.0].wait.as_ref() };
     let all = (0..db.sessions.len()).map(SessionId);

@@ -154,7 +154,8 @@ pub(crate) enum Answer {
     Deadlock,
 }
 
-/// What becomes of a request by a session that holds `held` on the key. One who does not want to wait is not let pass either.
+/// What becomes of a request by a session that holds `held` on the key. One who does not want to wait is not let pass
+/// either.
 pub(crate) fn request(
     db: &Database,
     me: SessionId,

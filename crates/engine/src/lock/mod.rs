@@ -4,9 +4,9 @@
 //! session-level advisory locks, in its session); a wait is a field of the waiting session. Whether a wait is over is a
 //! question put to the present state, so that nothing has to be woken, and releasing is forgetting.
 //!
-//! Locks on rows ([`row`]) follow rules of their own. Tables, sequences and advisory keys share one mechanism ([`heavy`]): eight
-//! modes, a queue per key, and an order in that queue which a [deadlock check](deadlock) may change. [`advisory`] has
-//! the functions of the family `pg_advisory_lock`.
+//! Locks on rows ([`row`]) follow rules of their own. Tables, sequences and advisory keys share one mechanism
+//! ([`heavy`]): eight modes, a queue per key, and an order in that queue which a [deadlock check](deadlock) may change.
+//! [`advisory`] has the functions of the family `pg_advisory_lock`.
 
 pub(crate) mod advisory;
 pub(crate) mod deadlock;
@@ -40,8 +40,8 @@ pub(crate) struct Wait {
     pub(crate) began: i64,
     /// Its deadlock check has run.
     pub(crate) checked: bool,
-    /// Whom it waited for first when somebody last looked, and whether [behind](is_behind) him: waiting for somebody else is another
-    /// wait.
+    /// Whom it waited for first when somebody last looked, and whether [behind](is_behind) him: waiting for somebody
+    /// else is another wait.
     pub(crate) first: Option<(SessionId, bool)>,
 }
 

@@ -40,11 +40,11 @@ pub(crate) struct RowWait {
     pub(crate) row: RowRef,
     /// What is wanted of it.
     pub(crate) wants: Wants,
-    /// The version that a transaction which keeps its snapshot saw. Once another is committed it will be refused: there is
-    /// nothing left to wait for but its place in the queue, and those who share a lock on the version that it saw.
+    /// The version that a transaction which keeps its snapshot saw. Once another is committed it will be refused: there
+    /// is nothing left to wait for but its place in the queue, and those who share a lock on the version that it saw.
     pub(crate) seen: Option<u64>,
-    /// Whoever met an update under way, and not a mere lock, goes on to the version that it makes, even to be refused; but
-    /// no further than that.
+    /// Whoever met an update under way, and not a mere lock, goes on to the version that it makes, even to be refused;
+    /// but no further than that.
     pub(crate) follows: bool,
 }
 
@@ -65,8 +65,8 @@ pub(crate) enum Wants {
     Lock(LockStrength),
     /// A stronger lock than it has: it does not queue, or two upgrades would wait for each other's place.
     Upgrade(LockStrength),
-    /// To know whether the change of the row by the transaction of this number lives: a unique key depends on it. What others do
-    /// to the row afterwards is met when it goes on.
+    /// To know whether the change of the row by the transaction of this number lives: a unique key depends on it. What
+    /// others do to the row afterwards is met when it goes on.
     Outcome(u64),
 }
 
@@ -93,8 +93,8 @@ pub(crate) fn holders<'a>(
         .collect()
 }
 
-/// The sessions other than `me` that hold a conflicting lock on a version which has been updated since. It can only be FOR
-/// KEY SHARE, or it could not have been updated.
+/// The sessions other than `me` that hold a conflicting lock on a version which has been updated since. It can only be
+/// FOR KEY SHARE, or it could not have been updated.
 pub(crate) fn old_holders<'a>(
     sessions: impl Iterator<Item = (SessionId, &'a Session)>,
     me: SessionId,

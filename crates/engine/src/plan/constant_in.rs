@@ -1,7 +1,8 @@
 //! `k IN (SELECT 1 FROM t)`, which is really two conditions.
 //!
-//! What is selected is the same for every row of `t`, so `k = 1` must hold, whatever there is in `t`. PostgreSQL makes a join of `IN`,
-//! and a condition that the rows of `t` have no part in is checked before they are read: if no row has such a `k`, they never are.
+//! What is selected is the same for every row of `t`, so `k = 1` must hold, whatever there is in `t`. PostgreSQL makes
+//! a join of `IN`, and a condition that the rows of `t` have no part in is checked before they are read: if no row has
+//! such a `k`, they never are.
 
 use isolde_sql::catalog::{Catalog, Table};
 use isolde_sql::typed::{Expr, ExprKind, Quantified, Query, QueryBody, Rel, RelSource, Select};
@@ -34,8 +35,8 @@ pub(super) fn take_apart(e: &mut Expr) {
     }
 }
 
-/// What must hold for an IN to, whatever rows its query has: that an operand equals what is the same for all of them. Nothing
-/// equals NULL.
+/// What must hold for an IN to, whatever rows its query has: that an operand equals what is the same for all of them.
+/// Nothing equals NULL.
 fn implied(q: &Quantified) -> Vec<Expr> {
     let Some(select) = joined(q) else { return Vec::new() };
     let constant = |e: &Expr| {
@@ -68,7 +69,8 @@ fn joined(q: &Quantified) -> Option<&Select> {
     (plain && varies && equality && stands_alone(&q.query)).then_some(select)
 }
 
-/// The table behind an IN that is as good as a table in FROM, because it is asked for one of its keys: PostgreSQL may well read it first.
+/// The table behind an IN that is as good as a table in FROM, because it is asked for one of its keys: PostgreSQL may
+/// well read it first.
 pub(super) fn keyed_table<'c>(catalog: &'c Catalog, e: &Expr) -> Option<&'c Table> {
     let ExprKind::Quantified(q) = &e.kind else { return None };
     let select = joined(q).filter(|select| select.filter.is_none())?;

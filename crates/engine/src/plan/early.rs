@@ -1,8 +1,8 @@
 //! Errors that a statement makes before it has read anything.
 //!
-//! PostgreSQL computes what it can while it plans. So `SELECT 1 / 0 FROM t` fails whether or not there is a row in `t`, and where several
-//! things are wrong with a statement, what is wrong with its constants is said first: those of the select list, then those of
-//! what is returned, then those of conditions.
+//! PostgreSQL computes what it can while it plans. So `SELECT 1 / 0 FROM t` fails whether or not there is a row in `t`,
+//! and where several things are wrong with a statement, what is wrong with its constants is said first: those of the
+//! select list, then those of what is returned, then those of conditions.
 //!
 //! A statement with parameters is planned for their values, the first few times: then they are constants as well.
 

@@ -1,7 +1,7 @@
 //! What is equal to two constants.
 //!
-//! `id = -1 AND id = 1` can hold for nobody, and PostgreSQL notices before it reads anything: all that is said to be equal is one class,
-//! and the constants in a class must be equal to each other.
+//! `id = -1 AND id = 1` can hold for nobody, and PostgreSQL notices before it reads anything: all that is said to be
+//! equal is one class, and the constants in a class must be equal to each other.
 //!
 //! ```text
 //!   a.id = 1 AND a.id = b.id AND b.id = $1        {a.id, b.id, 1, $1}        first of all: 1 = $1

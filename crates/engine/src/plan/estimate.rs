@@ -1,8 +1,8 @@
 //! How many rows PostgreSQL's planner expects of a table that it has never looked at.
 //!
-//! It takes such a table for ten pages long, and knows of conditions only what kind they are. Of two tables that are joined
-//! without an index the one with more rows is read first and the other for each of its rows, from memory; so if the first has none, the
-//! other is not read at all:
+//! It takes such a table for ten pages long, and knows of conditions only what kind they are. Of two tables that are
+//! joined without an index the one with more rows is read first and the other for each of its rows, from memory; so if
+//! the first has none, the other is not read at all:
 //!
 //! ```text
 //!   Nested Loop

@@ -71,7 +71,8 @@ pub(super) fn outward(query: &Query) -> Option<u16> {
             nearest = Some(nearest.map_or(depth - level, |n| n.min(depth - level)));
         }
     });
-    // A WITH query has the same rows for one execution of the query it belongs to, while that is in progress other ones each round.
+    // A WITH query has the same rows for one execution of the query it belongs to, while that is in progress other ones
+    // each round.
     query.sources(0, &mut |source, level| {
         let depth = match source {
             RelSource::With { depth, .. } if *depth > level => *depth - level + 1,

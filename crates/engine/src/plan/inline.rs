@@ -1,7 +1,7 @@
 //! Queries in FROM that are as good as what they stand for.
 //!
-//! PostgreSQL takes a plain subquery apart, and a WITH query that is read once is one. So a condition on a column that is the same for all
-//! rows of the subquery is known before any of them is read:
+//! PostgreSQL takes a plain subquery apart, and a WITH query that is read once is one. So a condition on a column that
+//! is the same for all rows of the subquery is known before any of them is read:
 //!
 //! ```text
 //!   WITH w AS (SELECT COALESCE(10, id) AS v FROM child) SELECT sum(v) FROM w WHERE v > 10      never reads child

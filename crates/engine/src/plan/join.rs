@@ -1,9 +1,9 @@
 //! The order of the loops, and where each condition is checked.
 //!
 //! Inner joins are one bag of relations and one bag of conditions: the relation that is cheapest to find given those
-//! already bound comes next, the leftmost among equals. Outer joins are fixed points of the order. The conditions behind ON
-//! belong to the join, with the right side's steps; a condition of WHERE comes after it, unless it only mentions the
-//! side whose rows are all kept: those rows may as well not be there at all.
+//! already bound comes next, the leftmost among equals. Outer joins are fixed points of the order. The conditions
+//! behind ON belong to the join, with the right side's steps; a condition of WHERE comes after it, unless it only
+//! mentions the side whose rows are all kept: those rows may as well not be there at all.
 
 use isolde_sql::ast::JoinKind;
 use isolde_sql::catalog::{Catalog, Table, TableId};
@@ -110,8 +110,8 @@ struct Planner<'p> {
 }
 
 impl Planner<'_> {
-    /// Plans a bag of inner joins. `bound` are relations whose rows are there already; `once` says that this nest is the
-    /// outermost.
+    /// Plans a bag of inner joins. `bound` are relations whose rows are there already; `once` says that this nest is
+    /// the outermost.
     fn nest(
         &mut self,
         mut operands: Vec<Operand<'_>>,
@@ -121,7 +121,8 @@ impl Planner<'_> {
     ) -> Nest {
         let mut implied = equal::gates(&conditions);
         implied.extend(inline::gates(self.select, &conditions));
-        // A condition of an outer join that is about its left side alone is checked behind its right side, which is read for it.
+        // A condition of an outer join that is about its left side alone is checked behind its right side, which is
+        // read for it.
         let gates = take(&mut conditions, |f| f.rels.is_empty() && !f.volatile);
         let gates = implied.iter().map(|e| expr(self.catalog, e)).chain(self.compile(gates)).collect();
         let first = if once { self.read_first(&operands, &conditions) } else { Vec::new() };
@@ -141,8 +142,8 @@ impl Planner<'_> {
         nest
     }
 
-    /// The tables behind IN that are expected to have more rows than the only one of FROM: they are joined to it, and the larger one is
-    /// read first.
+    /// The tables behind IN that are expected to have more rows than the only one of FROM: they are joined to it, and
+    /// the larger one is read first.
     fn read_first(&self, operands: &[Operand<'_>], conditions: &[Condition<'_>]) -> Vec<TableId> {
         let [Operand::Rel(rel)] = *operands else { return Vec::new() };
         let RelSource::Table(own) = &self.select.rels[rel].source else { return Vec::new() };
@@ -177,8 +178,8 @@ impl Planner<'_> {
         if bound.is_empty() { self.expected_first(first, operands, conditions) } else { first }
     }
 
-    /// Of two tables that have to be looked through, the one that is expected to have more rows comes first, as with PostgreSQL;
-    /// unless one is expected to have but one row, and nothing by which the other could be hashed.
+    /// Of two tables that have to be looked through, the one that is expected to have more rows comes first, as with
+    /// PostgreSQL; unless one is expected to have but one row, and nothing by which the other could be hashed.
     fn expected_first(&self, first: usize, operands: &[Operand<'_>], conditions: &[Condition<'_>]) -> usize {
         let [Operand::Rel(a), Operand::Rel(b)] = *operands else { return first };
         let (RelSource::Table(left), RelSource::Table(right)) =

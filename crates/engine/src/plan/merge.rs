@@ -1,8 +1,8 @@
 //! Which side of MERGE is read first.
 //!
-//! PostgreSQL goes through the source and looks for target rows, unless the source is a few VALUES. It rather hashes these; then
-//! the target is read through, and what matches comes in the order of its heap, and only then the source rows that have found
-//! nothing:
+//! PostgreSQL goes through the source and looks for target rows, unless the source is a few VALUES. It rather hashes
+//! these; then the target is read through, and what matches comes in the order of its heap, and only then the source
+//! rows that have found nothing:
 //!
 //! ```text
 //!   Hash Right Join

@@ -1,7 +1,7 @@
 //! How a query will be run: decided once, carried out many times.
 //!
-//! A [`SelectPlan`] is a nest of loops. Each [`Step`] of a [`Nest`] binds the row of one relation, by the best way there
-//! is: a key, a range of an index, a hash table, the whole table. A condition is checked at the first step where
+//! A [`SelectPlan`] is a nest of loops. Each [`Step`] of a [`Nest`] binds the row of one relation, by the best way
+//! there is: a key, a range of an index, a hash table, the whole table. A condition is checked at the first step where
 //! everything it mentions is bound, so a row that cannot contribute is dropped before anything is joined to it:
 //!
 //! ```text
@@ -98,7 +98,8 @@ pub(crate) struct SelectPlan {
 pub(crate) struct Nest {
     /// Conditions on what is bound before: checked once, and nothing is read if one fails.
     pub(crate) gates: Vec<Expr>,
-    /// Tables behind IN that PostgreSQL would begin to read before anything else; if one is empty, nothing else is read.
+    /// Tables behind IN that PostgreSQL would begin to read before anything else; if one is empty, nothing else is
+    /// read.
     pub(crate) first: Vec<TableId>,
     pub(crate) steps: Vec<Step>,
 }
@@ -177,8 +178,8 @@ pub(crate) enum Access {
     Each { index: usize, column: usize, values: Values },
     /// By a range of an index's first column; each bound may include its value.
     Range { index: usize, low: Option<(Expr, bool)>, high: Option<(Expr, bool)> },
-    /// All rows, or those in a range of its first column, in the order of an index; among rows equal in `columns` in that of
-    /// the heap.
+    /// All rows, or those in a range of its first column, in the order of an index; among rows equal in `columns` in
+    /// that of the heap.
     Ordered {
         index: usize,
         columns: Vec<usize>,

@@ -1,7 +1,7 @@
 //! An order that an index has anyway.
 //!
-//! `ORDER BY key LIMIT 1`, `min(key)` and `max(key)` need the first few rows in the order of an index, not the whole table:
-//! the outermost loop then follows the index, and the query stops as soon as it has what it asked for.
+//! `ORDER BY key LIMIT 1`, `min(key)` and `max(key)` need the first few rows in the order of an index, not the whole
+//! table: the outermost loop then follows the index, and the query stops as soon as it has what it asked for.
 
 use isolde_sql::builtin::AggregateKind;
 use isolde_sql::catalog::Catalog;
@@ -63,7 +63,8 @@ pub(super) fn sorted_columns(order_by: &[SortKey]) -> Option<(Vec<(u16, u16)>, b
     Some((order_by.iter().map(column).collect::<Option<_>>()?, descending))
 }
 
-/// Makes the outermost loop follow an index that begins with these columns, if there is one and no better path is taken.
+/// Makes the outermost loop follow an index that begins with these columns, if there is one and no better path is
+/// taken.
 fn follow(catalog: &Catalog, select: &mut SelectPlan, columns: &[(u16, u16)], descending: bool) -> bool {
     let Some(Item::Rel(step)) = select.nest.steps.first_mut().map(|step| &mut step.item) else { return false };
     let Source::Table(table) = step.source else { return false };

@@ -1,8 +1,9 @@
 //! Outer joins that are none.
 //!
-//! `a LEFT JOIN b ... WHERE b.n > 1` keeps no row that found no partner: for such a row `b.n` is NULL, and the condition fails. So
-//! it is an inner join, whose sides may be read in either order. The rules are those of PostgreSQL's `reduce_outer_joins`: which
-//! table is read first, and whether the other is read at all, can be noticed at SERIALIZABLE.
+//! `a LEFT JOIN b ... WHERE b.n > 1` keeps no row that found no partner: for such a row `b.n` is NULL, and the
+//! condition fails. So it is an inner join, whose sides may be read in either order. The rules are those of
+//! PostgreSQL's `reduce_outer_joins`: which table is read first, and whether the other is read at all, can be noticed
+//! at SERIALIZABLE.
 
 use isolde_sql::ast::JoinKind;
 use isolde_sql::typed::{Expr, ExprKind, From, Select};

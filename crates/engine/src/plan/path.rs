@@ -1,8 +1,8 @@
 //! The way to a relation's rows.
 //!
-//! A condition `column = value`, where the value is known before the row is, can be answered by an index; so can a list of
-//! values, and a range. The best is all columns of a unique index: at most one row. What no index serves and what joins
-//! two relations by equality is answered by a hash table, everything else by looking at all rows.
+//! A condition `column = value`, where the value is known before the row is, can be answered by an index; so can a list
+//! of values, and a range. The best is all columns of a unique index: at most one row. What no index serves and what
+//! joins two relations by equality is answered by a hash table, everything else by looking at all rows.
 
 use std::sync::Arc;
 
@@ -26,7 +26,8 @@ pub(super) struct Path<'e> {
 
 enum Way<'e> {
     Scan,
-    /// One row is `expected` by all columns of a unique index, also of one that can be deferred, which may have more for a while.
+    /// One row is `expected` by all columns of a unique index, also of one that can be deferred, which may have more
+    /// for a while.
     Lookup {
         index: usize,
         keys: Vec<(usize, &'e typed::Expr)>,

@@ -1,7 +1,8 @@
 //! Conditions as PostgreSQL's planner sees them: what can be known without a row is known before any is read.
 //!
-//! `WHERE NULL - age IS NOT NULL` can hold for nobody, so the table is never read, which at SERIALIZABLE is something that others
-//! can notice; nor is it noticed that `NOT (id <> 7 OR false)` finds one row by its key, unless somebody says so:
+//! `WHERE NULL - age IS NOT NULL` can hold for nobody, so the table is never read, which at SERIALIZABLE is something
+//! that others can notice; nor is it noticed that `NOT (id <> 7 OR false)` finds one row by its key, unless somebody
+//! says so:
 //!
 //! ```text
 //!   what is computed from constants alone      its value, unless that is an error

@@ -1,7 +1,8 @@
 //! The path that PostgreSQL's planner would take to the rows of a table.
 //!
-//! At SERIALIZABLE a transaction remembers what it went through, so it matters which way it went, even where two ways find the
-//! same rows. PostgreSQL estimates; of a table that it has never looked at it knows nothing but the kinds of conditions:
+//! At SERIALIZABLE a transaction remembers what it went through, so it matters which way it went, even where two ways
+//! find the same rows. PostgreSQL estimates; of a table that it has never looked at it knows nothing but the kinds of
+//! conditions:
 //!
 //! ```text
 //!   all columns of a unique index = values         1 row         an index serves
@@ -12,8 +13,8 @@
 //!   anything else                                                sequential
 //! ```
 //!
-//! The index with the fewest rows to look at wins, the later one if two are equal. A condition that joins serves only if the other
-//! rows are at most one: otherwise both tables are read by themselves and hashed.
+//! The index with the fewest rows to look at wins, the later one if two are equal. A condition that joins serves only
+//! if the other rows are at most one: otherwise both tables are read by themselves and hashed.
 //!
 //! Whether the table is known to be small after all is a question for later: see [`crate::ssi`].
 
@@ -43,7 +44,8 @@ pub(crate) struct Search {
     pub(crate) access: Access,
     /// What an entry must satisfy for its row to be looked at.
     pub(crate) conditions: Vec<Expr>,
-    /// All columns of the index are equal to known values, so that conditions which contradict each other are noticed beforehand.
+    /// All columns of the index are equal to known values, so that conditions which contradict each other are noticed
+    /// beforehand.
     pub(crate) exact: bool,
 }
 
@@ -134,8 +136,8 @@ fn rows_served(table: &Table, index: usize, rel: usize, conditions: &[Condition<
     leading.then_some(rows)
 }
 
-/// The conditions that say which rows a partial index has, none for an index of all rows; `None` if the index cannot serve because the query asks
-/// for other rows, or because it is over expressions.
+/// The conditions that say which rows a partial index has, none for an index of all rows; `None` if the index cannot
+/// serve because the query asks for other rows, or because it is over expressions.
 fn of_rows<'c, 'e>(index: &Index, rel: usize, conditions: &'c [Condition<'e>]) -> Option<Vec<&'c Condition<'e>>> {
     let Some(special) = &index.special else { return Some(Vec::new()) };
     let filter = special.filter.as_ref().filter(|_| !index.columns.is_empty())?;
@@ -162,8 +164,8 @@ fn share(c: &Condition<'_>, rel: usize, column: usize, single: &RelSet) -> Optio
     }
 }
 
-/// ORDER BY the columns of an index, all of them ascending or all descending, follows that index unless conditions have already
-/// decided.
+/// ORDER BY the columns of an index, all of them ascending or all descending, follows that index unless conditions have
+/// already decided.
 pub(super) fn for_order(catalog: &Catalog, plan: &mut QueryPlan) {
     let Some((columns, _)) = super::order::sorted_columns(&plan.order_by) else { return };
     let BodyPlan::Select(select) = &mut plan.body else { return };

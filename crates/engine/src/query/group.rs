@@ -1,7 +1,7 @@
 //! GROUP BY and aggregates.
 //!
-//! One pass: every row finds its group by its keys (NULLs are equal here) and feeds the group's accumulators. Groups come out
-//! in the order of their keys. Without GROUP BY there is one group, also when there are no rows.
+//! One pass: every row finds its group by its keys (NULLs are equal here) and feeds the group's accumulators. Groups
+//! come out in the order of their keys. Without GROUP BY there is one group, also when there are no rows.
 
 use std::ops::ControlFlow;
 

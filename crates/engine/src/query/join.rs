@@ -1,8 +1,8 @@
 //! Loops inside loops.
 //!
-//! A [`Run`] holds one slot per relation. Each step of a nest puts rows into its slot, one after the other, checks what can be checked
-//! now and lets the next step run; after the last step the sink sees all slots filled. An outer join runs its right nest for each row of
-//! its left one and, if nothing came of it, once more with no rows.
+//! A [`Run`] holds one slot per relation. Each step of a nest puts rows into its slot, one after the other, checks what
+//! can be checked now and lets the next step run; after the last step the sink sees all slots filled. An outer join
+//! runs its right nest for each row of its left one and, if nothing came of it, once more with no rows.
 
 use std::ops::ControlFlow;
 use std::rc::Rc;

@@ -1,11 +1,11 @@
 //! Running plans.
 //!
-//! Rows are pushed, not pulled: the loops of [`join`] call a sink with every joined row, and the sink projects, groups or
-//! collects, and says when it has had enough. So `EXISTS` and `LIMIT` stop the scan they sit on, and nothing is
+//! Rows are pushed, not pulled: the loops of [`join`] call a sink with every joined row, and the sink projects, groups
+//! or collects, and says when it has had enough. So `EXISTS` and `LIMIT` stop the scan they sit on, and nothing is
 //! materialised that a loop can visit in place.
 //!
-//! Where PostgreSQL's order is that of a hash table (GROUP BY, DISTINCT, UNION), ours is that of the values: an order that
-//! depends neither on chance nor on who wrote first.
+//! Where PostgreSQL's order is that of a hash table (GROUP BY, DISTINCT, UNION), ours is that of the values: an order
+//! that depends neither on chance nor on who wrote first.
 
 mod group;
 mod join;

@@ -1,7 +1,7 @@
 //! The rows of one relation, and the read that looking for them is.
 //!
-//! Rows found through an index come in the order of the heap, as a bitmap scan returns them: what a step prints must not depend on
-//! which index there happens to be.
+//! Rows found through an index come in the order of the heap, as a bitmap scan returns them: what a step prints must
+//! not depend on which index there happens to be.
 
 use std::ops::Bound;
 use std::ops::ControlFlow;
@@ -468,7 +468,8 @@ pub(super) struct Along<'p> {
     high: &'p Option<(Expr, bool)>,
 }
 
-/// Rows in the order of some columns, with those that are equal in all of them brought into heap order, or the opposite one.
+/// Rows in the order of some columns, with those that are equal in all of them brought into heap order, or the opposite
+/// one.
 pub(super) struct Runs<'t, 'p, I: Iterator<Item = (RowId, &'t Tuple)>> {
     rows: std::iter::Peekable<I>,
     columns: &'p [usize],

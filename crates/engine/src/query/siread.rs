@@ -1,8 +1,8 @@
 //! What a scan leaves behind at SERIALIZABLE.
 //!
 //! Rows are found by whatever path is quickest here; what is remembered is the path that PostgreSQL would have taken
-//! ([`Siread`]). So this is a pass of its own, before the rows are looked at, except where a scan follows an index and may stop early:
-//! then it is the rows that it came to.
+//! ([`Siread`]). So this is a pass of its own, before the rows are looked at, except where a scan follows an index and
+//! may stop early: then it is the rows that it came to.
 
 use std::cell::{Cell, RefCell};
 use std::cmp::Ordering;
@@ -118,8 +118,8 @@ impl Run<'_> {
         Ok(!self.holds(ctx, &search.conditions)?)
     }
 
-    /// The values of the index's first column that are searched for, if they are known, and at least the rows that a search finds. `None`: a
-    /// value is NULL, so that nothing is searched at all.
+    /// The values of the index's first column that are searched for, if they are known, and at least the rows that a
+    /// search finds. `None`: a value is NULL, so that nothing is searched at all.
     fn found(
         &self,
         ctx: &mut Context<'_>,

@@ -1,7 +1,7 @@
 //! Selects with windows, functions that yield rows, DISTINCT ON or ties.
 //!
-//! They are computed in stages, all rows of one before the next: join or group, windows, then for each row the functions that
-//! yield rows and the select list, then sort. What has none of this never comes here.
+//! They are computed in stages, all rows of one before the next: join or group, windows, then for each row the
+//! functions that yield rows and the select list, then sort. What has none of this never comes here.
 
 use isolde_sql::{Row, Value};
 use smallvec::SmallVec;

@@ -1,8 +1,8 @@
 //! Window functions.
 //!
-//! The rows are sorted by partition and order; each partition is then a list in which a row's frame is a range of places, less
-//! what EXCLUDE takes out of it. Rows that are equal in the order are *peers*. An aggregate whose frame begins with the
-//! partition is fed on as the frame grows; any other is computed anew for each frame.
+//! The rows are sorted by partition and order; each partition is then a list in which a row's frame is a range of
+//! places, less what EXCLUDE takes out of it. Rows that are equal in the order are *peers*. An aggregate whose frame
+//! begins with the partition is fed on as the frame grows; any other is computed anew for each frame.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -237,8 +237,8 @@ impl<'p> Partition<'p> {
         Ok((start..end.max(start)).filter(|at| !excluded(at)).collect())
     }
 
-    /// The same, as functions that ask for one of them count. In the place of the ties that are left out PostgreSQL counts the row itself,
-    /// even where that is not in its frame: then there is nothing in that place.
+    /// The same, as functions that ask for one of them count. In the place of the ties that are left out PostgreSQL
+    /// counts the row itself, even where that is not in its frame: then there is nothing in that place.
     fn counted(&self, row: usize) -> Result<Vec<Option<usize>>, Interrupt> {
         let mut places: Vec<Option<usize>> = self.frame(row)?.into_iter().map(Some).collect();
         let (start, end) = self.extent(row)?;

@@ -1,9 +1,9 @@
 //! Procedures and functions: structured code compiled to jumps, and the frame that runs it.
 //!
-//! A frame is a position and a handful of values, so a session can rest between any two statements of a procedure and be copied
-//! there. Only SQL is worth resting before: expressions that read no table are evaluated in passing. An expression
-//! that does read one (`IF EXISTS (SELECT ...)`) becomes a SQL statement of its own that fills a hidden variable, because that is
-//! what it is to everybody else.
+//! A frame is a position and a handful of values, so a session can rest between any two statements of a procedure and
+//! be copied there. Only SQL is worth resting before: expressions that read no table are evaluated in passing. An
+//! expression that does read one (`IF EXISTS (SELECT ...)`) becomes a SQL statement of its own that fills a hidden
+//! variable, because that is what it is to everybody else.
 
 mod compile;
 mod cursor;
@@ -133,7 +133,8 @@ pub(crate) enum Then {
     Found,
     /// Into variables; FOUND is set unless the SQL was dynamic.
     Into { into: Into, sets_found: bool },
-    /// The single value, into a variable of the compiler's own. If `counts`, it is the result of a query: ROW_COUNT says so.
+    /// The single value, into a variable of the compiler's own. If `counts`, it is the result of a query: ROW_COUNT
+    /// says so.
     Slot { slot: usize, counts: bool },
     /// To be looped over.
     Rows(usize),

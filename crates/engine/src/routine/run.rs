@@ -17,11 +17,12 @@ use crate::prepare::{Plan, Prepared};
 use crate::session::{Frame, Notice, StatementFrame};
 use crate::storage::Tables;
 
-/// What an instruction costs. A routine that computes on and on never comes to rest; after some million instructions without a
-/// step that others could notice it is cut off. See [`isolde_sql::budget`].
+/// What an instruction costs. A routine that computes on and on never comes to rest; after some million instructions
+/// without a step that others could notice it is cut off. See [`isolde_sql::budget`].
 const INSTRUCTION_COST: u64 = 30;
 
-/// How many rows a loop fetches at first, and then, unless its routine could end the transaction: then it is one at a time.
+/// How many rows a loop fetches at first, and then, unless its routine could end the transaction: then it is one at a
+/// time.
 const FETCHED_FIRST: usize = 10;
 const FETCHED_LATER: usize = 50;
 
@@ -154,7 +155,8 @@ impl Machine<'_> {
                 Ok(())
             }
             Instruction::Try(handlers, slots) => {
-                // In autocommit there is nothing to roll back to: every statement stands for itself, unless there is a BEGIN.
+                // In autocommit there is nothing to roll back to: every statement stands for itself, unless there is a
+                // BEGIN.
                 let savepoint = match &mut self.session.transaction {
                     Some(t) if t.explicit || !self.session.options.autocommit => {
                         t.save(None);

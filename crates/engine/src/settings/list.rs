@@ -1,5 +1,5 @@
-//! Every setting that a PostgreSQL 15 server knows; names are found without regard to case. Those that say where the server's
-//! files are have the value they are built with.
+//! Every setting that a PostgreSQL 15 server knows; names are found without regard to case. Those that say where the
+//! server's files are have the value they are built with.
 
 use super::{Change, Setting, Unit, bool, choice, int, real, text};
 

@@ -1,12 +1,13 @@
 //! Settings: what SET sets, SHOW shows and RESET resets.
 //!
-//! A session remembers only what differs from the server's defaults, as the text that SHOW would start from. A setting is
-//! known by name, with its kind and bounds ([`list`]); a name with a dot is the application's own. Few settings change what
-//! the engine does: the isolation level, READ ONLY and the timeouts, which [`Settings::interpret`] puts into
+//! A session remembers only what differs from the server's defaults, as the text that SHOW would start from. A setting
+//! is known by name, with its kind and bounds ([`list`]); a name with a dot is the application's own. Few settings
+//! change what the engine does: the isolation level, READ ONLY and the timeouts, which [`Settings::interpret`] puts
+//! into
 //! [`SessionOptions`]. The rest is remembered, checked as the server checks it, and shown.
 //!
-//! A setting belongs to the transaction that made it: [`Settings`] is a value, so rolling back is putting the old one back,
-//! and SET LOCAL is a second map that the end of the transaction drops.
+//! A setting belongs to the transaction that made it: [`Settings`] is a value, so rolling back is putting the old one
+//! back, and SET LOCAL is a second map that the end of the transaction drops.
 
 mod list;
 mod names;

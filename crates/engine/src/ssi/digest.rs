@@ -1,8 +1,8 @@
 //! The watch in the database's digest.
 //!
 //! Counters grow for ever, but only their order matters, and only among transactions that may be two of three in a row.
-//! Transactions count by whose they were, and in which order; tuples by the content of their rows, and by whether they are
-//! still the newest versions.
+//! Transactions count by whose they were, and in which order; tuples by the content of their rows, and by whether they
+//! are still the newest versions.
 
 use std::hash::Hash;
 
@@ -75,9 +75,9 @@ impl Database {
     }
 }
 
-/// What came first, as far as anybody may ask: the end of the one, or the snapshot or the end of the other; what the one did
-/// not see, or the snapshot of the other. Of two ends nobody asks which came first unless the one has written: it is the last of
-/// three that must have committed first, and edges lead to writers.
+/// What came first, as far as anybody may ask: the end of the one, or the snapshot or the end of the other; what the
+/// one did not see, or the snapshot of the other. Of two ends nobody asks which came first unless the one has written:
+/// it is the last of three that must have committed first, and edges lead to writers.
 fn order(x: &Xact, y: &Xact) -> Option<[Option<bool>; 5]> {
     let before = |a: Option<u64>, b: Option<u64>| a.zip(b).map(|(a, b)| a <= b);
     let (prepared, snapshot) = (x.prepared_at(), Some(y.snapshot_seq));

@@ -1,9 +1,9 @@
 //! Edges, and whom they cost the transaction.
 //!
-//! An edge runs from a reader to the writer of what it did not see. A new edge is dangerous if it is one of two that follow
-//! each other and the last of the three is the first to commit. Whoever can still be stopped is: the one that acts, if it is the
-//! writer; the writer, doomed, if the reader acts; the reader, if the writer has committed. At commit it is the pivot among those
-//! who read what is being committed.
+//! An edge runs from a reader to the writer of what it did not see. A new edge is dangerous if it is one of two that
+//! follow each other and the last of the three is the first to commit. Whoever can still be stopped is: the one that
+//! acts, if it is the writer; the writer, doomed, if the reader acts; the reader, if the writer has committed. At
+//! commit it is the pivot among those who read what is being committed.
 
 use isolde_sql::{SqlError, SqlState};
 
@@ -49,8 +49,8 @@ impl Ssi {
         if doomed { Ok(()) } else { self.link(reader, me, me) }
     }
 
-    /// Whether a reader is taken to have overlapped a transaction that began later: it was active then, or had committed while another was
-    /// already prepared that the later one does not see either.
+    /// Whether a reader is taken to have overlapped a transaction that began later: it was active then, or had
+    /// committed while another was already prepared that the later one does not see either.
     pub(super) fn overlap(&self, reader: &Xact, later: &Xact) -> bool {
         let Some(at) = reader.committed_at() else { return true };
         let unseen = |x: &Xact| x.committed_at().is_none_or(|committed| committed > later.snapshot_seq);
@@ -107,7 +107,8 @@ impl Ssi {
         committed_behind || self.makes_pivot_of_writer(r, w) || self.makes_pivot_of_reader(r, w)
     }
 
-    /// `R ──▶ W ──▶ T`, and T committed first: not if R or W had committed before, nor if R only reads and has not seen T.
+    /// `R ──▶ W ──▶ T`, and T committed first: not if R or W had committed before, nor if R only reads and has not seen
+    /// T.
     fn makes_pivot_of_writer(&self, r: &Xact, w: &Xact) -> bool {
         w.out.iter().filter_map(|id| self.get(*id)?.prepared_at()).any(|prepared| {
             r.committed_at().is_none_or(|at| prepared <= at)

@@ -1,29 +1,31 @@
 //! SERIALIZABLE, as PostgreSQL does it: snapshots, and a watch for what could not have happened one after another.
 //!
-//! A serializable transaction reads from its snapshot as at REPEATABLE READ, and nobody waits for a reader. Instead it is
-//! noted who *read* what somebody else *wrote* afterwards, which says who must have come first. Where the reader does not see
-//! the write there is an edge from reader to writer. Snapshot isolation can only go wrong where two edges follow each other
-//! and the last transaction of the three was the first to commit:
+//! A serializable transaction reads from its snapshot as at REPEATABLE READ, and nobody waits for a reader. Instead it
+//! is noted who *read* what somebody else *wrote* afterwards, which says who must have come first. Where the reader
+//! does not see the write there is an edge from reader to writer. Snapshot isolation can only go wrong where two edges
+//! follow each other and the last transaction of the three was the first to commit:
 //!
 //! ```text
 //!      T1 ──rw──▶ T2 ──rw──▶ T3        T2 is the pivot; T3 committed first
 //!       ▲                     │
-//!       └─────  perhaps ──────┘        nobody looks whether the circle closes: one of the three fails
+//!       └─────  perhaps ──────┘        nobody looks whether the cycle closes: one of the three fails
 //! ```
 //!
-//! - A transaction is an [`Xact`]: its edges, what it has read ([`target`]: SIREAD locks on tuples, pages, relations), the
-//!   versions it has written, and when it took its snapshot and committed, counted in commits.
-//! - [`edge`]: an edge is found, and may cost somebody's transaction: at once, or *doomed*, when it next does something.
-//! - [`read`] and [`write`]: who looks for edges, and where. [`page`]: what lies on one page. [`remains`]: what nobody sees.
+//! - A transaction is an [`Xact`]: its edges, what it has read ([`target`]: SIREAD locks on tuples, pages, relations),
+//!   the versions it has written, and when it took its snapshot and committed, counted in commits.
+//! - [`edge`]: an edge is found, and may cost somebody's transaction: at once, or *doomed*, when it next does
+//!   something.
+//! - [`read`] and [`write`]: who looks for edges, and where. [`page`]: what lies on one page. [`remains`]: what nobody
+//!   sees.
 //! - [`digest`]: two of these states are equal if their futures are. [`trace`]: what a step had to do with all this.
 //!
-//! A transaction that has committed is kept as long as one that overlapped it, and may have an edge with it, is active. The
-//! rules are those of `predicate.c`, including where they see a conflict too many: which transaction fails is what a client
-//! can tell. There is no summarizing of old transactions: nothing is ever forgotten for lack of memory. PostgreSQL takes
-//! transactions to have overlapped if their *numbers* say so, and thus finds edges from one that had committed when the other
-//! began. But then whatever committed before the first is in the snapshot of the second, so that no third transaction can make such
-//! an edge dangerous; unless it is prepared for two-phase commit, for then it counts as committed, and is in nobody's snapshot
-//! ([`Ssi::overlap`]).
+//! A transaction that has committed is kept as long as one that overlapped it, and may have an edge with it, is active.
+//! The rules are those of `predicate.c`, including where they see a conflict too many: which transaction fails is what
+//! a client can tell. There is no summarizing of old transactions: nothing is ever forgotten for lack of memory.
+//! PostgreSQL takes transactions to have overlapped if their *numbers* say so, and thus finds edges from one that had
+//! committed when the other began. But then whatever committed before the first is in the snapshot of the second, so
+//! that no third transaction can make such an edge dangerous; unless it is prepared for two-phase commit, for then it
+//! counts as committed, and is in nobody's snapshot ([`Ssi::overlap`]).
 
 mod digest;
 mod edge;
@@ -83,8 +85,8 @@ pub(crate) struct Xact {
     status: Status,
     /// It must fail, and does so when it next visits a tuple, writes or commits.
     doomed: bool,
-    /// Others know it by its number. They do not if it had one before its snapshot: then nobody finds out whose versions he has
-    /// not seen.
+    /// Others know it by its number. They do not if it had one before its snapshot: then nobody finds out whose
+    /// versions he has not seen.
     known: bool,
     /// Said to be READ ONLY, or committed without having written.
     read_only: bool,

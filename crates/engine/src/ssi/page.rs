@@ -1,8 +1,8 @@
 //! What lies on one page: an estimate.
 //!
 //! A table or index that fits on a page is one page. A larger heap is cut where its versions would fill pages one after
-//! another, in the order in which they were written; a larger index over a number by its values, as if they had no gaps; any
-//! other is read as a whole, which may see a conflict too many but never misses one.
+//! another, in the order in which they were written; a larger index over a number by its values, as if they had no
+//! gaps; any other is read as a whole, which may see a conflict too many but never misses one.
 
 use isolde_sql::catalog::Table;
 use isolde_sql::{Type, Value};

@@ -1,9 +1,9 @@
 //! Reading: what is remembered of it, and who wrote what was not seen.
 //!
-//! A scan remembers what it went through and asks about every version on its way, also those that it may not see: a version
-//! that is visible but has been replaced is an edge to whoever replaced it, one that is not visible yet an edge to whoever wrote
-//! it. Which versions are on the way depends on the path: all of the heap, or those behind the entries of an index. Of versions
-//! that share an entry it stops at the one it sees.
+//! A scan remembers what it went through and asks about every version on its way, also those that it may not see: a
+//! version that is visible but has been replaced is an edge to whoever replaced it, one that is not visible yet an edge
+//! to whoever wrote it. Which versions are on the way depends on the path: all of the heap, or those behind the entries
+//! of an index. Of versions that share an entry it stops at the one it sees.
 
 use isolde_sql::catalog::{Catalog, Table, TableId};
 use isolde_sql::{Row, SqlError, Value};
@@ -26,8 +26,9 @@ pub(crate) struct Reader<'a> {
 
 /// What the planner knows of tables, which decides between index and sequential scans.
 ///
-/// PostgreSQL takes a table that it has never looked at for ten pages long, and uses an index wherever a condition allows; once it knows
-/// that there is but a page, it reads that from end to end. So the same program locks other things after ANALYZE.
+/// PostgreSQL takes a table that it has never looked at for ten pages long, and uses an index wherever a condition
+/// allows; once it knows that there is but a page, it reads that from end to end. So the same program locks other
+/// things after ANALYZE.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Statistics {
     /// Every table counts as looked at.
@@ -79,8 +80,8 @@ pub(crate) struct Unseen {
 }
 
 impl Unseen {
-    /// The new version, if a search in an index may come to it: not if the view has another behind the same entry, nor if it
-    /// has none yet. With where its entry points to.
+    /// The new version, if a search in an index may come to it: not if the view has another behind the same entry, nor
+    /// if it has none yet. With where its entry points to.
     pub(crate) fn behind_entry(&self, view: &Tables, index: usize) -> Option<(u64, &Row)> {
         let seen = view.version(self.row).map(|tuple| tuple.position);
         let new = self.new.as_ref().filter(|new| index < new.entered && seen.is_none_or(|seen| new.root > seen))?;
@@ -203,8 +204,8 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Versions that are visible to nobody or to others alone, but that a search comes to all the same: one that must fail does
-    /// so there. Nobody else need ask.
+    /// Versions that are visible to nobody or to others alone, but that a search comes to all the same: one that must
+    /// fail does so there. Nobody else need ask.
     pub(crate) fn dead(&self, view: &Tables, table: TableId, index: usize) -> Vec<Row> {
         if self.ssi.visit(self.me).is_ok() {
             return Vec::new();

@@ -1,9 +1,10 @@
 //! Versions that are in the way.
 //!
-//! A doomed transaction fails at the first version that it comes to, and it comes to some that nobody sees: those that others
-//! have written and not committed, and those that were taken back or replaced. PostgreSQL leaves them where they are. Here they are
-//! remembered for those serializable transactions that may come to them: the ones that were active when a version was written,
-//! or began while its writer was open. Of older ones it is not known whether they have been swept away.
+//! A doomed transaction fails at the first version that it comes to, and it comes to some that nobody sees: those that
+//! others have written and not committed, and those that were taken back or replaced. PostgreSQL leaves them where they
+//! are. Here they are remembered for those serializable transactions that may come to them: the ones that were active
+//! when a version was written, or began while its writer was open. Of older ones it is not known whether they have been
+//! swept away.
 
 use isolde_sql::Row;
 use isolde_sql::catalog::TableId;

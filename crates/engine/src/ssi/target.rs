@@ -1,7 +1,8 @@
 //! What a transaction has read, as PostgreSQL remembers it: SIREAD locks.
 //!
-//! They block nobody. The third tuple of a page becomes the page, the thirty-second thing of a relation the relation; what a
-//! coarser one covers is not kept beside it. A tuple is a *version*: whoever changes a newer one does not meet it.
+//! They block nobody. The third tuple of a page becomes the page, the thirty-second thing of a relation the relation;
+//! what a coarser one covers is not kept beside it. A tuple is a *version*: whoever changes a newer one does not meet
+//! it.
 
 use isolde_sql::SqlError;
 use isolde_sql::catalog::TableId;
@@ -94,8 +95,8 @@ impl Ssi {
         }
     }
 
-    /// `me` changes something: everybody who has read it gets an edge. Own tuples need not be remembered as read once they are
-    /// written, unless (`keeps`) a rollback to a savepoint could take the write back.
+    /// `me` changes something: everybody who has read it gets an edge. Own tuples need not be remembered as read once
+    /// they are written, unless (`keeps`) a rollback to a savepoint could take the write back.
     pub(super) fn check_target(&mut self, me: XactId, target: Target, keeps: bool) -> Result<(), SqlError> {
         let mut holders: Vec<(u64, XactId)> =
             self.xacts.iter().filter_map(|x| Some((x.targets.get(&target)?.since, x.id))).collect();

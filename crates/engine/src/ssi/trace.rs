@@ -1,12 +1,13 @@
 //! What a step had to do with the watch.
 //!
 //! The watch is one structure for all serializable transactions, but a step reads and changes little of it: what its
-//! transaction is remembered to have read, the edges of a few transactions, whether they are doomed, and which of two events
-//! came first. Each of these facts is noted by those who ask for it and those who change it, so that two steps which share
-//! none can be swapped. (Which pairs share one is said where steps are compared.)
+//! transaction is remembered to have read, the edges of a few transactions, whether they are doomed, and which of two
+//! events came first. Each of these facts is noted by those who ask for it and those who change it, so that two steps
+//! which share none can be swapped. (Which pairs share one is said where steps are compared.)
 //!
-//! Which events came first is asked about three transactions in a row, `T1 ──▶ T2 ──▶ T3`. Whether there can ever be such
-//! edges follows from what the transactions are going to read and write, if that is known beforehand: see [`Conflicts`].
+//! Which events came first is asked about three transactions in a row, `T1 ──▶ T2 ──▶ T3`. Whether there can ever be
+//! such edges follows from what the transactions are going to read and write, if that is known beforehand: see
+//! [`Conflicts`].
 
 use isolde_sql::catalog::TableId;
 
@@ -68,8 +69,8 @@ pub enum Mark {
     Row(TableId, RowId),
 }
 
-/// Which edges that matter a serializable transaction may have, as far as that is known before it begins. An edge matters only
-/// if another one may follow or precede it.
+/// Which edges that matter a serializable transaction may have, as far as that is known before it begins. An edge
+/// matters only if another one may follow or precede it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Conflicts(Option<Known>);
 
@@ -82,8 +83,8 @@ struct Known {
 }
 
 impl Conflicts {
-    /// The transaction with this number may have edges to those in `out` and from those in `into`, which are numbered alike; `catches`:
-    /// some transaction may go on after a failure.
+    /// The transaction with this number may have edges to those in `out` and from those in `into`, which are numbered
+    /// alike; `catches`: some transaction may go on after a failure.
     pub fn known(own: usize, out: ColumnSet, into: ColumnSet, catches: bool) -> Self {
         Conflicts(Some(Known { own, out, into, catches }))
     }
@@ -105,9 +106,9 @@ impl Conflicts {
         self.meets(other) || a.out.meets(b.into) || b.out.meets(a.into)
     }
 
-    /// Whether it may matter which of two was the first to read something: a third that writes it gets its edges in that
-    /// order. At its commit it asks for the first of those that have edges among each other; a failure in between leaves the others
-    /// without.
+    /// Whether it may matter which of two was the first to read something: a third that writes it gets its edges in
+    /// that order. At its commit it asks for the first of those that have edges among each other; a failure in between
+    /// leaves the others without.
     pub fn are_ordered(&self, other: &Conflicts) -> bool {
         let (Some(a), Some(b)) = (self.0, other.0) else { return true };
         a.out.meets(b.out) && (a.catches || self.meets(other))

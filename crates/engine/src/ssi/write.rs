@@ -75,8 +75,8 @@ impl Machine<'_> {
         }
     }
 
-    /// A serializable transaction takes its snapshot. One that is READ ONLY and DEFERRABLE waits until it is known that nobody
-    /// can hurt it, and takes another if somebody did.
+    /// A serializable transaction takes its snapshot. One that is READ ONLY and DEFERRABLE waits until it is known that
+    /// nobody can hurt it, and takes another if somebody did.
     pub(crate) fn take_serial_snapshot(&mut self) -> Result<(), lock::Target> {
         if self.session.transaction.is_none() && self.session.options.isolation == Isolation::Serializable {
             self.begin_implicit();
@@ -154,8 +154,8 @@ impl Machine<'_> {
         self.db.ssi.as_mut().map(Arc::make_mut)
     }
 
-    /// A version is about to be written over `old`: those who have read that one, its page or the whole table did so before.
-    /// A new row concerns only those who have read the whole table.
+    /// A version is about to be written over `old`: those who have read that one, its page or the whole table did so
+    /// before. A new row concerns only those who have read the whole table.
     pub(crate) fn check_write(&mut self, row: RowRef, old: Option<&Tuple>) -> Result<(), SqlError> {
         let Some(me) = self.serial() else { return Ok(()) };
         let keeps = !self.transaction().savepoints.is_empty();
@@ -178,8 +178,8 @@ impl Machine<'_> {
         self.check_targets(me, row, &targets, keeps)
     }
 
-    /// Whether some other serializable transaction does not see this version of a row: it does not remember to have read it, and
-    /// yet an index may lead it to what becomes of it.
+    /// Whether some other serializable transaction does not see this version of a row: it does not remember to have
+    /// read it, and yet an index may lead it to what becomes of it.
     fn is_unseen(&self, row: RowRef, position: u64) -> bool {
         let mut snapshots = self.others().filter_map(|(_, session)| {
             session.transaction.as_ref().filter(|t| t.serial.is_some()).and_then(|t| t.snapshot.as_ref())
@@ -233,7 +233,8 @@ impl Machine<'_> {
         }
     }
 
-    /// The row just written enters an index, or would if its key were free: those who have searched there did so before.
+    /// The row just written enters an index, or would if its key were free: those who have searched there did so
+    /// before.
     pub(crate) fn check_entry(&mut self, row: RowRef, index: usize, key: Option<&Value>) -> Result<(), SqlError> {
         let Some(me) = self.serial() else { return Ok(()) };
         let enters = self.db.ssi.as_ref().and_then(|ssi| ssi.get(me)).is_some_and(|x| {

@@ -139,7 +139,8 @@ impl Running {
 }
 
 impl Machine<'_> {
-    /// The AFTER ROW triggers that a change of a row fires, for [`Machine::queue_after`]: their conditions are looked at now.
+    /// The AFTER ROW triggers that a change of a row fires, for [`Machine::queue_after`]: their conditions are looked
+    /// at now.
     pub(crate) fn after_row(
         &mut self,
         triggers: &Arc<TableTriggers>,
@@ -183,8 +184,8 @@ impl Machine<'_> {
         }
     }
 
-    /// The rows are done: the AFTER STATEMENT triggers are queued, in the place of those that an earlier part of the same
-    /// statement queued.
+    /// The rows are done: the AFTER STATEMENT triggers are queued, in the place of those that an earlier part of the
+    /// same statement queued.
     pub(crate) fn after_statement(
         &mut self,
         triggers: &Arc<TableTriggers>,

@@ -81,7 +81,8 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Fires the BEFORE ROW triggers of the row that is staged: the row that is left, or `None` if it is to be left alone.
+    /// Fires the BEFORE ROW triggers of the row that is staged: the row that is left, or `None` if it is to be left
+    /// alone.
     pub(crate) fn before_row(
         &mut self,
         triggers: &Arc<TableTriggers>,

@@ -1,7 +1,7 @@
 //! INSTEAD OF triggers: what is done to the rows of a view.
 //!
-//! The rows come from the statement, or from the view's query as of the statement's snapshot. No row is locked or written but by the
-//! functions themselves: what they return is counted and shown by RETURNING, NULL is neither.
+//! The rows come from the statement, or from the view's query as of the statement's snapshot. No row is locked or
+//! written but by the functions themselves: what they return is counted and shown by RETURNING, NULL is neither.
 
 use std::sync::Arc;
 

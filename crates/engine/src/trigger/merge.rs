@@ -1,7 +1,7 @@
 //! MERGE into a table with triggers.
 //!
-//! Each row fires the triggers of what becomes of it. The statement itself counts as all that its WHEN clauses name, whether or
-//! not it comes to that, and as one UPDATE of all columns that any of them sets:
+//! Each row fires the triggers of what becomes of it. The statement itself counts as all that its WHEN clauses name,
+//! whether or not it comes to that, and as one UPDATE of all columns that any of them sets:
 //!
 //! ```text
 //!   BEFORE STATEMENT of INSERT, UPDATE, DELETE ──▶ rows ──▶ AFTER STATEMENT of DELETE, UPDATE, INSERT
@@ -74,8 +74,8 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Fires the BEFORE triggers of the row that is staged, and does what they leave of it; whether it is written, so that its unique
-    /// keys are to be checked.
+    /// Fires the BEFORE triggers of the row that is staged, and does what they leave of it; whether it is written, so
+    /// that its unique keys are to be checked.
     pub(crate) fn merge_staged(
         &mut self,
         triggers: &Arc<TableTriggers>,

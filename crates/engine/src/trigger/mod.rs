@@ -1,16 +1,16 @@
 //! Triggers: which fire, in which order, and what becomes of their answers.
 //!
-//! A trigger's function is a routine like any other: the statement stops, the function runs as a frame on top of it, and the
-//! statement goes on with its answer. So whatever the function does can wait for locks, and others have their turn
-//! between its statements. How far a statement's triggers have come is in [`Triggered`], which only exists for
+//! A trigger's function is a routine like any other: the statement stops, the function runs as a frame on top of it,
+//! and the statement goes on with its answer. So whatever the function does can wait for locks, and others have their
+//! turn between its statements. How far a statement's triggers have come is in [`Triggered`], which only exists for
 //! tables that have any:
 //!
 //! ```text
 //!   BEFORE STATEMENT ──▶ each row: lock ▶ BEFORE ROW ▶ change ──▶ queue: foreign keys, AFTER ROW, AFTER STATEMENT
 //! ```
 //!
-//! Within a kind, triggers fire in the order of their names. BEFORE ROW triggers hand the row on to each other; NULL ends the
-//! matter. The queue is worked off first in, first out; what it leads to goes to its end.
+//! Within a kind, triggers fire in the order of their names. BEFORE ROW triggers hand the row on to each other; NULL
+//! ends the matter. The queue is worked off first in, first out; what it leads to goes to its end.
 
 mod after;
 mod before;

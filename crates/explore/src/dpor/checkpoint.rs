@@ -1,8 +1,8 @@
 //! A reduced search, set aside: what is needed to go on with it later, as text.
 //!
-//! A search is where its workers are. For each of them there is a path; for each place on a path, what was tried there and
-//! what is still to try. Steps are kept by name. What they did is not kept: the system is deterministic, and following the
-//! paths once more brings back every state, event and sleep set.
+//! A search is where its workers are. For each of them there is a path; for each place on a path, what was tried there
+//! and what is still to try. Steps are kept by name. What they did is not kept: the system is deterministic, and
+//! following the paths once more brings back every state, event and sleep set.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -57,7 +57,8 @@ pub(crate) struct Counted {
     pub(crate) cut_off: bool,
 }
 
-/// A checkpoint that does not belong to the system: a step that it names is unknown, or not possible where it should be.
+/// A checkpoint that does not belong to the system: a step that it names is unknown, or not possible where it should
+/// be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mismatch {
     step: String,

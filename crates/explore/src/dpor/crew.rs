@@ -1,15 +1,15 @@
 //! Several workers on one search.
 //!
-//! Places of the search are shared, paths are not. A worker that has nothing to do says so; one that has more than it needs
-//! then gives away a branch, at its shallowest place with something left to try, together with the path to it. Both have
-//! that path now, and both look for races on it. What one of them plants at a shared place is found there by whoever comes
-//! back first. A branch that somebody has taken counts as tried from then on, for it will be.
+//! Places of the search are shared, paths are not. A worker that has nothing to do says so; one that has more than it
+//! needs then gives away a branch, at its shallowest place with something left to try, together with the path to it.
+//! Both have that path now, and both look for races on it. What one of them plants at a shared place is found there by
+//! whoever comes back first. A branch that somebody has taken counts as tried from then on, for it will be.
 //!
-//! That is sound only if what is below a branch is explored in full whatever happens beside it. Wakeup trees do not have
-//! that property: what is planted below a branch comes from the branches to its left, which must be done before it is
-//! begun. So once several work on a search they plant by [source sets](super::Reduction::Source). Sleep sets still see to it that no two
-//! runs that end are equivalent: the ends are the same, one of each class, however many work on them. But some runs
-//! are begun in vain.
+//! That is sound only if what is below a branch is explored in full whatever happens beside it. Wakeup trees do not
+//! have that property: what is planted below a branch comes from the branches to its left, which must be done before it
+//! is begun. So once several work on a search they plant by [source sets](super::Reduction::Source). Sleep sets still
+//! see to it that no two runs that end are equivalent: the ends are the same, one of each class, however many work on
+//! them. But some runs are begun in vain.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

@@ -1,16 +1,16 @@
 //! Dynamic partial-order reduction: one run for each way in which the events that matter to each other can be ordered.
 //!
 //! Most interleavings differ in the order of steps that commute, and show nothing new. Two runs are *equivalent* if one
-//! becomes the other by swapping neighbouring events that are [independent](crate::System::dependent); the order of dependent events,
-//! the *happens-before* order, is what a whole class of runs has in common, and so are its end, its results and its
-//! errors. One run of each class is enough.
+//! becomes the other by swapping neighbouring events that are [independent](crate::System::dependent); the order of
+//! dependent events, the *happens-before* order, is what a whole class of runs has in common, and so are its end, its
+//! results and its errors. One run of each class is enough.
 //!
 //! Which events meet is only known once they have happened, so the reduction looks back. At the end of a run it looks
 //! for *races*: pairs of dependent events of different threads, one directly before the other in the happens-before
 //! order. Each could have come out the other way round. So at the place before the first of the two it plants what
 //! leads there: all that did not need the first event, then the second thread's step. Places remember what to try in
-//! a [wakeup tree](wakeup) and what was tried in a *sleep set*: a step that was explored there need not be taken again until
-//! something that depends on it has happened.
+//! a [wakeup tree](wakeup) and what was tried in a *sleep set*: a step that was explored there need not be taken again
+//! until something that depends on it has happened.
 //!
 //! ```text
 //!   a run       r1 . w2 . x3           w2 races with r1; x3 commutes with both
@@ -18,13 +18,14 @@
 //! ```
 //!
 //! This is Optimal-DPOR (Abdulla, Aronis, Jonsson, Sagonas: Source Sets, JACM 2017): no run is explored twice, none is
-//! begun in vain. Its variant [`Reduction::Source`] plants single steps instead; it begins runs that turn out to be known, but never
-//! executes a step outside of the run that it is on, which is all that a system can offer that is only replayed.
+//! begun in vain. Its variant [`Reduction::Source`] plants single steps instead; it begins runs that turn out to be
+//! known, but never executes a step outside of the run that it is on, which is all that a system can offer that is only
+//! replayed.
 //!
-//! Steps may wait for others here, so three things go beyond the textbook. An event that ended the wait of a thread happens before
-//! that thread's next one, and cannot be its race. An event that takes another's chance away (of two waiters only one gets
-//! the lock; of a deadlock's threads only one is killed) races with the step that it disabled, though that one may never
-//! happen. And what is planted has been executed to see that it is possible.
+//! Steps may wait for others here, so three things go beyond the textbook. An event that ended the wait of a thread
+//! happens before that thread's next one, and cannot be its race. An event that takes another's chance away (of two
+//! waiters only one gets the lock; of a deadlock's threads only one is killed) races with the step that it disabled,
+//! though that one may never happen. And what is planted has been executed to see that it is possible.
 //!
 //! What a place keeps is its state, a clone; so planting costs the steps that are planted, and not the way to them.
 
@@ -49,7 +50,8 @@ use crate::frontier::{Frontier, Path, Tally};
 /// How runs that were explored already are avoided.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reduction {
-    /// Wakeup trees: exactly one run of each class. Executes steps aside from the run it is on, from clones of its states.
+    /// Wakeup trees: exactly one run of each class. Executes steps aside from the run it is on, from clones of its
+    /// states.
     #[default]
     Optimal,
     /// Source sets and sleep sets: may begin a run that turns out to be known. Needs no state but the one it is in.

@@ -43,12 +43,12 @@ impl<S: System> Clone for Asleep<S> {
 }
 
 impl<S: System> Open<S> {
-    /// Takes what is to be tried next, with how much was taken before it. It counts as tried from now on, if it is known
-    /// what it does; otherwise whoever takes it says so once it is.
+    /// Takes what is to be tried next, with how much was taken before it. It counts as tried from now on, if it is
+    /// known what it does; otherwise whoever takes it says so once it is.
     pub(super) fn take(&mut self) -> Option<(Branch<S>, usize)> {
         let branch = self.todo.take_first()?;
-        // Begun already, by a worker whose search was stopped: it keeps its place among the tried ones, or it and one that was
-        // begun after it would each leave to the other what they have in common.
+        // Begun already, by a worker whose search was stopped: it keeps its place among the tried ones, or it and one
+        // that was begun after it would each leave to the other what they have in common.
         if let Some(before) = self.taken.iter().position(|tried| tried.step == branch.step) {
             return Some((branch, before));
         }

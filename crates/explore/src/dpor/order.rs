@@ -7,7 +7,8 @@ use smallvec::SmallVec;
 use super::Dpor;
 use crate::System;
 
-/// For each thread, how many moves of the path to look at to find its last event that happens before: positions plus one.
+/// For each thread, how many moves of the path to look at to find its last event that happens before: positions plus
+/// one.
 pub(super) type Clock = SmallVec<[u32; 8]>;
 
 /// A step on the path, and how it relates to those before it.
@@ -23,7 +24,8 @@ pub(super) struct Move<S: System> {
     pub(super) disabled: Vec<S::Step>,
 }
 
-/// The threads seen so far: small numbers for whatever the system calls them, the same ones for all who work on a search.
+/// The threads seen so far: small numbers for whatever the system calls them, the same ones for all who work on a
+/// search.
 #[derive(Clone, Default)]
 pub(super) struct Threads {
     /// Those that we have met.

@@ -28,8 +28,8 @@ impl<S: System> Dpor<'_, S> {
         }
     }
 
-    /// Plants, before the move at `first`: all later moves that did not need it, then `step`, which is the move at `second` if it was
-    /// made at all.
+    /// Plants, before the move at `first`: all later moves that did not need it, then `step`, which is the move at
+    /// `second` if it was made at all.
     fn reverse(&mut self, first: usize, second: Option<usize>, step: S::Step) {
         let apart: Vec<usize> = (first + 1..self.moves.len()).filter(|&m| !self.happens_before(first, m)).collect();
         match self.reduction {
@@ -73,8 +73,8 @@ impl<S: System> Dpor<'_, S> {
 
     /// Executes a sequence and then `step`, from `state`; what the step does, if it is possible there.
     ///
-    /// Moves of the sequence that are not possible are left out of it. So are those that take the step's chance away, unless they are
-    /// `needed`, because they happened before it: the step could come before the others as well.
+    /// Moves of the sequence that are not possible are left out of it. So are those that take the step's chance away,
+    /// unless they are `needed`, because they happened before it: the step could come before the others as well.
     fn execute_apart(
         &self,
         state: &S::State,

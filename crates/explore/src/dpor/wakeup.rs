@@ -1,9 +1,9 @@
 //! Wakeup trees: what is still to be tried at a place, as sequences of steps that share their beginnings.
 //!
 //! A sequence that is planted is tried as it is written, up to its end; from there on anything may happen. So before a
-//! sequence is planted, the tree is asked whether one of its own already leads to all that the new one leads to. It does
-//! if the two are compatible: the tree's steps, one after another, can be brought to the front of the new sequence, or do
-//! not disturb it.
+//! sequence is planted, the tree is asked whether one of its own already leads to all that the new one leads to. It
+//! does if the two are compatible: the tree's steps, one after another, can be brought to the front of the new
+//! sequence, or do not disturb it.
 
 use std::sync::Arc;
 
@@ -88,7 +88,8 @@ impl<S: System> Tree<S> {
 }
 
 impl<S: System> Branch<S> {
-    /// Whether the branch's step may come before all of a sequence, as part of it (then it is taken out of it) or beside it.
+    /// Whether the branch's step may come before all of a sequence, as part of it (then it is taken out of it) or
+    /// beside it.
     fn goes_first(&self, system: &S, sequence: &mut Vec<Planned<S>>) -> bool {
         match sequence.iter().position(|planned| planned.thread == self.thread) {
             Some(index) => {

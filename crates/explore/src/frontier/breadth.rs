@@ -1,7 +1,7 @@
 //! Breadth first: queues of states and a tree of the paths to them.
 //!
-//! States leave the queue in the order of their depth, so the first path to a state is a shortest one. Only the steps of
-//! a path are kept, each pointing to the one before it; events would fill the memory, and a replay recovers them.
+//! States leave the queue in the order of their depth, so the first path to a state is a shortest one. Only the steps
+//! of a path are kept, each pointing to the one before it; events would fill the memory, and a replay recovers them.
 //!
 //! There are many shortest paths, and those that change often from one thread to another are hard to read. So there may
 //! be a queue for each number of *switches*: within a depth, steps that continue the thread that acted last come before

@@ -5,9 +5,9 @@
 //! before its last child is entered, and a run that never branches needs one state. Or no states are kept, and the one
 //! there is is brought back ([`Restore`](super::Restore)).
 //!
-//! A bound on *preemptions* leaves out steps: a switch away from a thread that could go on costs one, a switch away from
-//! one that waits or has ended costs nothing. Most mistakes show with very few. With matching, a state counts once for each thread
-//! that acted last and each number of preemptions on the way, since what may follow depends on these.
+//! A bound on *preemptions* leaves out steps: a switch away from a thread that could go on costs one, a switch away
+//! from one that waits or has ended costs nothing. Most mistakes show with very few. With matching, a state counts once
+//! for each thread that acted last and each number of preemptions on the way, since what may follow depends on these.
 
 use super::{Frontier, Live, Path, Tally, Trail};
 use crate::System;

@@ -1,9 +1,9 @@
 //! Coming back to a state that was left.
 //!
-//! Where states are cheap to clone, a search keeps one at each place that it will come back to. A search of a system that has only
-//! one state, such as a database on disk, must get there in another way: start again and *replay* the steps, or *undo* the
-//! steps taken since. Both need nothing but the one state that is there, the way to it, and the way to where it should be;
-//! what the two ways begin with together is left alone.
+//! Where states are cheap to clone, a search keeps one at each place that it will come back to. A search of a system
+//! that has only one state, such as a database on disk, must get there in another way: start again and *replay* the
+//! steps, or *undo* the steps taken since. Both need nothing but the one state that is there, the way to it, and the
+//! way to where it should be; what the two ways begin with together is left alone.
 //!
 //! ```text
 //!   is at       a b c d          wanted: a b x

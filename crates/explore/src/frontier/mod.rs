@@ -34,7 +34,8 @@ pub(crate) trait Frontier<S: System> {
     /// Whether an empty frontier means that everything was explored.
     const EXHAUSTIVE: bool;
 
-    /// Whether events of different paths are compared, so that states must agree in what these [name](System::identity).
+    /// Whether events of different paths are compared, so that states must agree in what these
+    /// [name](System::identity).
     const COMPARES_PATHS: bool = false;
 
     /// Takes the next step to execute and the state to execute it in.
@@ -72,8 +73,8 @@ pub(crate) trait Frontier<S: System> {
         Tally::default()
     }
 
-    /// Whether the state at the end of the path is new, if the frontier itself remembers those it has seen; called before
-    /// anything is shown of it, if states are matched.
+    /// Whether the state at the end of the path is new, if the frontier itself remembers those it has seen; called
+    /// before anything is shown of it, if states are matched.
     fn recognise(&mut self, digest: Option<u128>) -> Option<bool> {
         let _ = digest;
         None

@@ -1,10 +1,10 @@
 //! Probabilistic concurrency testing: runs by random priorities.
 //!
-//! Random walks switch at every step, and so hardly ever let one thread run far ahead of another. Here each thread gets a
-//! random priority and the one with the highest that can act does, so runs are nearly serial; but at a few points, drawn
-//! by chance, the thread whose turn it is falls behind all others. A mistake that needs `d` events to happen in a certain order is met
-//! with probability at least 1 / (n k^(d-1)) by a run of n threads and k steps with d - 1 such points, whatever else
-//! happens (Burckhardt, Kothari, Musuvathi, Nagarakatte: ASPLOS 2010).
+//! Random walks switch at every step, and so hardly ever let one thread run far ahead of another. Here each thread gets
+//! a random priority and the one with the highest that can act does, so runs are nearly serial; but at a few points,
+//! drawn by chance, the thread whose turn it is falls behind all others. A mistake that needs `d` events to happen in a
+//! certain order is met with probability at least 1 / (n k^(d-1)) by a run of n threads and k steps with d - 1 such
+//! points, whatever else happens (Burckhardt, Kothari, Musuvathi, Nagarakatte: ASPLOS 2010).
 
 use super::random::{Chance, share_of_runs};
 use super::{Frontier, Path, Trail};

@@ -77,7 +77,8 @@ pub(super) struct Known {
 }
 
 impl Known {
-    /// Whether a thread, given by its bit, is waited for. Threads without a bit are waited for by nobody, which is safe.
+    /// Whether a thread, given by its bit, is waited for. Threads without a bit are waited for by nobody, which is
+    /// safe.
     pub(super) fn waits_for(self, bit: u64) -> bool {
         self.threads & bit != 0
     }

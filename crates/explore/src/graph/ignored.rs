@@ -1,8 +1,8 @@
 //! Threads that a cycle ignores.
 //!
-//! A reduction that takes only what is independent of the rest can go round in circles and never take the rest. A set of nodes
-//! that all lead to each other and to nothing else is where such a search ends up; there every thread that could act must
-//! act somewhere. (Tarjan's algorithm, with its recursion written out.)
+//! A reduction that takes only what is independent of the rest can go round in cycles and never take the rest. A set of
+//! nodes that all lead to each other and to nothing else is where such a search ends up; there every thread that could
+//! act must act somewhere. (Tarjan's algorithm, with its recursion written out.)
 
 use super::Node;
 use crate::System;

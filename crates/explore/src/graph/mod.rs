@@ -2,9 +2,9 @@
 //!
 //! Depth-first search with a reduction takes one step from a state and adds another, a *backtrack point*, when an event
 //! further down turns out to depend on the first: then the other order may come to something else. With state matching
-//! that is not enough. A run that ends in a state seen before never shows the events that follow there, so races between
-//! them and the run would be missed. And if runs come back to where they were, one thread can go round for ever while
-//! another, independent of it, is never tried.
+//! that is not enough. A run that ends in a state seen before never shows the events that follow there, so races
+//! between them and the run would be missed. And if runs come back to where they were, one thread can go round for ever
+//! while another, independent of it, is never tried.
 //!
 //! So the states seen are the nodes of a graph that is kept, and each node knows the *classes* of events that were seen
 //! anywhere below it (a class is an event up to what decides its dependences, see [`System::class`]):
@@ -17,27 +17,29 @@
 //! ```
 //!
 //! An event of a thread that has an event between here and f on which f depends comes before f in any case: no order of
-//! the two is to be tried. So what is known below a node is a class and the threads that it [waits for](Known); it passes
-//! over each edge once for each set of threads that is not a superset of another. An edge to a state seen before passes on what is
-//! known there already, and whatever becomes known later. Two rules complete it:
+//! the two is to be tried. So what is known below a node is a class and the threads that it [waits for](Known); it
+//! passes over each edge once for each set of threads that is not a superset of another. An edge to a state seen before
+//! passes on what is known there already, and whatever becomes known later. Two rules complete it:
 //!
-//! * *Who is disabled*: a step that is possible in r and no longer in s is planned in r. Of several victims of a deadlock, say,
-//!   only one is killed, and no event of the others will ever tell.
+//! * *Who is disabled*: a step that is possible in r and no longer in s is planned in r. Of several victims of a
+//!   deadlock, say, only one is killed, and no event of the others will ever tell.
 //! * *Who is ignored* ([`ignored`]): when nothing is left to do, every cycle that the search cannot leave must let each
 //!   thread that is enabled on it act somewhere on it.
 //!
 //! # Why every end is found
 //!
-//! Let `v` be events t1..tm that could follow a state s of the graph; then the graph has a path from s on which they all happen,
-//! in an equivalent order and perhaps with others that do not matter to them. By induction on m. If a step taken from s is
-//! one of the ti that can be moved to the front, go on from there with one less. Otherwise follow steps independent of
-//! all of v, which stays possible; t1's thread is enabled all along, so by the second rule this ends: at some s' a step e
-//! is taken that depends on tj, and on none before. After e, the thread of tj does something else that depends on e, or
-//! (first rule) cannot act. By the same argument, applied to the way on from e, that event is seen below e: so s' has that thread
-//! as a backtrack point, and its step in s' is one that can be moved to the front, or it depends on an earlier ti, and so
-//! on. (What the event waits for on that way is among the ti, and none of these is of e's thread: that one's next step is e
-//! until something happens that e depends on, so it would be e, moved to the front.) An end is reached by events that leave nothing to add, so its state is in the graph. The same was shown for persistent sets
-//! by Godefroid; summaries are from Yang et al. (SPIN 2008). Not every state on the way to an end is seen.
+//! Let `v` be events t1..tm that could follow a state s of the graph; then the graph has a path from s on which they
+//! all happen, in an equivalent order and perhaps with others that do not matter to them. By induction on m. If a step
+//! taken from s is one of the ti that can be moved to the front, go on from there with one less. Otherwise follow steps
+//! independent of all of v, which stays possible; t1's thread is enabled all along, so by the second rule this ends: at
+//! some s' a step e is taken that depends on tj, and on none before. After e, the thread of tj does something else that
+//! depends on e, or (first rule) cannot act. By the same argument, applied to the way on from e, that event is seen
+//! below e: so s' has that thread as a backtrack point, and its step in s' is one that can be moved to the front, or it
+//! depends on an earlier ti, and so on. (What the event waits for on that way is among the ti, and none of these is of
+//! e's thread: that one's next step is e until something happens that e depends on, so it would be e, moved to the
+//! front.) An end is reached by events that leave nothing to add, so its state is in the graph. The same was shown for
+//! persistent sets by Godefroid; summaries are from Yang et al. (SPIN 2008). Not every state on the way to an end is
+//! seen.
 
 mod classes;
 mod ignored;

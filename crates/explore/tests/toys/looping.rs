@@ -1,5 +1,5 @@
-//! Random programs: threads that read and write variables, wait for values in a loop, take locks in any order, queue for
-//! them, and are killed when they wait for each other in a circle.
+//! Random programs: threads that read and write variables, wait for values in a loop, take locks in any order, queue
+//! for them, and are killed when they wait for each other in a cycle.
 
 use arbtest::arbitrary::{Result, Unstructured};
 use isolde_explore::{System, digest_of};
@@ -99,8 +99,8 @@ impl Program {
         memory.places[thread].waits.is_some_and(|lock| memory.queues[lock][0] != thread)
     }
 
-    /// The threads that wait for each other in a circle.
-    fn circle(memory: &Memory) -> Vec<usize> {
+    /// The threads that wait for each other in a cycle.
+    fn cycle(memory: &Memory) -> Vec<usize> {
         let next = |thread: usize| {
             let lock = memory.places[thread].waits?;
             Some(memory.queues[lock][0]).filter(|&holder| holder != thread)
@@ -143,7 +143,7 @@ impl System for Program {
     fn enabled(&self, memory: &Memory, steps: &mut Vec<Turn>) {
         let can_step = |&t: &usize| self.instruction_of(memory, t).is_some() && !Program::is_blocked(memory, t);
         steps.extend((0..self.threads.len()).filter(can_step).map(Turn::Step));
-        steps.extend(Program::circle(memory).into_iter().map(Turn::Kill));
+        steps.extend(Program::cycle(memory).into_iter().map(Turn::Kill));
     }
 
     fn execute(&self, memory: &mut Memory, turn: &Turn) -> Touched {

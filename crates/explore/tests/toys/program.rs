@@ -79,7 +79,7 @@ impl Program {
         world.threads[thread].waits.and_then(|lock| world.holders[lock as usize])
     }
 
-    /// The threads that wait for each other in a circle with this one.
+    /// The threads that wait for each other in a cycle with this one.
     fn cycle(&self, world: &World, thread: usize) -> Option<BTreeSet<usize>> {
         let mut members = BTreeSet::from([thread]);
         let mut next = self.waits_for(world, thread)?;

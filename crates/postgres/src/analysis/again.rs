@@ -1,21 +1,23 @@
 //! Which rows a query has found, by asking again.
 //!
-//! A condition that is not on a primary key does not tell rows apart for long: somebody may change the column that it is about.
-//! And a condition over two tables cannot be asked about one row at all. But what a query has *found* can be asked for: the same FROM and
-//! WHERE, with the keys of the rows in place of what was selected, while everybody else is held.
+//! A condition that is not on a primary key does not tell rows apart for long: somebody may change the column that it
+//! is about. And a condition over two tables cannot be asked about one row at all. But what a query has *found* can be
+//! asked for: the same FROM and WHERE, with the keys of the rows in place of what was selected, while everybody else is
+//! held.
 //!
 //! ```text
 //!   SELECT sum(o.total) FROM orders o JOIN item i ON i.id = o.item WHERE o.customer = 7 GROUP BY ...
 //!   SELECT o.id, i.id   FROM orders o JOIN item i ON i.id = o.item WHERE o.customer = 7
 //! ```
 //!
-//! Then an UPDATE matters to the query if it changes a column that FROM or WHERE ask about, in whatever row; or another column that
-//! the query asks for, in a row that was found. A row that was not found is not found either when something else of it has changed.
-//! (Whoever changes what is asked about matters by itself, so what was found is the same wherever the query comes after
-//! the same of those.) Rows that come and go matter as before.
+//! Then an UPDATE matters to the query if it changes a column that FROM or WHERE ask about, in whatever row; or another
+//! column that the query asks for, in a row that was found. A row that was not found is not found either when something
+//! else of it has changed. (Whoever changes what is asked about matters by itself, so what was found is the same
+//! wherever the query comes after the same of those.) Rows that come and go matter as before.
 //!
-//! Only somebody who sees the same can be asked. At READ COMMITTED, what is committed is seen by everybody; a transaction that has written
-//! itself is asked within, under a savepoint that is rolled back ([decision 26](../../../../docs/decisions/0026-what-a-server-tells-of-reads.md)).
+//! Only somebody who sees the same can be asked. At READ COMMITTED, what is committed is seen by everybody; a
+//! transaction that has written itself is asked within, under a savepoint that is rolled back ([decision
+//! 26](../../../../docs/decisions/0026-what-a-server-tells-of-reads.md)).
 
 use std::sync::Arc;
 
@@ -87,7 +89,8 @@ impl Again {
         Some(Again { query, parts })
     }
 
-    /// Asks somebody who sees what is committed, and keeps what was found. If that fails, nothing is lost but precision.
+    /// Asks somebody who sees what is committed, and keeps what was found. If that fails, nothing is lost but
+    /// precision.
     pub(crate) fn ask(&self, control: &mut Connection, catalog: &Catalog, touched: &mut Touched) {
         let Ok(responses) = control.query(&self.query) else { return };
         self.keep(responses.first(), catalog, touched);

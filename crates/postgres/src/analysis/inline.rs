@@ -35,8 +35,8 @@ pub(crate) fn substitute(text: &str, pieces: &[String]) -> String {
     out
 }
 
-/// A statement with some of its names replaced: `value` is asked about each, `a` or `a.b`, in lower case. What is no expression
-/// (the columns that INSERT fills and SET assigns to) is left alone.
+/// A statement with some of its names replaced: `value` is asked about each, `a` or `a.b`, in lower case. What is no
+/// expression (the columns that INSERT fills and SET assigns to) is left alone.
 pub fn replace_names(text: &str, value: &dyn Fn(&str) -> Option<String>) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     let mut at = 0;

@@ -1,8 +1,9 @@
 //! Keys that writing a row looks for.
 //!
-//! Who writes a row looks for others with its unique keys, among everybody's rows; holds the rows that it refers to; and looks for those
-//! that refer to it when it goes. Which keys these are is told by the [rows written](implied); of an INSERT that ends in ON CONFLICT and may
-//! write nothing, by the [rows it proposes](proposed), where its text has them.
+//! Who writes a row looks for others with its unique keys, among everybody's rows; holds the rows that it refers to;
+//! and looks for those that refer to it when it goes. Which keys these are is told by the [rows written](implied); of
+//! an INSERT that ends in ON CONFLICT and may write nothing, by the [rows it proposes](proposed), where its text has
+//! them.
 
 use isolde_engine::footprint::{ColumnSet, Read, Write};
 use isolde_sql::catalog::{Index, Table, TableId};
@@ -51,7 +52,8 @@ pub(super) fn implied(analyst: &Analyst, writes: &[Write], touched: &mut Touched
     add(touched, more);
 }
 
-/// The rows that an INSERT with ON CONFLICT may meet: those with a unique key of a row that it proposes. `None` if that may be any.
+/// The rows that an INSERT with ON CONFLICT may meet: those with a unique key of a row that it proposes. `None` if that
+/// may be any.
 pub(super) fn proposed(analyst: &Analyst, insert: &Insert) -> Option<Vec<Look>> {
     let QueryBody::Values(rows) = &insert.source.body else { return None };
     let table = analyst.catalog.table(insert.table);

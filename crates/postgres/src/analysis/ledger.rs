@@ -1,8 +1,8 @@
 //! What a session's transaction has done so far, and what its end makes of it.
 //!
-//! A change is seen by others when its transaction commits, a lock is in others' way until its transaction ends; so what a
-//! COMMIT touches is what came before it. The ledger of a session is told each statement before it is sent and its answer
-//! after, and says what the statement touched:
+//! A change is seen by others when its transaction commits, a lock is in others' way until its transaction ends; so
+//! what a COMMIT touches is what came before it. The ledger of a session is told each statement before it is sent and
+//! its answer after, and says what the statement touched:
 //!
 //! ```text
 //!   ledger.statement("UPDATE ...", &[])             it is sent
@@ -99,8 +99,8 @@ impl Ledger {
         self.level == Isolation::Serializable || !self.layers.iter().all(empty)
     }
 
-    /// Whether others could tell that the transaction of a lone statement is open. Advisory locks do not count: most of them are the
-    /// session's, which its commit leaves as they are.
+    /// Whether others could tell that the transaction of a lone statement is open. Advisory locks do not count: most of
+    /// them are the session's, which its commit leaves as they are.
     pub fn is_noticeable_alone(&self) -> bool {
         let is_table = |key: &NamedLock| matches!(key, NamedLock::Table(_));
         let empty = |layer: &Layer| {
@@ -242,8 +242,8 @@ impl Ledger {
         touched.kept = level != Isolation::ReadCommitted && self.has_snapshot;
     }
 
-    /// A statement that waits or fails has met rows that it does not tell: any of the tables that it writes, and of those that
-    /// foreign keys tie to them.
+    /// A statement that waits or fails has met rows that it does not tell: any of the tables that it writes, and of
+    /// those that foreign keys tie to them.
     fn widen(&self, touched: &mut Touched, analysis: &Analysis) {
         let catalog = self.analyst.catalog();
         let met =

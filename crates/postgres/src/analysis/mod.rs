@@ -1,8 +1,8 @@
 //! What a statement touches, as far as its text tells.
 //!
 //! A server says what a statement *wrote* (see [`crate::effects`]), but not what it *looked for*. That is read off the
-//! statement: it is bound against the [catalog](crate::catalog) of the server, and each condition of its WHERE that concerns
-//! one table alone becomes a predicate read, in the same words in which the embedded engine reports its own:
+//! statement: it is bound against the [catalog](crate::catalog) of the server, and each condition of its WHERE that
+//! concerns one table alone becomes a predicate read, in the same words in which the embedded engine reports its own:
 //!
 //! ```text
 //!   SELECT sum(n) FROM item JOIN stock USING (id) WHERE stock.free > 0 AND item.price < 5
@@ -12,7 +12,8 @@
 //! Which rows were found is [asked again](Again), where the text does not tell.
 //!
 //! Whatever is not understood widens what is said, never narrows it: a condition over two tables is left out, a routine
-//! stands for the tables of its body, a table behind an outer join is read whole, and a text that cannot be bound may touch
+//! stands for the tables of its body, a table behind an outer join is read whole, and a text that cannot be bound may
+//! touch
 //! [everything](Touched::everything). [`Touched::coarse`] says why.
 //!
 //! Which of this belongs to which transaction, and what its end releases, is kept in a [`Ledger`] per session.
@@ -64,8 +65,8 @@ pub struct Analysis {
     pub touched: Touched,
     /// Tables that it inserts into, changes or deletes from.
     pub targets: BTreeSet<TableId>,
-    /// Tables of which it may meet several rows, in the order in which they lie: those that it does not reach by their whole
-    /// primary key.
+    /// Tables of which it may meet several rows, in the order in which they lie: those that it does not reach by their
+    /// whole primary key.
     pub scanned: BTreeSet<TableId>,
     /// Tables whose primary keys it may change.
     pub rekeyed: BTreeSet<TableId>,

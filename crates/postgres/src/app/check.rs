@@ -1,4 +1,5 @@
-//! The whole job for an application: put it on a stage, ask all questions, and try what a stronger isolation level would do.
+//! The whole job for an application: put it on a stage, ask all questions, and try what a stronger isolation level
+//! would do.
 
 use std::path::PathBuf;
 

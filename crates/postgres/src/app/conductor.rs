@@ -1,13 +1,15 @@
 //! The conductor: hears everything that happens, lets one thread go at a time, and knows when everybody is at rest.
 //!
-//! A thread is at rest when it is held at a statement, when its statement surely waits for another one's, or when it has ended
-//! and its connections are gone. Between a statement's answer and the next statement an application does what it does, and
-//! nobody knows how long; so that is waited for, up to the file's time limit, and then the thread is stuck.
+//! A thread is at rest when it is held at a statement, when its statement surely waits for another one's, or when it
+//! has ended and its connections are gone. Between a statement's answer and the next statement an application does what
+//! it does, and nobody knows how long; so that is waited for, up to the file's time limit, and then the thread is
+//! stuck.
 //!
-//! That a statement *waits* is asked of the server (`pg_blocking_pids`) when it has not answered for a moment. It counts once it has
-//! lasted longer than the server's `deadlock_timeout`, if that can be made short: then who closes a circle of waits is always its
-//! victim, and the same schedule gives the same run. On a busy machine a server's process may not have come to look by then: how
-//! long an answer to the question takes says how busy it is, and a wait must last several times that.
+//! That a statement *waits* is asked of the server (`pg_blocking_pids`) when it has not answered for a moment. It
+//! counts once it has lasted longer than the server's `deadlock_timeout`, if that can be made short: then who closes a
+//! wait cycle is always its victim, and the same schedule gives the same run. On a busy machine a server's process may
+//! not have come to look by then: how long an answer to the question takes says how busy it is, and a wait must last
+//! several times that.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -392,7 +394,7 @@ impl Conductor {
             }
             self.look()?;
             let heard = self.listen(Duration::ZERO)?;
-            if !heard && self.all_stopped(&flights) && !self.has_circle(&flights) {
+            if !heard && self.all_stopped(&flights) && !self.has_cycle(&flights) {
                 return Ok(());
             }
             if !heard {
@@ -474,10 +476,10 @@ impl Conductor {
     }
 
     /// Whether some wait for each other: then the server is about to end one of them.
-    fn has_circle(&self, flights: &[SessionId]) -> bool {
+    fn has_cycle(&self, flights: &[SessionId]) -> bool {
         let lines: Vec<&Line> = flights.iter().filter_map(|id| self.lines.get(id)).collect();
         let mut open: BTreeMap<i32, &[i32]> = lines.iter().map(|line| (line.session.pid, &*line.blocked_by)).collect();
-        // Who waits for nobody that waits can go on one day; whoever is left is in a circle or behind one.
+        // Who waits for nobody that waits can go on one day; whoever is left is in a cycle or behind one.
         loop {
             let free = open.iter().find(|(_, on)| !on.iter().any(|pid| open.contains_key(pid))).map(|(pid, _)| *pid);
             match free {

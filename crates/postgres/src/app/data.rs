@@ -1,8 +1,8 @@
 //! The data of an application: a database of its own, as set up, and back to that after each run.
 //!
-//! The [home](crate::Home) is made and dropped, its tables [tell](crate::effects) what is written, and [restoring](crate::Restore) puts
-//! back what was changed. Where the role may not do that, the whole database is made again from a copy, for which everybody has
-//! to leave it.
+//! The [home](crate::Home) is made and dropped, its tables [tell](crate::effects) what is written, and
+//! [restoring](crate::Restore) puts back what was changed. Where the role may not do that, the whole database is made
+//! again from a copy, for which everybody has to leave it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -169,8 +169,8 @@ impl Data {
         }
     }
 
-    /// The rows of each table that are new since the start (a positive count) or gone (a negative one); columns that are not
-    /// compared are masked.
+    /// The rows of each table that are new since the start (a positive count) or gone (a negative one); columns that
+    /// are not compared are masked.
     pub(super) fn changes(&mut self) -> Result<Changes, Trouble> {
         let mut changes = Changes::new();
         for row in self.rows("SELECT tab, old, new FROM isolde.log ORDER BY n")? {

@@ -23,8 +23,8 @@
 //! sql = "SELECT bool_and(stock >= 0) FROM item"
 //! ```
 //!
-//! Read by serde, which knows where everything stands: a mistake is shown in its place, and an unknown key is answered with
-//! the nearest known one.
+//! Read by serde, which knows where everything stands: a mistake is shown in its place, and an unknown key is answered
+//! with the nearest known one.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

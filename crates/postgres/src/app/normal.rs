@@ -1,7 +1,8 @@
 //! What a statement or an output says, without what differs from run to run and means nothing.
 //!
-//! Frameworks name savepoints and cursors after threads and counters, write the time into rows, make up tokens, and put comments
-//! behind statements to tell where they come from (sqlcommenter). A statement is recognised without all of that.
+//! Frameworks name savepoints and cursors after threads and counters, write the time into rows, make up tokens, and put
+//! comments behind statements to tell where they come from (sqlcommenter). A statement is recognised without all of
+//! that.
 
 use regex_automata::meta::Regex;
 

@@ -1,8 +1,8 @@
 //! Processes of the application: started, listened to, and ended with all their children.
 //!
-//! Each is a shell command in a process group of its own, so that ending the group ends whatever it has started. And nobody has to
-//! be alive to do that: in the group is a small shell that reads from a pipe whose other end is held here, and when that is
-//! closed, for whatever reason, it ends the group.
+//! Each is a shell command in a process group of its own, so that ending the group ends whatever it has started. And
+//! nobody has to be alive to do that: in the group is a small shell that reads from a pipe whose other end is held
+//! here, and when that is closed, for whatever reason, it ends the group.
 //!
 //! ```text
 //!   isolde ══pipe══▶ sh: read ──▶ kill the group

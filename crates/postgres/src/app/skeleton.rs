@@ -1,8 +1,8 @@
 //! A scenario made from an application: its tables and rows, and the statements that its threads were seen to send.
 //!
-//! What an application computes between its statements is not seen: where it reads 1 and writes 0, the scenario writes 0, whatever
-//! it reads. So this is a beginning, to be edited: `\gset` keeps what a query returned, and `:name` stands for it
-//! later. What is gained is the embedded engine: every interleaving in milliseconds, and all the fixes tried.
+//! What an application computes between its statements is not seen: where it reads 1 and writes 0, the scenario writes
+//! 0, whatever it reads. So this is a beginning, to be edited: `\gset` keeps what a query returned, and `:name` stands
+//! for it later. What is gained is the embedded engine: every interleaving in milliseconds, and all the fixes tried.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -205,7 +205,8 @@ const TYPES: &str = "SELECT t.oid::regtype, format('CREATE TYPE %s AS ENUM (%s)'
     (SELECT string_agg(quote_literal(enumlabel), ', ' ORDER BY enumsortorder) FROM pg_enum WHERE enumtypid = t.oid)) \
     FROM pg_type t WHERE t.typtype = 'e' ORDER BY t.oid";
 
-/// Oid, name and definition of each table, without its constraints; its bare name, and whether it has an identity column.
+/// Oid, name and definition of each table, without its constraints; its bare name, and whether it has an identity
+/// column.
 const TABLES: &str = "SELECT c.oid, c.oid::regclass::text, format('CREATE TABLE %s (%s)', c.oid::regclass, \
     (SELECT string_agg(format('%I %s%s', a.attname, \
         CASE WHEN pg_get_serial_sequence(c.oid::regclass::text, a.attname) IS NOT NULL AND a.attidentity = '' \

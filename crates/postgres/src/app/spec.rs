@@ -1,8 +1,8 @@
 //! A run of an application as an isolation spec.
 //!
-//! What an application computes between its statements is not seen, but of one run all that it computed is in what it sent. So the run
-//! can be written down with constants: the tables and rows it started from, a session for each connection, a step for each
-//! statement that was held, one permutation:
+//! What an application computes between its statements is not seen, but of one run all that it computed is in what it
+//! sent. So the run can be written down with constants: the tables and rows it started from, a session for each
+//! connection, a step for each statement that was held, one permutation:
 //!
 //! ```text
 //!   session ann    step ann_1 { BEGIN; SELECT stock FROM shop_item WHERE id = 1; }   ...
@@ -10,8 +10,9 @@
 //!   permutation ann_1 ben_1 ann_2 ben_2 ... look
 //! ```
 //!
-//! It needs neither the application nor Isolde: PostgreSQL's own tester runs it. What is written has been run on the server,
-//! and [`Written::same_end`] says whether that came to the same rows. (A default that asks for the time will not.)
+//! It needs neither the application nor Isolde: PostgreSQL's own tester runs it. What is written has been run on the
+//! server, and [`Written::same_end`] says whether that came to the same rows. (A default that asks for the time will
+//! not.)
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -147,7 +148,8 @@ impl Case<'_> {
             }
         }
         for session in sessions.values_mut() {
-            // A transaction that was ended without anybody noticing, or not at all, would keep its tables from being dropped.
+            // A transaction that was ended without anybody noticing, or not at all, would keep its tables from being
+            // dropped.
             if session.steps.iter().fold(false, |open, (_, text)| leaves_open(text, open)) {
                 let step = format!("{}_ends", session.name);
                 session.steps.push((step.clone(), "ROLLBACK;".into()));

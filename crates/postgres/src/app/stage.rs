@@ -1,8 +1,8 @@
 //! An application on a stage.
 //!
-//! A run begins with the data as set up and every command started and held at its first statement; requests are sent when
-//! their thread is first let go. A step lets one thread send its statement and go on until it is at rest, and then, one after the other, those
-//! that this has woken.
+//! A run begins with the data as set up and every command started and held at its first statement; requests are sent
+//! when their thread is first let go. A step lets one thread send its statement and go on until it is at rest, and
+//! then, one after the other, those that this has woken.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -50,7 +50,7 @@ pub struct AppStage {
     lone: BTreeSet<usize>,
 }
 
-/// The server's default is a second; like this a deadlock is over soon, and its victim always who closed the circle.
+/// The server's default is a second; like this a deadlock is over soon, and its victim always who closed the cycle.
 const DEADLOCK_TIMEOUT: &str = "1ms";
 /// Longer than that: after so long a session that waits has looked for deadlocks.
 const WAIT_COUNTS_AFTER: Duration = Duration::from_millis(5);
@@ -63,8 +63,8 @@ const DEADLOCK: &str = "40P01";
 pub(super) const DISCONNECTS: &str = "disconnects without COMMIT";
 
 impl AppStage {
-    /// Makes a database, sets it up, starts the servers, and lets everything run once so that caches are warm. Commands are run
-    /// in `directory`.
+    /// Makes a database, sets it up, starts the servers, and lets everything run once so that caches are warm. Commands
+    /// are run in `directory`.
     pub fn open(
         file: AppFile,
         directory: PathBuf,
@@ -117,7 +117,8 @@ impl AppStage {
         Ok(stage)
     }
 
-    /// What the reader of an answer should know: statements that were never scheduled, because servers say them by themselves.
+    /// What the reader of an answer should know: statements that were never scheduled, because servers say them by
+    /// themselves.
     pub fn warnings(&self) -> Vec<String> {
         let texts = self.conductor.background.iter();
         let passed = texts.map(|text| format!("a server says `{text}` by itself; it is passed on whenever it comes"));
@@ -151,7 +152,8 @@ impl AppStage {
         Sketch { file, threads, invariants, finals }.write(&mut self.conductor.data)
     }
 
-    /// The run of a schedule as an isolation spec; `file` says where it comes from. The inner error says why it cannot be written.
+    /// The run of a schedule as an isolation spec; `file` says where it comes from. The inner error says why it cannot
+    /// be written.
     pub fn spec(&mut self, schedule: &str, file: &str) -> Result<Result<Written, String>, Trouble> {
         let choices = {
             let cursor = Cursor::new(self)?;

@@ -199,7 +199,7 @@ impl Backend for LiveSystem<'_, '_> {
                 part.thread == thread && (!part.cycle.is_empty() || matches!(part.result, StepResult::Waits { .. }))
             };
             let part = parts.iter().rev().find(waited)?;
-            let verb = part.statement.split_whitespace().next().unwrap_or("statement").to_ascii_uppercase();
+            let verb = part.verb.word().to_string();
             let wants = WaitEnd { verb, place: part.place.clone() };
             Some(Wait { thread, holder, item: None, wants, holds: Holds::Somehow })
         });

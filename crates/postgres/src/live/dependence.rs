@@ -1,7 +1,8 @@
 //! Which events may not be swapped, from what was observed of them on a server.
 //!
-//! The same reasons as on the embedded engine, from coarser facts. There a footprint names every row that was locked; here
-//! a locking statement is known by the condition it looked for, so it is in the way of whoever writes a row that meets it.
+//! The same reasons as on the embedded engine, from coarser facts. There a footprint names every row that was locked;
+//! here a locking statement is known by the condition it looked for, so it is in the way of whoever writes a row that
+//! meets it.
 //!
 //! | one | the other | why |
 //! |---|---|---|
@@ -15,9 +16,9 @@
 //!
 //! A thread that took part in an event, be it that it was woken, comes after it.
 //!
-//! Of an UPDATE or DELETE, a condition is only trusted where it speaks of the primary key: of another column a third event may have changed the value
-//! by the time that the two are neighbours. Which rows a statement has [found](super::Found) is trusted as long as nobody changes the
-//! columns that it asks about.
+//! Of an UPDATE or DELETE, a condition is only trusted where it speaks of the primary key: of another column a third
+//! event may have changed the value by the time that the two are neighbours. Which rows a statement has
+//! [found](super::Found) is trusted as long as nobody changes the columns that it asks about.
 
 use std::mem::discriminant;
 
@@ -59,8 +60,8 @@ fn disturbs(catalog: &Catalog, a: &Touched, b: &Touched) -> bool {
         || a.settled_all.iter().any(|table| looks().any(|look| look.table == *table))
 }
 
-/// Whether a look may find something else once a row is written. That there is one row more or less is noticed whatever columns are
-/// asked for: by `count(*)`.
+/// Whether a look may find something else once a row is written. That there is one row more or less is noticed whatever
+/// columns are asked for: by `count(*)`.
 fn sees(catalog: &Catalog, look: &Look, write: &Write) -> bool {
     let stable = stable(catalog, look.table);
     match (&write.before, &write.after) {
@@ -69,8 +70,8 @@ fn sees(catalog: &Catalog, look: &Look, write: &Write) -> bool {
     }
 }
 
-/// Whether a row is inserted that has other values than those looked for. All its values are those of who inserts it, and nobody changes
-/// them before others can see it: so they are trusted in all columns.
+/// Whether a row is inserted that has other values than those looked for. All its values are those of who inserts it,
+/// and nobody changes them before others can see it: so they are trusted in all columns.
 fn is_apart(look: &Look, write: &Write) -> bool {
     let (None, Some(row)) = (&write.before, &write.after) else { return false };
     let differs = |(column, value): &(usize, Value)| row.get(*column).is_some_and(|theirs| differ(theirs, value));
@@ -127,8 +128,8 @@ impl<'t> Locks<'t> {
     }
 }
 
-/// Whether a row could meet both conditions, as far as that is easily told. Rows that were found by both are what they meet in, if
-/// that is known: who makes another one meet a condition is in the way by itself.
+/// Whether a row could meet both conditions, as far as that is easily told. Rows that were found by both are what they
+/// meet in, if that is known: who makes another one meet a condition is in the way by itself.
 fn may_overlap(catalog: &Catalog, one: &Look, other: &Look) -> bool {
     if let (Some(ours), Some(theirs)) = (&one.found, &other.found)
         && ours.rows.is_disjoint(&theirs.rows)

@@ -10,20 +10,20 @@
 //!                     bob's UPDATE is done
 //! ```
 //!
-//! On a server nobody can come between the commit and what it wakes, so on a [stage](Stage) it is no choice, unlike on the
-//! embedded engine, where going on is a step of its own. Everything an event touched is the sum of its parts, and a thread
-//! that took part in an event comes after it.
+//! On a server nobody can come between the commit and what it wakes, so on a [stage](Stage) it is no choice, unlike on
+//! the embedded engine, where going on is a step of its own. Everything an event touched is the sum of its parts, and a
+//! thread that took part in an event comes after it.
 //!
 //! # Answers
 //!
 //! Everything that is shown of a run (results, changed rows, who waits for whom) is kept in the words of
-//! `isolde-report`. What is compared (predicates looked for, rows written) is kept in those of the engine's footprints, over a
-//! catalog that was read from the server: so "does this write concern that read" is decided by the same code.
+//! `isolde-report`. What is compared (predicates looked for, rows written) is kept in those of the engine's footprints,
+//! over a catalog that was read from the server: so "does this write concern that read" is decided by the same code.
 //!
 //! # Judgements
 //!
-//! There are none here. [`LiveSystem`] is a [back-end](isolde_scenario::Backend) of the checker, which asks properties, runs
-//! serial orders, compares and explains as it does on the embedded engine.
+//! There are none here. [`LiveSystem`] is a [back-end](isolde_scenario::Backend) of the checker, which asks properties,
+//! runs serial orders, compares and explains as it does on the embedded engine.
 
 mod backend;
 mod check;
@@ -69,8 +69,8 @@ pub trait Stage {
     /// What a thread is at.
     fn standing(&self, thread: usize) -> &Standing;
 
-    /// Lets a thread that is [ready](Standing::Ready) go, and returns when everybody is ready, waits or has ended. The first
-    /// part is the thread's own.
+    /// Lets a thread that is [ready](Standing::Ready) go, and returns when everybody is ready, waits or has ended. The
+    /// first part is the thread's own.
     fn step(&mut self, thread: usize) -> Result<Vec<Part>, Trouble>;
 
     /// The same on a way that was gone before, where it is known what the step touches: that need not be found out.
@@ -93,8 +93,8 @@ pub trait Stage {
         Ok(Vec::new())
     }
 
-    /// What the run came to. Of each thread, only its first `limits` statements count; all or nothing where statements are not
-    /// known.
+    /// What the run came to. Of each thread, only its first `limits` statements count; all or nothing where statements
+    /// are not known.
     fn outcome(&mut self, limits: &[usize]) -> Result<Outcome, Trouble>;
 
     /// Where a statement stands, if there is a file.
@@ -142,8 +142,9 @@ pub(crate) fn sql_error(complaint: &Complaint) -> SqlError {
     }
 }
 
-/// The threads of a deadlock, each before the one that it waits for, as the error of its victim tells: in the first number of
-/// each line of its DETAIL, whatever the language. Empty if the error is none of a deadlock that the server has found.
+/// The threads of a deadlock, each before the one that it waits for, as the error of its victim tells: in the first
+/// number of each line of its DETAIL, whatever the language. Empty if the error is none of a deadlock that the server
+/// has found.
 pub(crate) fn wait_cycle(complaint: &Complaint, thread_of: impl Fn(i32) -> Option<usize>) -> Vec<usize> {
     if complaint.sqlstate != SqlState::DEADLOCK_DETECTED.code() {
         return Vec::new();
@@ -260,7 +261,8 @@ pub enum By {
     Probe,
 }
 
-/// The rows that were found. One that was not found is not found either when columns of it have changed that nobody asked about.
+/// The rows that were found. One that was not found is not found either when columns of it have changed that nobody
+/// asked about.
 #[derive(Clone, Debug)]
 pub struct Found {
     /// The columns that decide which rows are found.

@@ -339,8 +339,8 @@ fn step(stage: &mut dyn Stage, thread: usize, made: Move) -> Result<(Vec<Part>, 
     Ok((parts, did))
 }
 
-/// What must be the same whenever a step is taken again: who did what, and what kind of thing came back. Values may differ as
-/// far as they are masked, and if they matter, something else will differ soon.
+/// What must be the same whenever a step is taken again: who did what, and what kind of thing came back. Values may
+/// differ as far as they are masked, and if they matter, something else will differ soon.
 fn recognise(part: &Part, digester: &mut Digester) {
     (part.thread, part.kind as u8).hash(digester);
     match &part.result {

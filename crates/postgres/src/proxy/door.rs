@@ -1,8 +1,9 @@
 //! Doors: ports of this machine by which applications come in.
 //!
-//! Every process of this machine can reach a port, so who connects must know the password of the run: a random word that the
-//! application finds in its environment and nobody else can read. It is asked for by SCRAM-SHA-256, as a server does, and every
-//! driver knows that. Before that is done, a client gets nothing, costs no session of the server, and has a few seconds:
+//! Every process of this machine can reach a port, so who connects must know the password of the run: a random word
+//! that the application finds in its environment and nobody else can read. It is asked for by SCRAM-SHA-256, as a
+//! server does, and every driver knows that. Before that is done, a client gets nothing, costs no session of the
+//! server, and has a few seconds:
 //!
 //! ```text
 //!   client            start-up                 first message            last message
@@ -10,9 +11,10 @@
 //!             └── at most STARTUP_MAX bytes, LOGIN_TIME_MAX, LOGINS_MAX clients at once ──┘
 //! ```
 //!
-//! The start-up message says a user and a database; what is opened behind the door is the one database that the check is about,
-//! as the role that works there. Session settings that a driver sends along (`TimeZone`, `extra_float_digits`, `options`) are
-//! passed on. A cancel request is passed on if it shows the key of a session that came in here.
+//! The start-up message says a user and a database; what is opened behind the door is the one database that the check
+//! is about, as the role that works there. Session settings that a driver sends along (`TimeZone`,
+//! `extra_float_digits`, `options`) are passed on. A cancel request is passed on if it shows the key of a session that
+//! came in here.
 
 use std::collections::BTreeSet;
 use std::io::{self, Read, Write};

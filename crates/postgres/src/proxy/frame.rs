@@ -66,7 +66,8 @@ pub(super) struct Frames<R> {
 }
 
 impl<R: Read> Frames<R> {
-    /// Memory is taken for what has arrived, not for what is announced; a message that is announced as longer is an error.
+    /// Memory is taken for what has arrived, not for what is announced; a message that is announced as longer is an
+    /// error.
     pub(super) fn of(from: R, length_max: usize) -> Frames<R> {
         Frames { from, received: BytesMut::with_capacity(8 << 10), length_max }
     }

@@ -1,9 +1,9 @@
 //! Which statements are worth a scheduling point.
 //!
-//! Drivers and frameworks say much that no other session can notice: settings, questions about the catalog, the BEGIN before
-//! the first statement, the ROLLBACK after a failed one. Each would be a step with which nothing is dependent. They are
-//! passed on at once, as part of the step before. Our parser decides what a statement names; one that it does not understand is held:
-//! that costs a step and loses nothing.
+//! Drivers and frameworks say much that no other session can notice: settings, questions about the catalog, the BEGIN
+//! before the first statement, the ROLLBACK after a failed one. Each would be a step with which nothing is dependent.
+//! They are passed on at once, as part of the step before. Our parser decides what a statement names; one that it does
+//! not understand is held: that costs a step and loses nothing.
 
 use isolde_sql::facts::{Facts, Name, Verb};
 use isolde_sql::parse::{Lexeme, lexemes};
@@ -26,8 +26,8 @@ pub fn is_noticeable(text: &str, context: Context) -> bool {
     Facts::of_script(text).iter().any(|facts| is_one_noticeable(facts, context) || names_public(facts, text))
 }
 
-/// Whether something is named in the schema `public`, which may have a `version()` and a `pg_class` of its own. The parser drops that
-/// name, because there it is where names are found anyway.
+/// Whether something is named in the schema `public`, which may have a `version()` and a `pg_class` of its own. The
+/// parser drops that name, because there it is where names are found anyway.
 fn names_public(facts: &Facts, text: &str) -> bool {
     let names = !facts.tables.is_empty() || !facts.functions.is_empty();
     let lexemes: Vec<Lexeme<'_>> = if names { lexemes(text).filter(Lexeme::counts).collect() } else { Vec::new() };
@@ -130,7 +130,8 @@ const HARMLESS: &[&str] = &[
     "version",
 ];
 
-/// The tables and views that describe a database. Those that tell what sessions do (`pg_locks`, `pg_stat_activity`) are not here.
+/// The tables and views that describe a database. Those that tell what sessions do (`pg_locks`, `pg_stat_activity`) are
+/// not here.
 const CATALOG: &[&str] = &[
     "pg_aggregate",
     "pg_am",
@@ -193,7 +194,8 @@ const CATALOG: &[&str] = &[
     "pg_views",
 ];
 
-/// Whether a query asks only the catalog or nobody: no table of the user's, no lock, no function that could do anything.
+/// Whether a query asks only the catalog or nobody: no table of the user's, no lock, no function that could do
+/// anything.
 fn asks_nobody(facts: &Facts) -> bool {
     facts.understood
         && facts.effects.locks_rows.is_none()

@@ -7,19 +7,19 @@
 //! ```
 //!
 //! Applications enter by a [`Door`], a port on this machine; the door tells who they are. Reading is done by threads of
-//! their own, which cut the bytes into [`Frame`]s and put them on one channel. Everything else is done by whoever reads that
-//! channel: a [`Session`] takes in what its client and its server say and knows
+//! their own, which cut the bytes into [`Frame`]s and put them on one channel. Everything else is done by whoever reads
+//! that channel: a [`Session`] takes in what its client and its server say and knows
 //!
-//! - which messages make a [`Unit`], the least that can be scheduled: a simple query, or what an extended one says up to its
-//!   Sync or Flush, if it executes something;
+//! - which messages make a [`Unit`], the least that can be scheduled: a simple query, or what an extended one says up
+//!   to its Sync or Flush, if it executes something;
 //! - whether a unit can be noticed by others at all ([`interest`]); those that cannot are passed on at once;
 //! - when a unit has been answered, and with what; the answer is kept back until it is delivered.
 //!
 //! So one thread decides everything, one thing after another, and no two of its decisions can overtake each other.
 //!
-//! What is *absent*: a session never rewrites what a client sends. Only three things are different for the application: the
-//! login is answered here (with the server's own user and database behind it), encryption is refused, and the notices by
-//! which Isolde's triggers tell of changed rows are left out.
+//! What is *absent*: a session never rewrites what a client sends. Only three things are different for the application:
+//! the login is answered here (with the server's own user and database behind it), encryption is refused, and the
+//! notices by which Isolde's triggers tell of changed rows are left out.
 
 mod door;
 mod frame;

@@ -193,8 +193,8 @@ impl Session {
         self.pass()
     }
 
-    /// What was answered last leaves the session in a transaction at READ COMMITTED, or in another one: that decides what others can
-    /// notice.
+    /// What was answered last leaves the session in a transaction at READ COMMITTED, or in another one: that decides
+    /// what others can notice.
     pub fn set_read_committed(&mut self, read_committed: bool) -> io::Result<()> {
         self.read_committed = read_committed;
         self.pass()
@@ -316,8 +316,8 @@ impl Session {
         self.client.write_all(&bytes)
     }
 
-    /// Says good-bye on both sides. The server hears it when it has answered what it is at work on, gives up the transaction
-    /// and closes: only then is it gone.
+    /// Says good-bye on both sides. The server hears it when it has answered what it is at work on, gives up the
+    /// transaction and closes: only then is it gone.
     pub fn close(&mut self) {
         self.gone = true;
         // Gone already is as good.

@@ -1,14 +1,15 @@
 //! What a client says, understood: units of scheduling, with the statements they execute.
 //!
-//! The simple protocol sends a statement as it is. The extended one says it in parts, which a client may keep and use again:
+//! The simple protocol sends a statement as it is. The extended one says it in parts, which a client may keep and use
+//! again:
 //!
 //! ```text
 //!   Parse "s1" UPDATE t SET n = $1      Bind "" to "s1" with 7      Execute ""      Sync
 //!         └── a prepared statement            └── a portal               └── this is what runs
 //! ```
 //!
-//! So a client's words must be remembered ([`Memory`]) to know what an Execute executes. A query's snapshot is taken when it is
-//! bound, not when it is executed: to be noticed, it is enough to bind.
+//! So a client's words must be remembered ([`Memory`]) to know what an Execute executes. A query's snapshot is taken
+//! when it is bound, not when it is executed: to be noticed, it is enough to bind.
 
 use std::collections::HashMap;
 
@@ -76,8 +77,8 @@ impl Unit {
         all.join("; ")
     }
 
-    /// Adds the next unit if it belongs to this one, since the client has sent both: the execution of what was only bound, or the Sync
-    /// behind what was flushed.
+    /// Adds the next unit if it belongs to this one, since the client has sent both: the execution of what was only
+    /// bound, or the Sync behind what was flushed.
     pub(super) fn join(&mut self, next: Unit) -> Option<Unit> {
         let only_binds = self.has(b'B') && !self.has(b'E');
         let only_syncs = next.frames.iter().all(|frame| frame.tag == b'S');
@@ -197,8 +198,8 @@ fn written(value: Option<&str>, oid: u32) -> String {
     }
 }
 
-/// Cuts a text into quoted strings and names, comments, words, parameters, numbers, white space and single characters, which
-/// together are the text.
+/// Cuts a text into quoted strings and names, comments, words, parameters, numbers, white space and single characters,
+/// which together are the text.
 pub(crate) fn tokens(text: &str) -> impl Iterator<Item = &str> {
     lexemes(text).map(|lexeme| lexeme.text)
 }

@@ -1,8 +1,8 @@
 //! Values in PostgreSQL's binary form, as text.
 //!
-//! Some drivers (asyncpg, pgx, the Rust ones) send parameters and ask for results in binary. For showing them, and for telling which rows a
-//! statement looks for, they are turned into the text that the server would have printed. Of a type that is not known
-//! here the bytes are shown.
+//! Some drivers (asyncpg, pgx, the Rust ones) send parameters and ask for results in binary. For showing them, and for
+//! telling which rows a statement looks for, they are turned into the text that the server would have printed. Of a
+//! type that is not known here the bytes are shown.
 
 use std::fmt::Write as _;
 

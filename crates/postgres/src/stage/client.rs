@@ -1,7 +1,7 @@
 //! How far the client behind a thread has come.
 //!
-//! It behaves as the one on the embedded engine does: an error ends the thread and its transaction, an abort is tried again as
-//! often as the file says, and what it saw in an attempt that was aborted it has not seen.
+//! It behaves as the one on the embedded engine does: an error ends the thread and its transaction, an abort is tried
+//! again as often as the file says, and what it saw in an attempt that was aborted it has not seen.
 
 use std::sync::Arc;
 
@@ -150,8 +150,8 @@ impl Client {
         }
     }
 
-    /// What a statement inside of a routine came to is seen by the thread. Seeing the same again in the next round of a loop is
-    /// not seeing something new.
+    /// What a statement inside of a routine came to is seen by the thread. Seeing the same again in the next round of a
+    /// loop is not seeing something new.
     pub(super) fn see_inside(&mut self, gate: &GatePlace, result: &StepResult) {
         if gate.loops {
             return;

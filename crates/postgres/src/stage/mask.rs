@@ -1,8 +1,8 @@
 //! Values that no two runs agree on.
 //!
-//! Times, random numbers and random keys differ from run to run whatever the schedule, so they must not be compared. Which
-//! they are is found out: the threads run one after another, twice in the same order, and what differs then is left
-//! out from then on, by column.
+//! Times, random numbers and random keys differ from run to run whatever the schedule, so they must not be compared.
+//! Which they are is found out: the threads run one after another, twice in the same order, and what differs then is
+//! left out from then on, by column.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};

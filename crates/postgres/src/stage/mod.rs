@@ -1,9 +1,9 @@
 //! A scenario on a server.
 //!
 //! Each thread has a session and a client behind it. A step sends what the client sends next, then lets everybody
-//! react until all are at rest: answers are taken in, what they wake goes on, a client that failed rolls back, and statements that
-//! nobody can notice are sent at once (`SET`) or with the next one (`BEGIN`). So between steps each client is at a statement that others may
-//! notice, as on the embedded engine, and a schedule means the same on both.
+//! react until all are at rest: answers are taken in, what they wake goes on, a client that failed rolls back, and
+//! statements that nobody can notice are sent at once (`SET`) or with the next one (`BEGIN`). So between steps each
+//! client is at a statement that others may notice, as on the embedded engine, and a schedule means the same on both.
 //!
 //! A routine that passes gates takes a step per statement. It is called inside of `BEGIN` where the thread has
 //! no transaction, so that its commit is a step of its own.
@@ -220,8 +220,8 @@ impl ScenarioStage {
         Ok(())
     }
 
-    /// Who is about to do something, and what everybody has done. What waited in this situation will wait in it again, nearly
-    /// always.
+    /// Who is about to do something, and what everybody has done. What waited in this situation will wait in it again,
+    /// nearly always.
     fn situation(&self, thread: usize) -> u64 {
         let mut hasher = DefaultHasher::new();
         thread.hash(&mut hasher);

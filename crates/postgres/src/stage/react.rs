@@ -1,4 +1,5 @@
-//! What happens after a thread was let go, until everybody is at rest: answers, gates, failures, and what clients make of them.
+//! What happens after a thread was let go, until everybody is at rest: answers, gates, failures, and what clients make
+//! of them.
 
 use isolde_engine::footprint::Write;
 use isolde_report::{StepKind, StepResult};

@@ -187,8 +187,8 @@ fn rekeyed(file: &ScenarioFile, analyst: &Analyst) -> BTreeSet<TableId> {
     texts.flat_map(|text| analyst.analyse(&text).rekeyed.clone()).collect()
 }
 
-/// The tables whose rows some statement or property takes in the order in which they lie. What the embedded engine does not understand
-/// may do so with any table that is not reached by its primary key.
+/// The tables whose rows some statement or property takes in the order in which they lie. What the embedded engine does
+/// not understand may do so with any table that is not reached by its primary key.
 fn ordered(file: &ScenarioFile, analyst: &Analyst) -> BTreeSet<TableId> {
     let tables = || analyst.catalog().tables();
     match Scenario::new(file.clone()) {

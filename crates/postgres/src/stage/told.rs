@@ -1,8 +1,8 @@
 //! Whether what the server tells of a run is all that the run has done.
 //!
-//! Each row that is written is told to the session that writes it, and the answer says whether the statement came to its end. If
-//! every statement succeeds or fails as a whole, then what is committed is known by that, and [can be taken back](crate::undo)
-//! without a log in the database. What breaks this:
+//! Each row that is written is told to the session that writes it, and the answer says whether the statement came to
+//! its end. If every statement succeeds or fails as a whole, then what is committed is known by that, and [can be taken
+//! back](crate::undo) without a log in the database. What breaks this:
 //!
 //! - a routine that catches an error: what it had done until then was told, and is undone;
 //! - a routine that commits or rolls back by itself, or that says what it does only when it runs;
@@ -10,8 +10,8 @@
 //! - TRUNCATE, which tells of no rows;
 //! - settings by which one session prints a row in other words than another.
 //!
-//! All of that is known from the statements, with too much suspicion rather than too little where one is not understood; the log is
-//! always right.
+//! All of that is known from the statements, with too much suspicion rather than too little where one is not
+//! understood; the log is always right.
 
 use isolde_scenario::file::ScenarioFile;
 use isolde_sql::facts::{Effects, Facts};

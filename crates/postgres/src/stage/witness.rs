@@ -1,7 +1,7 @@
 //! What a proof has refuted, seen on a server: rows, a call, and a rule that holds before it and not behind it.
 //!
-//! No threads and no gates: the set-up is run in a database of its own, its tables are emptied, the rows are inserted, and the rule
-//! is asked before and behind the call. Each witness begins with the database as the set-up has left it.
+//! No threads and no gates: the set-up is run in a database of its own, its tables are emptied, the rows are inserted,
+//! and the rule is asked before and behind the call. Each witness begins with the database as the set-up has left it.
 
 use isolde_scenario::file::ScenarioFile;
 use isolde_wire::{Connection, Response, Settings};

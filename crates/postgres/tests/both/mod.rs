@@ -77,8 +77,8 @@ pub fn on_engine(text: &str) -> Report {
     isolde_scenario::check(&scenario, &Options::default(), &mut |_| ControlFlow::Continue(()))
 }
 
-/// What a report says, in a line. On a server it is not known whether an overwritten value is lost, so that a stale read has
-/// the same name here as a lost update.
+/// What a report says, in a line. On a server it is not known whether an overwritten value is lost, so that a stale
+/// read has the same name here as a lost update.
 pub fn gist(report: &Report) -> String {
     let found = report.counterexample.as_ref();
     let property = found.map_or("", |c| c.property.as_str());
@@ -226,8 +226,8 @@ fn end_on_engine(state: &State, tables: &[&str]) -> String {
     format!("{fates:?} {}", shown.join(" "))
 }
 
-/// The engine under the rules of a server (decisions 16 and 23): what is woken goes on at once, who has waited longest first, and
-/// the victim of a deadlock is who closed the circle.
+/// The engine under the rules of a server (decisions 16 and 23): what is woken goes on at once, who has waited longest
+/// first, and the victim of a deadlock is who closed the cycle.
 struct AtOnce<'s>(ScenarioSystem<'s>);
 
 /// With the threads that wait, in the order in which they began to.

@@ -1,12 +1,13 @@
 //! The boolean program, printed.
 //!
-//! Every statement becomes an assignment to predicates. `p := choose(a, b)` makes `p` true if `a`, false if `b`, and either
-//! otherwise; `*` is `choose(false, false)`. `a` is the weakest condition over the predicates before the statement from which `p` follows
-//! behind it, written with at most three predicates at a time. All assignments of a statement happen at once; predicates that
-//! are not named keep their values, or are no longer asked. An error that nobody handles undoes everything, so it leads nowhere.
+//! Every statement becomes an assignment to predicates. `p := choose(a, b)` makes `p` true if `a`, false if `b`, and
+//! either otherwise; `*` is `choose(false, false)`. `a` is the weakest condition over the predicates before the
+//! statement from which `p` follows behind it, written with at most three predicates at a time. All assignments of a
+//! statement happen at once; predicates that are not named keep their values, or are no longer asked. An error that
+//! nobody handles undoes everything, so it leads nowhere.
 //!
-//! The program is made for looking at. Whether the error can be reached is decided on the same predicates without that bound, and with
-//! what is known of other rows.
+//! The program is made for looking at. Whether the error can be reached is decided on the same predicates without that
+//! bound, and with what is known of other rows.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -341,7 +341,8 @@ pub(super) fn shown(term: &Term) -> String {
     infix(&pushed(term), 0)
 }
 
-/// `strength` is how tightly what is around it binds: 0 not at all, 1 `->`, 2 `or`, 3 `and`, 4 comparisons, 5 sums, 6 products.
+/// `strength` is how tightly what is around it binds: 0 not at all, 1 `->`, 2 `or`, 3 `and`, 4 comparisons, 5 sums, 6
+/// products.
 fn infix(term: &Term, strength: usize) -> String {
     let (own, text) = match term {
         Term::And(inner) => {

@@ -1,8 +1,9 @@
 //! Predicate abstraction, refined by counterexamples.
 //!
-//! A procedure with its tables has infinitely many states. Look at it through a few yes-or-no questions instead (*predicates*: "the
-//! balance of the row is at least 1000", "the row is the one that was read") and finitely many are left: it has become a program
-//! over booleans, which does whatever the procedure may do and possibly more. Three modules take turns:
+//! A procedure with its tables has infinitely many states. Look at it through a few yes-or-no questions instead
+//! (*predicates*: "the balance of the row is at least 1000", "the row is the one that was read") and finitely many are
+//! left: it has become a program over booleans, which does whatever the procedure may do and possibly more. Three
+//! modules take turns:
 //!
 //! ```text
 //!   predicates ──abstraction──▶ boolean program ──verification──▶ no way to the error: an invariant, which is checked
@@ -15,12 +16,12 @@
 //!
 //! This is the loop of "(Towards) A Symbolic Model Checker for Database Programs", with every step made sound:
 //!
-//! - A predicate speaks about *one arbitrary row*, so that "true" is a statement about all rows; variables and columns are different
-//!   things, related by predicates only ([`seeds`]).
+//! - A predicate speaks about *one arbitrary row*, so that "true" is a statement about all rows; variables and columns
+//!   are different things, related by predicates only ([`seeds`]).
 //! - What a statement does to predicates is asked of a solver, over the same clauses from which loop invariants are
 //!   found ([`horn`]). What does not follow is `*`, never "unchanged" ([`post`]).
-//! - Of the other rows that a statement reads or writes, what holds of *all* combinations seen so far at that place is used, and the
-//!   statement is looked at again when that becomes less.
+//! - Of the other rows that a statement reads or writes, what holds of *all* combinations seen so far at that place is
+//!   used, and the statement is looked at again when that becomes less.
 //! - Whether a way to the error can happen is asked exactly, on as many rows as that way needs ([`refine`]).
 //! - "Safe" is said of a certificate that the checker has accepted. A wrong predicate costs time, it cannot cost truth.
 

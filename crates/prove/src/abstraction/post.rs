@@ -1,9 +1,10 @@
 //! What the boolean program can come to.
 //!
-//! A [`Cube`] is what is known at a cut: of some predicates that they hold, of some that they do not, of the others nothing. From
-//! each cube each clause is followed: for every predicate that can be asked behind it, a solver says whether it must hold or must
-//! not (the cartesian abstraction; two questions per predicate, one of which the last answer usually spares). Cubes that say
-//! more than another of the same cut are covered by it and not followed. There are finitely many, so this ends.
+//! A [`Cube`] is what is known at a cut: of some predicates that they hold, of some that they do not, of the others
+//! nothing. From each cube each clause is followed: for every predicate that can be asked behind it, a solver says
+//! whether it must hold or must not (the cartesian abstraction; two questions per predicate, one of which the last
+//! answer usually spares). Cubes that say more than another of the same cut are covered by it and not followed. There
+//! are finitely many, so this ends.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;

@@ -1,12 +1,12 @@
 //! Whether a way to the error can happen, and what is to be learnt if it cannot.
 //!
-//! The boolean program knows of each row by itself what the predicates say, so it may take ways that no database allows. A way is
-//! written out as a procedure of its own, without branches, and asked about exactly, with a row for every lookup on it. If it can
-//! happen, those rows and arguments break the rule.
+//! The boolean program knows of each row by itself what the predicates say, so it may take ways that no database
+//! allows. A way is written out as a procedure of its own, without branches, and asked about exactly, with a row for
+//! every lookup on it. If it can happen, those rows and arguments break the rule.
 //!
-//! If not, there is a reason at each cut of the way: something that holds after what happened so far, and rules out the rest (an
-//! *interpolant*). Spacer finds these when the way is given to it as a chain of clauses, one unknown per cut. Where it gives none, the
-//! comparisons of the rule, carried backwards over the way, are taken.
+//! If not, there is a reason at each cut of the way: something that holds after what happened so far, and rules out the
+//! rest (an *interpolant*). Spacer finds these when the way is given to it as a chain of clauses, one unknown per cut.
+//! Where it gives none, the comparisons of the rule, carried backwards over the way, are taken.
 //!
 //! Every turn must ask something that was not asked before. If nothing new is learnt, the loop stops.
 

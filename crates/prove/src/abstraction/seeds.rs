@@ -1,9 +1,10 @@
 //! The predicates to begin with: what SQL itself suggests.
 //!
-//! Nearly every procedure is about the same few things: the rule, of an arbitrary row (`ok`); whether that row is the one a statement
-//! looks up or writes (`hit`); if so, that a variable still holds what was read of it (`link`); what the procedure branches on
-//! (`grd`); and the rule as a statement is going to leave it (`eff`, its weakest precondition). With these most proofs need no
-//! refinement at all. None of them has to be right: they are only looked at where the variables that they name are still read.
+//! Nearly every procedure is about the same few things: the rule, of an arbitrary row (`ok`); whether that row is the
+//! one a statement looks up or writes (`hit`); if so, that a variable still holds what was read of it (`link`); what
+//! the procedure branches on (`grd`); and the rule as a statement is going to leave it (`eff`, its weakest
+//! precondition). With these most proofs need no refinement at all. None of them has to be right: they are only looked
+//! at where the variables that they name are still read.
 
 use std::collections::BTreeMap;
 
@@ -228,7 +229,8 @@ impl Planter<'_, '_> {
         Ok(())
     }
 
-    /// What a loop over rows asks of them holds of what it reads: of the row at hand, and of those that it will come to.
+    /// What a loop over rows asks of them holds of what it reads: of the row at hand, and of those that it will come
+    /// to.
     fn opened(&mut self, cursor: usize, query: &Query) -> Result<()> {
         let QueryBody::Select(select) = &query.body else { return Ok(()) };
         let ([rel], Some(filter), None) = (select.rels.as_slice(), &select.filter, &select.grouping) else {
@@ -274,7 +276,8 @@ impl Planter<'_, '_> {
         Ok(())
     }
 
-    /// The comparisons in the rule as it is after a statement, except those that say which rows it is about: of these rows.
+    /// The comparisons in the rule as it is after a statement, except those that say which rows it is about: of these
+    /// rows.
     fn effect(&mut self, action: &Action, hits: &[(Term, Slot)]) -> Result<()> {
         let counts = self.universal.observed.iter().any(|number| writes_rows_of(action, number.table));
         let state = if counts { self.state.clone() } else { self.bare() };

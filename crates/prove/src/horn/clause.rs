@@ -434,8 +434,8 @@ impl Cutting<'_> {
         Ok(Term::apply(format!("inv{head}"), terms))
     }
 
-    /// The state with arbitrary rows chosen anew: those that were, or rows that were inserted meanwhile. What is counted is still counted
-    /// among all.
+    /// The state with arbitrary rows chosen anew: those that were, or rows that were inserted meanwhile. What is
+    /// counted is still counted among all.
     fn rechosen(
         &mut self,
         mut state: State,

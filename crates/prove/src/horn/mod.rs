@@ -1,9 +1,9 @@
 //! Loops: an invariant per loop, found by Horn clauses.
 //!
-//! A procedure with loops is cut at the heads of its loops. What holds at a head, whatever happened before, is a predicate that is not
-//! known: over the variables that are still read, and over *one arbitrary row* of each table (two, where the rule speaks about pairs).
-//! Between two heads there is no loop, so what happens there is worked out exactly, as in [`exact`](crate::exact). That gives one
-//! clause per piece:
+//! A procedure with loops is cut at the heads of its loops. What holds at a head, whatever happened before, is a
+//! predicate that is not known: over the variables that are still read, and over *one arbitrary row* of each table
+//! (two, where the rule speaks about pairs). Between two heads there is no loop, so what happens there is worked out
+//! exactly, as in [`exact`](crate::exact). That gives one clause per piece:
 //!
 //! ```text
 //!   start(vars, row)                                  ──▶  Inv(vars, row)
@@ -11,12 +11,13 @@
 //!   Inv(vars, row)  and  the way out                   ──▶  the rule holds of row'
 //! ```
 //!
-//! A round also reads and writes other rows than the arbitrary one. Of each of these the same is known: the predicate holds for it too,
-//! since it holds for all rows. So a clause has the predicate several times in front of the arrow, once per row. (Monniaux and Gonnord
-//! call this cell morphing.) A row that a round inserts may be the arbitrary row of the next one.
+//! A round also reads and writes other rows than the arbitrary one. Of each of these the same is known: the predicate
+//! holds for it too, since it holds for all rows. So a clause has the predicate several times in front of the arrow,
+//! once per row. (Monniaux and Gonnord call this cell morphing.) A row that a round inserts may be the arbitrary row of
+//! the next one.
 //!
-//! Spacer, inside z3, looks for predicates that meet all clauses. What it finds is not believed: [`certificate`] puts the
-//! predicates back into the clauses and has each of them checked by itself.
+//! Spacer, inside z3, looks for predicates that meet all clauses. What it finds is not believed: [`certificate`] puts
+//! the predicates back into the clauses and has each of them checked by itself.
 
 mod certificate;
 mod clause;

@@ -1,7 +1,7 @@
 //! Loops and the ways out of them.
 //!
-//! A loop has a head, to which each round comes back, and a place behind it. An integer loop counts in a hidden variable, as
-//! PL/pgSQL does: what the body stores in the loop's variable does not change how often it goes round.
+//! A loop has a head, to which each round comes back, and a place behind it. An integer loop counts in a hidden
+//! variable, as PL/pgSQL does: what the body stores in the loop's variable does not change how often it goes round.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

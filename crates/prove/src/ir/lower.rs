@@ -1,8 +1,8 @@
 //! From bound PL/pgSQL to the graph.
 //!
-//! One pass over the structured code. [`Lowering`] carries where errors go, which loops are around, and for each routine being
-//! written out (the procedure itself, or one that it calls) a [`Frame`] that says which variable of the graph stands for which of
-//! the routine's. What the graph has no action for is a [`Refusal`] with its place.
+//! One pass over the structured code. [`Lowering`] carries where errors go, which loops are around, and for each
+//! routine being written out (the procedure itself, or one that it calls) a [`Frame`] that says which variable of the
+//! graph stands for which of the routine's. What the graph has no action for is a [`Refusal`] with its place.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -231,8 +231,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// Calls are done before the expression that they stand in. The queries of that expression see the rows as they were before
-    /// all calls, so a call that writes has to stand by itself.
+    /// Calls are done before the expression that they stand in. The queries of that expression see the rows as they
+    /// were before all calls, so a call that writes has to stand by itself.
     fn order_of_calls<'e>(&self, exprs: impl IntoIterator<Item = &'e Expr>, span: Span) -> Result<()> {
         let (mut writes, mut others) = (false, 0);
         for expr in exprs {
@@ -253,7 +253,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// Does the calls of routines in an expression, innermost first. A call that may be skipped is left, and refused later.
+    /// Does the calls of routines in an expression, innermost first. A call that may be skipped is left, and refused
+    /// later.
     pub(super) fn hoist(&mut self, mut at: usize, expr: &mut Expr, span: Span) -> Result<usize> {
         let lazy = matches!(expr.kind, ExprKind::Case(..) | ExprKind::Coalesce(_) | ExprKind::And(_) | ExprKind::Or(_));
         if lazy {
@@ -437,7 +438,8 @@ impl Lowering<'_> {
         self.edge(at, nowhere, action, span);
     }
 
-    /// Something may go wrong here that is not modelled further: if there is a handler, it may be entered with any error.
+    /// Something may go wrong here that is not modelled further: if there is a handler, it may be entered with any
+    /// error.
     pub(super) fn may_fail(&mut self, at: usize, span: Span) {
         if self.handler.is_some() {
             self.fail(at, Action::Raise(None), span);
@@ -500,8 +502,8 @@ impl Lowering<'_> {
         Ok(self.paired(variables.into_iter(), columns))
     }
 
-    /// Each variable with the type of its column. Variables beyond the last column become NULL; columns beyond the last variable are
-    /// dropped.
+    /// Each variable with the type of its column. Variables beyond the last column become NULL; columns beyond the last
+    /// variable are dropped.
     fn paired(&self, variables: impl Iterator<Item = usize>, columns: &[Type]) -> Vec<(usize, Type)> {
         let with = |(at, variable): (usize, usize)| {
             (variable, columns.get(at).copied().unwrap_or(self.graph.variables[variable].ty))

@@ -1,9 +1,9 @@
 //! The control-flow graph of a procedure.
 //!
-//! Nodes are places between statements, edges are what happens from one to the next. Everything that PL/pgSQL can do is brought
-//! down to a dozen [`Action`]s over scalar variables: rows are taken apart into one variable per field, calls of other routines are
-//! written out in place, integer loops count in a hidden variable, and a branch is a pair of edges that assume a condition and
-//! its opposite.
+//! Nodes are places between statements, edges are what happens from one to the next. Everything that PL/pgSQL can do is
+//! brought down to a dozen [`Action`]s over scalar variables: rows are taken apart into one variable per field, calls
+//! of other routines are written out in place, integer loops count in a hidden variable, and a branch is a pair of
+//! edges that assume a condition and its opposite.
 //!
 //! ```text
 //!   SELECT balance INTO b ...   IF b >= amount THEN UPDATE ... END IF
@@ -12,9 +12,10 @@
 //!                 └──Assume not (b >= amount)───────────▶ 3 ──▶ exit
 //! ```
 //!
-//! An action may fail. Then the procedure ends and its effects are undone, unless the edge has `on_error`: the place at which the
-//! handlers of the block around it are tried. A node knows the loops it is in, so that unrolling ([`unroll`]) and cutting at loop heads
-//! need no analysis. What cannot be brought down to these actions is refused with its place: see [`lower`].
+//! An action may fail. Then the procedure ends and its effects are undone, unless the edge has `on_error`: the place at
+//! which the handlers of the block around it are tried. A node knows the loops it is in, so that unrolling ([`unroll`])
+//! and cutting at loop heads need no analysis. What cannot be brought down to these actions is refused with its place:
+//! see [`lower`].
 
 mod call;
 mod expand;

@@ -1,7 +1,7 @@
 //! Which fields the row variables of a routine have.
 //!
-//! A `record` takes the shape of what it is given. One that is given the same shape everywhere is as good as a `%ROWTYPE`, and is
-//! taken apart into one variable per field; one that changes its shape is refused.
+//! A `record` takes the shape of what it is given. One that is given the same shape everywhere is as good as a
+//! `%ROWTYPE`, and is taken apart into one variable per field; one that changes its shape is refused.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -5,8 +5,8 @@ use isolde_sql::Span;
 
 use super::{Action, Edge, Graph};
 
-/// The graph as it is drawn: a box per statement, with its line, and an arrow to each that may come next. What a statement does inside,
-/// such as counting the rounds of a loop, is left out where it goes straight on.
+/// The graph as it is drawn: a box per statement, with its line, and an arrow to each that may come next. What a
+/// statement does inside, such as counting the rounds of a loop, is left out where it goes straight on.
 pub fn to_flow(graph: &Graph, source: &str) -> FlowGraph {
     let mut drawing = Drawing::of(graph, source);
     while drawing.shorten() {}
@@ -61,7 +61,8 @@ impl<'g> Drawing<'g> {
         Drawing { graph, source, entry: graph.entry, arrows }
     }
 
-    /// Takes one silent arrow out, if that is possible: the place before it becomes the one behind it, or the other way round.
+    /// Takes one silent arrow out, if that is possible: the place before it becomes the one behind it, or the other way
+    /// round.
     fn shorten(&mut self) -> bool {
         let count = |f: &dyn Fn(&Arrow) -> bool| self.arrows.iter().filter(|arrow| f(arrow)).count();
         let found = self.arrows.iter().position(|arrow| {

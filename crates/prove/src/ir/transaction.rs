@@ -1,8 +1,8 @@
 //! COMMIT and ROLLBACK inside of a procedure.
 //!
-//! What is committed is there for all to see, and stays if an error comes later. So at a COMMIT the procedure may as well have ended: there is
-//! a way from it to the end, where the rule is looked at, and a way on. A ROLLBACK brings back the rows of the last COMMIT, or those of
-//! the start; variables stay as they are.
+//! What is committed is there for all to see, and stays if an error comes later. So at a COMMIT the procedure may as
+//! well have ended: there is a way from it to the end, where the rule is looked at, and a way on. A ROLLBACK brings
+//! back the rows of the last COMMIT, or those of the start; variables stay as they are.
 
 use isolde_sql::{Span, SqlState};
 

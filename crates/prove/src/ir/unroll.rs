@@ -7,7 +7,8 @@ use super::{Edge, Graph, Node};
 /// A place, and how often the head of each loop around it was come back to.
 type Instance = (usize, Vec<(usize, usize)>);
 
-/// The graph in which no loop head is come back to more than `rounds` times. What would go further is left out, and `cut` says so.
+/// The graph in which no loop head is come back to more than `rounds` times. What would go further is left out, and
+/// `cut` says so.
 pub fn unroll(graph: &Graph, rounds: usize) -> Graph {
     if graph.is_loop_free() {
         return graph.clone();

@@ -1,7 +1,7 @@
 //! WITH queries, written out where they are read.
 //!
-//! A WITH query that only reads gives the same rows wherever in its statement it stands, so it can stand in the FROM of whoever reads it. Those
-//! that call themselves, and those that write, stay where they are, and are refused.
+//! A WITH query that only reads gives the same rows wherever in its statement it stands, so it can stand in the FROM of
+//! whoever reads it. Those that call themselves, and those that write, stay where they are, and are refused.
 
 use isolde_sql::typed::{ExprKind, Query, QueryBody, RelSource, With, WithBody};
 

@@ -21,8 +21,8 @@ pub(super) fn builtin(evaluator: &mut Evaluator<'_>, builtin: &Builtin, args: &[
 
 /// The same, of values.
 pub(super) fn applied(evaluator: &mut Evaluator<'_>, builtin: &Builtin, args: &[(Sym, Type)], ty: Type) -> Result<Sym> {
-    // An expression may carry a wider type than its function returns (`abs(smallint)` used as an integer): the range is that of the
-    // function.
+    // An expression may carry a wider type than its function returns (`abs(smallint)` used as an integer): the range is
+    // that of the function.
     let ty =
         if builtin.returns == Type::Unknown || sort_of(builtin.returns) != sort_of(ty) { ty } else { builtin.returns };
     let ctx = &mut *evaluator.ctx;

@@ -11,8 +11,8 @@ use super::{Refusal, Result};
 
 /// An error that evaluating something may raise.
 ///
-/// Two conditions, because PostgreSQL does not fix in which order the parts of a condition are evaluated: a path is given up only
-/// where the error is certain, and a handler is entered wherever it is possible.
+/// Two conditions, because PostgreSQL does not fix in which order the parts of a condition are evaluated: a path is
+/// given up only where the error is certain, and a handler is entered wherever it is possible.
 #[derive(Clone, Debug)]
 pub struct Failure {
     /// Which error; `None` if that is not known.
@@ -40,7 +40,8 @@ pub struct Context {
     pub incomplete: BTreeSet<String>,
     /// What is taken for granted because of the types that occur.
     pub assumptions: BTreeSet<&'static str>,
-    /// Groups of rows that are not tracked and were asked about, where there are no functions: key and answer, by question.
+    /// Groups of rows that are not tracked and were asked about, where there are no functions: key and answer, by
+    /// question.
     pub(crate) groups: BTreeMap<String, Vec<(Vec<Term>, Term)>>,
     texts: BTreeMap<Arc<str>, i128>,
     counter: usize,
@@ -149,7 +150,8 @@ impl Context {
         }
     }
 
-    /// What a function without a name gives for a key: the same as before, if the same was asked before, and anything otherwise.
+    /// What a function without a name gives for a key: the same as before, if the same was asked before, and anything
+    /// otherwise.
     pub(crate) fn group(&mut self, question: &str, key: Vec<Term>, sort: &Sort) -> Term {
         let known = self.groups.get(question).cloned().unwrap_or_default();
         if let Some((_, answer)) = known.iter().find(|(other, _)| *other == key) {
@@ -211,8 +213,8 @@ impl Context {
 /// Functions that give equal results for equal arguments, even where equal arguments may look different.
 const RESPECTS_EQUALITY: &[&str] = &["<", "round", "trunc", "floor", "ceil", "ceiling", "sign", "abs", "mod", "%"];
 
-/// Equal values of the type are the same value. `1.0 = 1.00`, but not as text; `'1 month' = '30 days'`, but not added to a date: of such
-/// types, the same function of equal values can differ.
+/// Equal values of the type are the same value. `1.0 = 1.00`, but not as text; `'1 month' = '30 days'`, but not added
+/// to a date: of such types, the same function of equal values can differ.
 fn is_told_apart(ty: Type) -> bool {
     use Type as T;
     matches!(

@@ -1,9 +1,10 @@
 //! SQL's values and conditions, as a solver sees them.
 //!
-//! A value is a pair: whether it is NULL, and what it is if it is not ([`Sym`]). A condition is such a pair over truth values,
-//! so that "true", "false" and "unknown" are three different things and `IF` takes the first only. Integers are mathematical
-//! integers; that PostgreSQL's end somewhere is a [`Failure`] of the operation that would leave them, since PostgreSQL raises an
-//! error there and does not wrap. `numeric` is a real number. Texts are whole numbers of which only equality is known.
+//! A value is a pair: whether it is NULL, and what it is if it is not ([`Sym`]). A condition is such a pair over truth
+//! values, so that "true", "false" and "unknown" are three different things and `IF` takes the first only. Integers are
+//! mathematical integers; that PostgreSQL's end somewhere is a [`Failure`] of the operation that would leave them,
+//! since PostgreSQL raises an error there and does not wrap. `numeric` is a real number. Texts are whole numbers of
+//! which only equality is known.
 //!
 //! A function that is not known here is *some* function: the same arguments give the same result, and nothing else is
 //! assumed. What is proved with it holds whatever it computes; what is refuted with it has to survive being run.

@@ -1,7 +1,8 @@
 //! Queries over the tracked rows.
 //!
-//! With a handful of slots per table, a query is worked out by trying all combinations: each is a row of the result under a
-//! condition. EXISTS is then a disjunction, a count a sum of ones, and a subquery the choice of the combination that is there.
+//! With a handful of slots per table, a query is worked out by trying all combinations: each is a row of the result
+//! under a condition. EXISTS is then a disjunction, a count a sum of ones, and a subquery the choice of the combination
+//! that is there.
 
 use isolde_smt::{Sort, Term};
 use isolde_sql::ast::{JoinKind, SetOperator};

@@ -1,12 +1,12 @@
 //! Rows that are not tracked, as far as aggregates see them.
 //!
-//! A count or a sum looks at all rows of a table, and only some are tracked. What the others contribute is a *residue*: a
-//! function of the group that is asked about (`WHERE event = 7`), of which nothing is known but that a count is not negative, that
-//! nothing sums up to nothing, and that the same group has the same residue as long as nobody touched it. So a procedure that
-//! counts the bookings of an event and a rule that counts them too speak about the same number.
+//! A count or a sum looks at all rows of a table, and only some are tracked. What the others contribute is a *residue*:
+//! a function of the group that is asked about (`WHERE event = 7`), of which nothing is known but that a count is not
+//! negative, that nothing sums up to nothing, and that the same group has the same residue as long as nobody touched
+//! it. So a procedure that counts the bookings of an event and a rule that counts them too speak about the same number.
 //!
-//! A residue follows what statements do to rows that are not tracked: a delete of whole groups clears it, an update of columns that the
-//! aggregate looks at makes it another function.
+//! A residue follows what statements do to rows that are not tracked: a delete of whole groups clears it, an update of
+//! columns that the aggregate looks at makes it another function.
 
 use std::sync::Arc;
 

@@ -1,7 +1,8 @@
 //! What the schema demands of rows, and what it does when rows go.
 //!
-//! A constraint that is violated is an error, so it cuts the path. One that is not looked at here (a deferred one, an index over
-//! expressions) cuts nothing: more is then thought possible than is, which never makes an unsafe procedure safe.
+//! A constraint that is violated is an error, so it cuts the path. One that is not looked at here (a deferred one, an
+//! index over expressions) cuts nothing: more is then thought possible than is, which never makes an unsafe procedure
+//! safe.
 
 use isolde_smt::Term;
 use isolde_sql::ast::{Deferral, ReferentialAction};
@@ -13,11 +14,11 @@ use super::write::Touched;
 use crate::logic::{Evaluator, Level, Refusal, Result, Sym, sort_of};
 use crate::state::{Slot, State};
 
-/// Rows that go may take others with them, and these others; deeper than this is a circle.
+/// Rows that go may take others with them, and these others; deeper than this is a cycle.
 const CASCADES_MAX: usize = 8;
 
-/// What is known of tracked rows before anything happens: each meets the checks of its table, no two share a key, and every child has
-/// its parent where parents are tracked for it.
+/// What is known of tracked rows before anything happens: each meets the checks of its table, no two share a key, and
+/// every child has its parent where parents are tracked for it.
 pub(crate) fn valid(
     evaluator: &mut Evaluator<'_>,
     table: &Table,
@@ -194,7 +195,8 @@ impl Stepper<'_> {
         Ok(())
     }
 
-    /// What becomes of children whose parents have another key; `several` says whether a statement may have given some to more than one.
+    /// What becomes of children whose parents have another key; `several` says whether a statement may have given some
+    /// to more than one.
     pub(super) fn keys_changed(
         &mut self,
         parent: &Table,
@@ -236,7 +238,8 @@ impl Stepper<'_> {
         Ok(())
     }
 
-    /// A child that still points at a row that is gone is an error, unless another row has that key when the statement has ended.
+    /// A child that still points at a row that is gone is an error, unless another row has that key when the statement
+    /// has ended.
     fn orphans_fail(&mut self, child: TableId, fk: &ForeignKey, left: Vec<(Term, Vec<Sym>)>) {
         self.orphans.push(Orphans { child, fk: fk.clone(), left });
     }
@@ -323,7 +326,7 @@ impl Stepper<'_> {
     fn followed(&self, id: TableId, depth: usize) -> Result<Option<std::sync::Arc<Table>>> {
         let table = self.catalog.table(id).clone();
         if depth > CASCADES_MAX {
-            return Err(Refusal::new(format!("foreign keys that go round in circles through {}", table.name)));
+            return Err(Refusal::new(format!("foreign keys that go round in cycles through {}", table.name)));
         }
         if let Some(trigger) = table.triggers.iter().find(|trigger| trigger.enabled) {
             return Err(Refusal::new(format!("the trigger {} on {}", trigger.name, table.name)));

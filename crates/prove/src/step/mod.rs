@@ -1,7 +1,8 @@
 //! What an action does to a state.
 //!
-//! [`step`] takes a state apart into terms, does the action on every tracked row, and says under which condition it goes well and
-//! under which it may fail. It is exact for the tracked rows; that they stand for all rows is argued in the crate's introduction.
+//! [`step`] takes a state apart into terms, does the action on every tracked row, and says under which condition it
+//! goes well and under which it may fail. It is exact for the tracked rows; that they stand for all rows is argued in
+//! the crate's introduction.
 
 pub(crate) mod constraint;
 mod read;

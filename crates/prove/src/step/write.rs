@@ -366,7 +366,8 @@ impl Stepper<'_> {
         Ok(())
     }
 
-    /// A row with a new key has no children, where a foreign key has seen to that: among rows that are not tracked, there are none.
+    /// A row with a new key has no children, where a foreign key has seen to that: among rows that are not tracked,
+    /// there are none.
     fn no_children(&mut self, table: &Table, at: usize) {
         for (child, fk) in children(self.catalog, table.id) {
             if fk.validated && fk.deferral == Deferral::NotDeferrable {

@@ -1,8 +1,8 @@
 //! Programs by chance: a schema, a procedure and a rule.
 //!
-//! Everything that `prove` models has a place here: narrow types, foreign keys with every action and deferral, keys that move, INTO with fewer and
-//! more columns than variables, RETURNING, records, handlers, COMMIT and ROLLBACK, calls, loops. What is generated may fail when it is
-//! run; that is what handlers are for.
+//! Everything that `prove` models has a place here: narrow types, foreign keys with every action and deferral, keys
+//! that move, INTO with fewer and more columns than variables, RETURNING, records, handlers, COMMIT and ROLLBACK,
+//! calls, loops. What is generated may fail when it is run; that is what handlers are for.
 
 use super::chance::Dice;
 

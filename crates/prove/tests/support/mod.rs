@@ -1,4 +1,5 @@
-//! Programs in files: SQL, then sections as in a scenario, and `--! procedure rule verdict` lines with what is expected.
+//! Programs in files: SQL, then sections as in a scenario, and `--! procedure rule verdict` lines with what is
+//! expected.
 
 #![allow(dead_code, clippy::unwrap_used)]
 

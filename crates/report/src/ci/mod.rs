@@ -1,7 +1,7 @@
 //! Answers for continuous integration: [SARIF](sarif) for code scanning, [JUnit's XML](junit) for whoever counts tests.
 //!
-//! Both formats are written in one place. What is a result and what is a test, each kind of answer says itself; that of a search is
-//! said here, for any number of files at once, as these formats have one document for a whole run.
+//! Both formats are written in one place. What is a result and what is a test, each kind of answer says itself; that of
+//! a search is said here, for any number of files at once, as these formats have one document for a whole run.
 
 pub(crate) mod junit;
 pub(crate) mod sarif;
@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 const WIDTH: usize = 100;
 
 impl Report {
-    /// The answers about some files as SARIF 2.1.0: a result for each counterexample, with its steps as code flow. `mistakes` are
-    /// files about which there is no answer, and why.
+    /// The answers about some files as SARIF 2.1.0: a result for each counterexample, with its steps as code flow.
+    /// `mistakes` are files about which there is no answer, and why.
     pub fn to_sarif(command: &str, reports: &[Report], mistakes: &[(String, String)]) -> String {
         let why: Vec<&str> = mistakes.iter().map(|(_, why)| why.as_str()).collect();
         sarif::document(command, reports.iter().filter_map(result).collect(), &why)

@@ -1,7 +1,7 @@
 //! What goes with what: the classes of a data model, and an arrow from each to what its delete concerns.
 //!
-//! Drawn for [Graphviz](DeleteGraph::to_dot), and as a [picture](DeleteGraph::to_svg) in layers: what is deleted stands above what
-//! goes with it.
+//! Drawn for [Graphviz](DeleteGraph::to_dot), and as a [picture](DeleteGraph::to_svg) in layers: what is deleted stands
+//! above what goes with it.
 
 mod dot;
 mod svg;

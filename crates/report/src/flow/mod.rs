@@ -1,7 +1,7 @@
 //! The statements of a procedure, and which may follow which.
 //!
-//! Drawn for [Graphviz](FlowGraph::to_dot), and as a [picture](FlowGraph::to_svg): a box is a statement with its line, arrows lead down to
-//! what comes next, and round the side where a loop begins anew.
+//! Drawn for [Graphviz](FlowGraph::to_dot), and as a [picture](FlowGraph::to_svg): a box is a statement with its line,
+//! arrows lead down to what comes next, and round the side where a loop begins anew.
 
 mod dot;
 mod svg;

@@ -1,8 +1,9 @@
 //! The graph as a picture.
 //!
-//! Boxes stand in layers, each below everything that leads to it. An arrow that passes layers has an invisible place in each of
-//! them, so that it goes between the boxes and not behind them. Within a layer, places are ordered by the middle of those they are
-//! connected with, above and below in turn, a few times over. Arrows that lead back up go round the right side, each on a lane of its own.
+//! Boxes stand in layers, each below everything that leads to it. An arrow that passes layers has an invisible place in
+//! each of them, so that it goes between the boxes and not behind them. Within a layer, places are ordered by the
+//! middle of those they are connected with, above and below in turn, a few times over. Arrows that lead back up go
+//! round the right side, each on a lane of its own.
 
 use std::ops::Range;
 

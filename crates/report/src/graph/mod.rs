@@ -1,7 +1,7 @@
 //! Who must come before whom, or waits for whom: a small graph, and how it is drawn.
 //!
-//! The edges that go round in a circle are the point of it; the others are there for the sake of completeness. There are
-//! three renderings: [text](Graph::to_text) for the report, which shows the circle only, [DOT](Graph::to_dot) for
+//! The edges that go round in a cycle are the point of it; the others are there for the sake of completeness. There are
+//! three renderings: [text](Graph::to_text) for the report, which shows the cycle only, [DOT](Graph::to_dot) for
 //! Graphviz, and [SVG](Graph::to_svg) with a layout of our own, for everybody else.
 
 mod dot;
@@ -22,7 +22,7 @@ pub struct Graph {
     pub name: String,
     /// The threads that take part.
     pub nodes: Vec<Node>,
-    /// Those of the circle first, each beginning where the one before ends; then the others.
+    /// Those of the cycle first, each beginning where the one before ends; then the others.
     pub edges: Vec<GraphEdge>,
 }
 
@@ -50,7 +50,7 @@ pub struct GraphEdge {
     pub first: EdgeEnd,
     /// What the second one did.
     pub second: EdgeEnd,
-    /// Whether it belongs to the circle.
+    /// Whether it belongs to the cycle.
     pub cycle: bool,
 }
 
@@ -80,7 +80,7 @@ pub struct EdgeEnd {
 }
 
 impl Graph {
-    /// The circle, drawn with characters, in lines of at most `width` if that is at all possible. Empty without a circle.
+    /// The cycle, drawn with characters, in lines of at most `width` if that is at all possible. Empty without a cycle.
     pub fn to_text(&self, width: usize) -> Vec<String> {
         text::draw(self, width)
     }

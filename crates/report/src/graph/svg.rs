@@ -1,8 +1,8 @@
 //! The graph as a picture.
 //!
-//! Two boxes stand side by side, more of them on a circle in the order of the arrows. An arrow is a curve that bends to
-//! its left, so that there and back do not meet; a second arrow between the same boxes bends further. Every arrow has its
-//! words beside its middle, on the outside. That is all the layout there is: a counterexample has few threads.
+//! Two boxes stand side by side, more of them on a cycle in the order of the arrows. An arrow is a curve that bends to
+//! its left, so that there and back do not meet; a second arrow between the same boxes bends further. Every arrow has
+//! its words beside its middle, on the outside. That is all the layout there is: a counterexample has few threads.
 
 use std::f64::consts::{FRAC_PI_2, TAU};
 
@@ -32,7 +32,7 @@ pub(super) fn draw(graph: &Graph) -> String {
     );
     out += &format!("<title>{}</title>\n{HEAD}", escaped(&graph.name));
     out += &format!("<rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"{wide:.1}\" height=\"{high:.1}\" fill=\"#fff\"/>\n");
-    // The arrows of the circle last, so that nothing is drawn over them.
+    // The arrows of the cycle last, so that nothing is drawn over them.
     for cycle in [false, true] {
         arrows.iter().filter(|arrow| arrow.edge.cycle == cycle).for_each(|arrow| out += &arrow.draw());
     }
@@ -205,7 +205,7 @@ mod tests {
     use super::super::{EdgeEnd, EdgeKind, Node};
     use super::*;
 
-    fn circle(count: usize) -> Graph {
+    fn cycle(count: usize) -> Graph {
         let nodes = (0..count).map(|n| Node { name: format!("thread number {n}") }).collect();
         let end = || EdgeEnd { statement: "UPDATE".into(), place: None, transaction: 1 };
         let edges = (0..count).map(|from| GraphEdge {
@@ -218,20 +218,20 @@ mod tests {
             second: end(),
             cycle: true,
         });
-        Graph { name: "circle".into(), nodes, edges: edges.collect() }
+        Graph { name: "cycle".into(), nodes, edges: edges.collect() }
     }
 
     #[test]
     fn boxes_and_words_do_not_overlap() {
         for count in 2..9 {
-            let graph = circle(count);
+            let graph = cycle(count);
             let boxes = place(&graph);
             let arrows = (0..count).map(|index| Arrow::new(&graph, &boxes, index).expect("it leads somewhere"));
             let parts: Vec<Extent> = arrows.map(|arrow| arrow.label).chain(boxes.iter().map(Box::extent)).collect();
             for (index, a) in parts.iter().enumerate() {
                 for b in &parts[index + 1..] {
                     let apart = a.right <= b.left || b.right <= a.left || a.bottom <= b.top || b.bottom <= a.top;
-                    assert!(apart, "{index} of a circle of {count}");
+                    assert!(apart, "{index} of a cycle of {count}");
                 }
             }
         }
@@ -239,6 +239,6 @@ mod tests {
 
     #[test]
     fn an_arrow_to_itself_is_not_drawn() {
-        assert!(!circle(1).to_svg().contains("marker-end=\"url(#cycle)\"/>\n<text"));
+        assert!(!cycle(1).to_svg().contains("marker-end=\"url(#cycle)\"/>\n<text"));
     }
 }

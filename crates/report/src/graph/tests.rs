@@ -35,7 +35,7 @@ fn read_only_anomaly() -> Graph {
 }
 
 #[test]
-fn a_circle_of_two() {
+fn a_cycle_of_two() {
     expect![[r#"
         ┌───────┐
         │ alice │◀────────────────────────────────────────────────────┐
@@ -51,7 +51,7 @@ fn a_circle_of_two() {
 }
 
 #[test]
-fn a_circle_of_three() {
+fn a_cycle_of_three() {
     expect![[r#"
         ┌────────────┐
         │ withdrawal │◀───────────────────────────────────────────────────────┐

@@ -1,4 +1,4 @@
-//! The circle in characters: one box below the other, and an arrow back to the first.
+//! The cycle in characters: one box below the other, and an arrow back to the first.
 //!
 //! ```text
 //!   ┌───────┐
@@ -20,10 +20,10 @@ use crate::wrap::{pad, width, wrap};
 const LABEL_MIN: usize = 20;
 
 pub(super) fn draw(graph: &Graph, page: usize) -> Vec<String> {
-    let circle: Vec<&GraphEdge> = graph.edges.iter().filter(|edge| edge.cycle).collect();
-    let (Some(first), Some(last)) = (circle.first(), circle.last()) else { return Vec::new() };
+    let cycle: Vec<&GraphEdge> = graph.edges.iter().filter(|edge| edge.cycle).collect();
+    let (Some(first), Some(last)) = (cycle.first(), cycle.last()) else { return Vec::new() };
     let closed = last.to == first.from;
-    let (down, back) = if closed { circle.split_at(circle.len() - 1) } else { (&circle[..], &[][..]) };
+    let (down, back) = if closed { cycle.split_at(cycle.len() - 1) } else { (&cycle[..], &[][..]) };
 
     let mut lines = Vec::new();
     for edge in down {

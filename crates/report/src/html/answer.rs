@@ -1,4 +1,5 @@
-//! One answer, from the verdict to the command that shows it again: the same parts as in [text](crate::text), in the same order.
+//! One answer, from the verdict to the command that shows it again: the same parts as in [text](crate::text), in the
+//! same order.
 
 use maud::{Markup, PreEscaped, html};
 

@@ -1,10 +1,10 @@
 //! Answers as one page for browsers: to be attached to a pull request, kept, printed.
 //!
-//! The page is a single file. It fetches nothing (and says so, in a policy that browsers enforce), follows the reader's light
-//! or dark colours, and is complete without its script, which only lets one walk through a run step by step.
+//! The page is a single file. It fetches nothing (and says so, in a policy that browsers enforce), follows the reader's
+//! light or dark colours, and is complete without its script, which only lets one walk through a run step by step.
 //!
-//! An [`HtmlPage`] takes one answer after another; several get a table of contents. Whatever comes from the user, names,
-//! statements, values, is text: `maud` escapes it, and the drawings escape theirs.
+//! An [`HtmlPage`] takes one answer after another; several get a table of contents. Whatever comes from the user,
+//! names, statements, values, is text: `maud` escapes it, and the drawings escape theirs.
 
 mod answer;
 mod fixes;

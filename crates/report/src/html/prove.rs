@@ -1,4 +1,5 @@
-//! The answer about procedures: a matrix of procedures and rules, and for each violation the rows and the call that show it.
+//! The answer about procedures: a matrix of procedures and rules, and for each violation the rows and the call that
+//! show it.
 
 use maud::{Markup, html};
 

@@ -1,7 +1,7 @@
 //! A run: one column for each thread, and what is the case after each step.
 //!
-//! Everything is in the page from the start. The script only chooses: after which step to look, which fades the steps that come
-//! later and shows that step's *moment*, who waits for whom and which rows were written up to then.
+//! Everything is in the page from the start. The script only chooses: after which step to look, which fades the steps
+//! that come later and shows that step's *moment*, who waits for whom and which rows were written up to then.
 
 use maud::{Markup, html};
 

@@ -1,11 +1,13 @@
-//! What `isolde model` answers: properties with their verdicts, and findings with what they look like and what to change.
+//! What `isolde model` answers: properties with their verdicts, and findings with what they look like and what to
+//! change.
 //!
-//! Like [`Report`](crate::Report), it is data first: [text](ModelReport::to_text), JSON, [SARIF](ModelReport::to_sarif) and
-//! [JUnit](ModelReport::to_junit) say the same. An instance is a list of lines, because what an object looks like is the business
-//! of whoever made it.
+//! Like [`Report`](crate::Report), it is data first: [text](ModelReport::to_text), JSON, [SARIF](ModelReport::to_sarif)
+//! and
+//! [JUnit](ModelReport::to_junit) say the same. An instance is a list of lines, because what an object looks like is
+//! the business of whoever made it.
 //!
-//! A team that starts with a hundred findings keeps them in a [`Baseline`] and looks at what is new; what is so on purpose, a
-//! comment in the source says, and the report keeps both apart from what counts.
+//! A team that starts with a hundred findings keeps them in a [`Baseline`] and looks at what is new; what is so on
+//! purpose, a comment in the source says, and the report keeps both apart from what counts.
 
 mod baseline;
 mod junit;

@@ -1,16 +1,16 @@
 //! Which serializable transactions may ever have to do with each other.
 //!
-//! There is an edge from one transaction to another if the one reads what the other writes, and does not see it. Who can
-//! possibly do so is known beforehand, as far as it is known [what transactions reach](super::reach). PostgreSQL remembers
-//! reads coarsely, and so is this:
+//! There is an edge from one transaction to another if the one reads what the other writes, and does not see it. Who
+//! can possibly do so is known beforehand, as far as it is known [what transactions reach](super::reach). PostgreSQL
+//! remembers reads coarsely, and so is this:
 //!
 //! - A row that is inserted, or updated so that it enters an index, meets everybody who reads the table.
-//! - A row that is changed in place or deleted meets those who have read it. Who has read three rows of a page has read all of
-//!   it; so only one who looks for one or two rows by the whole of a unique key is known to have read no others.
+//! - A row that is changed in place or deleted meets those who have read it. Who has read three rows of a page has read
+//!   all of it; so only one who looks for one or two rows by the whole of a unique key is known to have read no others.
 //!
-//! Two transactions of one thread never overlap. And nobody fails for a single edge: it takes two in a row. So an edge that
-//! none can precede and none can follow does not matter, and a transaction without edges that do is not watched: as where some
-//! only read and the others only write.
+//! Two transactions of one thread never overlap. And nobody fails for a single edge: it takes two in a row. So an edge
+//! that none can precede and none can follow does not matter, and a transaction without edges that do is not watched:
+//! as where some only read and the others only write.
 
 use std::collections::BTreeSet;
 

@@ -1,8 +1,9 @@
 //! Columns that no row ever changes.
 //!
-//! An update's picture of a row may be trusted only in columns that nobody else changes (see [`super::sound`]). Most columns of
-//! an application are never updated at all: keys, owners, dates of birth. A row has the same value there for as long as it
-//! exists, so whoever looks for another value can be told apart from an update of something else in that row.
+//! An update's picture of a row may be trusted only in columns that nobody else changes (see [`super::sound`]). Most
+//! columns of an application are never updated at all: keys, owners, dates of birth. A row has the same value there for
+//! as long as it exists, so whoever looks for another value can be told apart from an update of something else in that
+//! row.
 //!
 //! It is decided once for a scenario, from all statements of its threads and of all routines. Where something cannot be
 //! foreseen (dynamic SQL, triggers, definitions), no column is constant.

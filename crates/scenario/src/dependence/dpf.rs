@@ -15,8 +15,8 @@
 //!   U  U     always     A1 = A2      σψ1(R) ≠ σψ1(R after U2), or the reverse, or both make the same key
 //! ```
 //!
-//! Operations on different tables never depend on each other, and *cell* is attribute and record together. It is here to
-//! be compared with, not to be trusted: the number of rows that DELETE reports depends on the DELETEs before it, a
+//! Operations on different tables never depend on each other, and *cell* is attribute and record together. It is here
+//! to be compared with, not to be trusted: the number of rows that DELETE reports depends on the DELETEs before it, a
 //! condition depends on columns that are not shown, a foreign key makes operations on two tables depend on each other.
 //! Where the figure is silent we are careful: a statement that failed is compared by its table.
 

@@ -1,7 +1,8 @@
 //! EPOR's dependence, as its authors printed it (M. A. Ghafoor, M. S. Mahmood, J. H. Siddiqui: Effective Partial Order
 //! Reduction in Model Checking Database Applications, ICST 2016, Table II).
 //!
-//! Operations are run, and run again, and the identifiers of the rows that they return are compared. `Sa` is S once more:
+//! Operations are run, and run again, and the identifiers of the rows that they return are compared. `Sa` is S once
+//! more:
 //!
 //! ```text
 //!                  run           dependent if
@@ -13,9 +14,10 @@
 //!   D I            D, I          rowId(D) ∩ rowId(I) ≠ ∅
 //! ```
 //!
-//! It is here to be compared with, not to be trusted. Rows that *enter* what S finds leave the intersection as it is: S and
-//! INSERT never depend on each other, nor do S and an UPDATE that makes rows qualify. Once D has run, neither U nor I can
-//! return its rows: D depends on nothing but S. Two INSERTs of one key are taken to commute, and so are two DELETEs.
+//! It is here to be compared with, not to be trusted. Rows that *enter* what S finds leave the intersection as it is: S
+//! and INSERT never depend on each other, nor do S and an UPDATE that makes rows qualify. Once D has run, neither U nor
+//! I can return its rows: D depends on nothing but S. Two INSERTs of one key are taken to commute, and so are two
+//! DELETEs.
 //!
 //! The paper says both that a row's identifier (`ctid`) changes when it is updated and that two updates of a row return
 //! the same one. We read each line so that it finds more: an updated row has left what S found before, but U1 and U2

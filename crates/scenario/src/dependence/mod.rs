@@ -1,8 +1,8 @@
 //! Which steps commute: the relation that partial-order reduction stands on.
 //!
-//! Two steps of different threads are *independent* if swapping them, where they are neighbours, changes neither what each of
-//! them does nor the state after both. What a step depends on and what it changes is in its footprints; a level looks at
-//! them more or less closely.
+//! Two steps of different threads are *independent* if swapping them, where they are neighbours, changes neither what
+//! each of them does nor the state after both. What a step depends on and what it changes is in its footprints; a level
+//! looks at them more or less closely.
 
 mod conflict;
 pub(crate) mod constant;
@@ -35,8 +35,8 @@ pub enum Dependence {
     /// If rows and columns meet.
     #[default]
     Cell,
-    /// The same, but two statements that only add something to a number commute. In exchange, a condition on that number
-    /// depends on both, whatever they have made of it.
+    /// The same, but two statements that only add something to a number commute. In exchange, a condition on that
+    /// number depends on both, whatever they have made of it.
     Effect,
     /// Figure 1 of the DPF paper, as printed: tables. Unsound.
     DpfRelation,

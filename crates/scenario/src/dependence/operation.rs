@@ -6,9 +6,9 @@
 //! operations depends on one of the other's. The papers say nothing about the steps of a longer transaction, about
 //! waiting, or about other statements: these are taken to depend on everything.
 //!
-//! The papers speak of the table `R` before two operations and of what selections `σ` find in it and in the table after one
-//! of them. We do not need to run anything again to know: a footprint has the predicate, so that it can be asked about
-//! the rows that the other operation has written, as they were before and as they are after.
+//! The papers speak of the table `R` before two operations and of what selections `σ` find in it and in the table after
+//! one of them. We do not need to run anything again to know: a footprint has the predicate, so that it can be asked
+//! about the rows that the other operation has written, as they were before and as they are after.
 
 use isolde_engine::footprint::{ColumnSet, Probe, ProbeKind, Read, Write};
 use isolde_engine::{Outcome, PendingKind, Step};

@@ -1,10 +1,11 @@
 //! Which events move rows that somebody takes in the order in which they lie.
 //!
-//! Each new version of a row goes to the end of the heap. Two events that write different rows commute, except where some
-//! statement can tell which of them came first: `LIMIT 1` without a total order takes the row that lies first, and a statement that
-//! locks several rows has locked the first ones when it waits for the next ([`isolde_sql::typed::OrderReads`]).
-//! Which statements do so is known before the search, as [what is reached](super::reach) is: from the statements of all threads,
-//! their routines and triggers, from foreign keys that change rows, and from the queries of properties.
+//! Each new version of a row goes to the end of the heap. Two events that write different rows commute, except where
+//! some statement can tell which of them came first: `LIMIT 1` without a total order takes the row that lies first, and
+//! a statement that locks several rows has locked the first ones when it waits for the next
+//! ([`isolde_sql::typed::OrderReads`]). Which statements do so is known before the search, as [what is
+//! reached](super::reach) is: from the statements of all threads, their routines and triggers, from foreign keys that
+//! change rows, and from the queries of properties.
 //!
 //! ```text
 //! a  UPDATE t SET n = 1 WHERE id = 1      moves row 1 behind row 2 ┐

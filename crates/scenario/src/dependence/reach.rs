@@ -1,18 +1,19 @@
 //! What a transaction can still come to read, known before it begins.
 //!
-//! At REPEATABLE READ the first statement takes the snapshot that all later ones read from, so it depends on every commit
-//! before it that those could see. Which rows they will ask for is not known yet, and must not be guessed from one run:
-//! whether two events commute may not depend on what comes after them. But a thread's statements are written down. From
-//! them, and from the routines, triggers and foreign keys behind them, follow the tables; and where a condition says
-//! `column = value` with a value that is written down as well, or is a routine's argument that nobody assigns to, the rows.
+//! At REPEATABLE READ the first statement takes the snapshot that all later ones read from, so it depends on every
+//! commit before it that those could see. Which rows they will ask for is not known yet, and must not be guessed from
+//! one run: whether two events commute may not depend on what comes after them. But a thread's statements are written
+//! down. From them, and from the routines, triggers and foreign keys behind them, follow the tables; and where a
+//! condition says `column = value` with a value that is written down as well, or is a routine's argument that nobody
+//! assigns to, the rows.
 //!
 //! ```text
 //! CALL deposit(7, 50);      PROCEDURE deposit(a int, n int): UPDATE account SET balance = balance + n WHERE id = a;
 //!                           reaches the rows of account with id = 7
 //! ```
 //!
-//! Where something cannot be foreseen (dynamic SQL, definitions), nothing is promised for any thread. A serializable transaction
-//! is taken to reach whole tables: what it is remembered to have read depends on their sizes.
+//! Where something cannot be foreseen (dynamic SQL, definitions), nothing is promised for any thread. A serializable
+//! transaction is taken to reach whole tables: what it is remembered to have read depends on their sizes.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -465,8 +466,8 @@ fn assigned_in(body: &[Stmt], slots: &mut Vec<usize>) {
     }
 }
 
-/// Whether nothing but the rows that fulfil its conditions can matter to a select: they are joined without outer joins, and
-/// no condition can fail.
+/// Whether nothing but the rows that fulfil its conditions can matter to a select: they are joined without outer joins,
+/// and no condition can fail.
 fn is_plain(select: &Select) -> bool {
     fn joins(from: &From) -> bool {
         match from {

@@ -1,8 +1,8 @@
 //! Steps of serializable transactions: when their order matters to who must fail.
 //!
-//! PostgreSQL lets a serializable transaction fail for what it and others have read and written, besides all that matters at
-//! REPEATABLE READ. What a step has to do with that is in its footprint ([`Watched`]); two steps are independent in this respect
-//! if none of these facts is asked for by one and changed by the other:
+//! PostgreSQL lets a serializable transaction fail for what it and others have read and written, besides all that
+//! matters at REPEATABLE READ. What a step has to do with that is in its footprint ([`Watched`]); two steps are
+//! independent in this respect if none of these facts is asked for by one and changed by the other:
 //!
 //! | one step | the other | the order matters if |
 //! |---|---|---|
@@ -17,7 +17,8 @@
 //! | is READ ONLY, or doomed, or rare | is watched, or writes | always |
 //!
 //! Whether three transactions may be in a row is known from the statements of all threads where these can be foreseen
-//! ([`super::conflict`]); otherwise it is possible. A transaction that cannot have edges with any other is not watched at all.
+//! ([`super::conflict`]); otherwise it is possible. A transaction that cannot have edges with any other is not watched
+//! at all.
 
 use isolde_engine::footprint::{Mark, Watched};
 

@@ -21,28 +21,31 @@
 //!
 //! # Rows that change while they are written
 //!
-//! Two fleeting updates of different columns of one row are independent, and yet each one's picture of the row depends on
-//! which came first. So a picture may be trusted only in the columns that the event *depends on*: those it set, those it
-//! read, and those that [nobody ever changes](super::constant). `UPDATE t SET a = 1 WHERE id = 7` is certain to be about the row 7, but whether it makes `a = 1 AND b = 5` true is
-//! for whoever sets `b` to say; so it is taken to be possible ([`Read::may_hit`]).
+//! Two fleeting updates of different columns of one row are independent, and yet each one's picture of the row depends
+//! on which came first. So a picture may be trusted only in the columns that the event *depends on*: those it set,
+//! those it read, and those that [nobody ever changes](super::constant). `UPDATE t SET a = 1 WHERE id = 7` is certain
+//! to be about the row 7, but whether it makes `a = 1 AND b = 5` true is for whoever sets `b` to say; so it is taken to
+//! be possible ([`Read::may_hit`]).
 //!
 //! # Sums
 //!
-//! `SET n = n + 1` twice comes to the same in either order, if nothing else asks for `n`: no condition, no CHECK, no key, no
-//! RETURNING. Whoever reads `n` still depends on both. The numbers must be small enough for no order to overflow.
+//! `SET n = n + 1` twice comes to the same in either order, if nothing else asks for `n`: no condition, no CHECK, no
+//! key, no RETURNING. Whoever reads `n` still depends on both. The numbers must be small enough for no order to
+//! overflow.
 //!
 //! # Invariants
 //!
-//! A reduction keeps the ends of runs, not the committed states on the way, and invariants are about these. Two events that
-//! publish into tables of one invariant are therefore dependent. Then in all runs of a class such events come in the same
-//! order, and each of them publishes the same; so the tables that the invariant reads go through the same contents, and it is
-//! asked about all of them whichever run of the class is explored.
+//! A reduction keeps the ends of runs, not the committed states on the way, and invariants are about these. Two events
+//! that publish into tables of one invariant are therefore dependent. Then in all runs of a class such events come in
+//! the same order, and each of them publishes the same; so the tables that the invariant reads go through the same
+//! contents, and it is asked about all of them whichever run of the class is explored.
 //!
 //! # The order of rows
 //!
-//! Who takes rows as they lie reads all their columns: an update of any column moves the row to the end. And two events that
-//! move rows which one statement, invariant or final takes so are dependent, whatever rows they are ([`super::order`]). In tables
-//! that nobody takes so, two orders of the same inserts are one state, to the engine's digest as well.
+//! Who takes rows as they lie reads all their columns: an update of any column moves the row to the end. And two events
+//! that move rows which one statement, invariant or final takes so are dependent, whatever rows they are
+//! ([`super::order`]). In tables that nobody takes so, two orders of the same inserts are one state, to the engine's
+//! digest as well.
 
 use isolde_engine::footprint::{ColumnSet, Footprint, Probe, ProbeKind, Read, Write};
 

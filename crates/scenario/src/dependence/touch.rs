@@ -1,11 +1,11 @@
 //! What an event touches, in a form that is quick to compare.
 //!
 //! Footprints list everything in the order in which it happened. A relation between events is asked for every pair of
-//! events of a run, so an event is summed up once: a bit for each table, one entry for each row and each lock. Nearly all
-//! pairs are refuted by the bits.
+//! events of a run, so an event is summed up once: a bit for each table, one entry for each row and each lock. Nearly
+//! all pairs are refuted by the bits.
 //!
-//! An event whose transaction begins and ends within it is *fleeting*: its locks came and went unseen, and what it wrote was
-//! published at once. It reads whether others have locks, but nobody ever meets its own.
+//! An event whose transaction begins and ends within it is *fleeting*: its locks came and went unseen, and what it
+//! wrote was published at once. It reads whether others have locks, but nobody ever meets its own.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! Scenario files: text to sections of parsed statements.
 //!
-//! A scenario is a PostgreSQL script in sections. What stands before the first section sets up the database; `--@` opens a
-//! section, and since that is a comment, psql and every editor still understand the file:
+//! A scenario is a PostgreSQL script in sections. What stands before the first section sets up the database; `--@`
+//! opens a section, and since that is a comment, psql and every editor still understand the file:
 //!
 //! ```text
 //! CREATE TABLE account (id int PRIMARY KEY, balance int NOT NULL);
@@ -15,9 +15,9 @@
 //! SELECT bool_and(balance >= 0) FROM account;
 //! ```
 //!
-//! `expect` and `option` are single lines: they belong to the section they stand in (an `expect` in a thread is about that
-//! thread) and do not end it. Of psql we know `\gset`, `:variables`, `\i` and `\ir`; a variable is bound as a parameter
-//! with the type of the column it came from, never pasted as text.
+//! `expect` and `option` are single lines: they belong to the section they stand in (an `expect` in a thread is about
+//! that thread) and do not end it. Of psql we know `\gset`, `:variables`, `\i` and `\ir`; a variable is bound as a
+//! parameter with the type of the column it came from, never pasted as text.
 //!
 //! Nothing here looks at a catalog: names are resolved later, by [`crate::Scenario`].
 

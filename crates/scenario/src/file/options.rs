@@ -159,8 +159,8 @@ pub enum SerialCheck {
     /// What the threads leave in the tables, their errors and messages, and what they were told as far as it was used.
     /// A thread that could write and leaves nothing counts as having given up.
     Effects,
-    /// Only the answers to its own statements and the final tables count. For code that looks twice on purpose, such as an
-    /// optimistic loop.
+    /// Only the answers to its own statements and the final tables count. For code that looks twice on purpose, such as
+    /// an optimistic loop.
     Outcome,
     /// They are not compared.
     Off,

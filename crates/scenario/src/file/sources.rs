@@ -1,7 +1,7 @@
 //! The texts a scenario is made of, laid end to end.
 //!
-//! A scenario may include other files. Every file gets its own range of one common text, so that a plain [`Span`] names a
-//! place in any of them, also inside a procedure that is called from elsewhere. Only at the edges, in an error or a
+//! A scenario may include other files. Every file gets its own range of one common text, so that a plain [`Span`] names
+//! a place in any of them, also inside a procedure that is called from elsewhere. Only at the edges, in an error or a
 //! trace, is a span turned back into file and line.
 
 use std::sync::Arc;

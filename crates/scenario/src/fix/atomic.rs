@@ -8,8 +8,9 @@
 //! ```
 //!
 //! What follows in the IF is then asked `IF FOUND`. It is the same program to a single session only if the row is the
-//! same one, so both statements must pin the same unique key; if the condition cannot be true for a row that is not there;
-//! and if nobody uses the variable for anything else. In a thread, `\gset` and `:variables` play the part of INTO.
+//! same one, so both statements must pin the same unique key; if the condition cannot be true for a row that is not
+//! there; and if nobody uses the variable for anything else. In a thread, `\gset` and `:variables` play the part of
+//! INTO.
 
 use std::collections::BTreeMap;
 
@@ -81,8 +82,8 @@ impl<'a> Read<'a> {
         sql::select(self.query)?.filter.as_ref()
     }
 
-    /// The UPDATE of the same row that needs no variable any more. `spell` shows an expression as it is to be written in
-    /// each statement, so that the keys can be compared.
+    /// The UPDATE of the same row that needs no variable any more. `spell` shows an expression as it is to be written
+    /// in each statement, so that the keys can be compared.
     fn merged(&self, update: &Update, guard: Option<&Expr>, spell: [&dyn Fn(&Expr) -> String; 2]) -> Option<Update> {
         let same_table = update.table.name.name == self.table.name && update.alias.is_none();
         if !same_table || !update.from.is_empty() || !update.with.is_empty() || !update.returning.is_empty() {

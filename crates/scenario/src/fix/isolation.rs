@@ -1,8 +1,8 @@
 //! A stronger isolation level: for one thread, or for all.
 //!
-//! A level promises something about a transaction, so a thread that is several of them without anybody's having wished so
-//! (`autocommit`, or statements without a BEGIN) becomes one first. Whether aborts need a `retry` shows when the level is
-//! judged.
+//! A level promises something about a transaction, so a thread that is several of them without anybody's having wished
+//! so (`autocommit`, or statements without a BEGIN) becomes one first. Whether aborts need a `retry` shows when the
+//! level is judged.
 
 use isolde_sql::ast::Isolation;
 

@@ -1,9 +1,9 @@
 //! Fixes that were tried.
 //!
 //! A violation comes with its run, and the run says who read what somebody else then changed. From that follow the
-//! textbook's remedies, each a small edit of the file: a stronger isolation level, a lock on the culprit read, one UPDATE
-//! in place of three statements, a unique key. None of them is believed. Each is applied to the text, the text is read
-//! again, and all properties are checked over all interleavings of what it says now:
+//! textbook's remedies, each a small edit of the file: a stronger isolation level, a lock on the culprit read, one
+//! UPDATE in place of three statements, a unique key. None of them is believed. Each is applied to the text, the text
+//! is read again, and all properties are checked over all interleavings of what it says now:
 //!
 //! ```text
 //!   violation ──KINDS──▶ candidates ──patch──▶ changed file ──judge──▶ holds, at this cost
@@ -17,8 +17,9 @@
 //!
 //! To add a kind: a file here with a [`Kind`], and a line in [`KINDS`].
 //!
-//! What is *absent*: no clock. How much is tried is limited by states and attempts, so that the same violation always has
-//! the same fixes. Statements that a routine puts together (`EXECUTE`) are not edited; nor is what set-up only inserts.
+//! What is *absent*: no clock. How much is tried is limited by states and attempts, so that the same violation always
+//! has the same fixes. Statements that a routine puts together (`EXECUTE`) are not edited; nor is what set-up only
+//! inserts.
 
 mod atomic;
 mod case;

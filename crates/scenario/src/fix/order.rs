@@ -1,8 +1,8 @@
-//! Locks taken in one order by everybody, so that nobody waits in a circle.
+//! Locks taken in one order by everybody, so that nobody waits in a cycle.
 //!
-//! Who locks two rows one after another can lock both at first, in the order of their key. Who locks the rows of a query
-//! can say in which order. Who takes a weak lock first and a stronger one later can take the strong one at once. And where
-//! two statements simply stand in another order than elsewhere, they can change places.
+//! Who locks two rows one after another can lock both at first, in the order of their key. Who locks the rows of a
+//! query can say in which order. Who takes a weak lock first and a stronger one later can take the strong one at once.
+//! And where two statements simply stand in another order than elsewhere, they can change places.
 
 use isolde_engine::Activity;
 use isolde_sql::Span;
@@ -183,7 +183,7 @@ fn stronger(case: &Case<'_>, waits: &[Wait<'_>]) -> Option<Candidate> {
     (!edits.is_empty()).then(|| Candidate::new(format!("FOR UPDATE at once ({lines})"), edits))
 }
 
-/// The statement that holds and the one that waits change places, in a thread or routine that nobody else of the circle
+/// The statement that holds and the one that waits change places, in a thread or routine that nobody else of the cycle
 /// runs.
 fn exchanged(case: &Case<'_>, wait: &Wait<'_>, waits: &[Wait<'_>]) -> Option<Candidate> {
     let shared = waits.iter().any(|other| other.thread != wait.thread && other.waiting.span == wait.waiting.span);

@@ -1,7 +1,7 @@
 //! Edits of a scenario's texts: applied, read again, and shown as a patch.
 //!
-//! A fix is a list of edits, each a place in the common text of the [`Sources`] and what stands there instead. The files
-//! that an edit does not touch stay as they are, byte for byte, so that the patch shows nothing but the fix.
+//! A fix is a list of edits, each a place in the common text of the [`Sources`] and what stands there instead. The
+//! files that an edit does not touch stay as they are, byte for byte, so that the patch shows nothing but the fix.
 
 use isolde_sql::Span;
 use similar::TextDiff;

@@ -1,8 +1,8 @@
 //! A unique key where two inserts collide.
 //!
 //! Look, and insert if nothing is there: two sessions that both look first both insert. A unique key decides who was
-//! first; what the other one makes of that is the second half of the fix, `ON CONFLICT DO NOTHING`, and for whatever was
-//! to happen only once, `IF FOUND`:
+//! first; what the other one makes of that is the second half of the fix, `ON CONFLICT DO NOTHING`, and for whatever
+//! was to happen only once, `IF FOUND`:
 //!
 //! ```text
 //! PERFORM email FROM person WHERE email = address;        INSERT INTO person VALUES (address)

@@ -1,9 +1,9 @@
 //! A shorter counterexample out of a long one, without a search.
 //!
 //! Delta debugging over the schedule: without a thread, without a piece of it, with a thread's steps moved next to each
-//! other. Each attempt is run: a step that has become impossible is passed over, and threads that have begun run to their
-//! end if that is where the property is judged. What breaks the same property and ranks lower is the new best, until no
-//! attempt improves it.
+//! other. Each attempt is run: a step that has become impossible is passed over, and threads that have begun run to
+//! their end if that is where the property is judged. What breaks the same property and ranks lower is the new best,
+//! until no attempt improves it.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -54,8 +54,8 @@ fn fewest_switches(finding: &Finding) -> (usize, usize, usize) {
     (threads, switches, steps)
 }
 
-/// Schedules to try instead of one, the boldest first. Where runs are few, none with pieces left out: what a thread does
-/// then, it does at the end.
+/// Schedules to try instead of one, the boldest first. Where runs are few, none with pieces left out: what a thread
+/// does then, it does at the end.
 fn candidates(steps: &[Choice], thrifty: bool) -> Vec<Vec<Choice>> {
     let acting = acting(steps);
     let threads = (0..128).rev().filter(|&thread| acting.contains(thread));

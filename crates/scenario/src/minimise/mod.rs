@@ -14,8 +14,8 @@
 //! ```
 //!
 //! The greedy part is quick and says how many threads are enough. The searches look at every set of fewer or as many
-//! threads, breadth first with states matched ([`Strategy::Shortest`]), so they come to the same whatever was found first.
-//! Only where that would be too many states does the result of the greedy part stand.
+//! threads, breadth first with states matched ([`Strategy::Shortest`]), so they come to the same whatever was found
+//! first. Only where that would be too many states does the result of the greedy part stand.
 //!
 //! # What counts as the same violation
 //!
@@ -33,8 +33,8 @@
 //!
 //! # Back-ends that cannot compare states
 //!
-//! There the greedy part stands alone, with as many attempts as the back-end [grants](crate::Capabilities): each is a run
-//! on a server.
+//! There the greedy part stands alone, with as many attempts as the back-end [grants](crate::Capabilities): each is a
+//! run on a server.
 
 mod greedy;
 mod shortest;

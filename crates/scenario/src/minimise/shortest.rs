@@ -30,8 +30,8 @@ impl Budget {
         self.states_left == 0
     }
 
-    /// A shortest schedule that breaks what is wanted, with the fewest switches among these; `None` if there is none, or if
-    /// the budget did not suffice to know.
+    /// A shortest schedule that breaks what is wanted, with the fewest switches among these; `None` if there is none,
+    /// or if the budget did not suffice to know.
     pub(super) fn shortest<B: Backend>(&mut self, system: B, wanted: Wanted<'_>) -> Option<Finding> {
         let system = system.comparing_states();
         let limits =

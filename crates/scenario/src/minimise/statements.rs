@@ -1,8 +1,8 @@
 //! Which statements a counterexample needs.
 //!
-//! Each statement that has run is left out in turn, the last one first, and the smaller scenario is searched: if the same
-//! property is broken there, for the same reason, by a run that is no longer, then the statement stays out. The reason is
-//! the explanation, word for word, so a statement that it names is never left out.
+//! Each statement that has run is left out in turn, the last one first, and the smaller scenario is searched: if the
+//! same property is broken there, for the same reason, by a run that is no longer, then the statement stays out. The
+//! reason is the explanation, word for word, so a statement that it names is never left out.
 
 use isolde_explore::Schedule;
 use isolde_sql::Span;

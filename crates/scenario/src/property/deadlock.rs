@@ -1,10 +1,10 @@
 //! No threads wait for each other in a cycle, unless every one of them is written to try again.
 //!
-//! Trying again may fail again, as often as one likes: which thread overtakes which is chance. Running out of retries is
-//! therefore an abort like any other, told in a warning, and not a violation.
+//! Trying again may fail again, as often as one likes: which thread overtakes which is chance. Running out of retries
+//! is therefore an abort like any other, told in a warning, and not a violation.
 //!
-//! Which member of a cycle loses its transaction is chance, too, even where a back-end always chooses the same one. So it is
-//! enough that one of them does not try again. Of a program that is only known once it was the victim.
+//! Which member of a cycle loses its transaction is chance, too, even where a back-end always chooses the same one. So
+//! it is enough that one of them does not try again. Of a program that is only known once it was the victim.
 
 use isolde_sql::SqlState;
 

@@ -1,7 +1,8 @@
 //! What must never happen.
 //!
-//! A property is looked at in every new state, or only where a run ends. One list, [`properties`], names them all; the first
-//! one that is broken ends the search. To add one: a file here, a line in the list, a golden test. It is then checked on every
+//! A property is looked at in every new state, or only where a run ends. One list, [`properties`], names them all; the
+//! first one that is broken ends the search. To add one: a file here, a line in the list, a golden test. It is then
+//! checked on every
 //! [back-end](crate::Backend), because it knows of a run only what was observed.
 
 mod assertion;

@@ -114,7 +114,8 @@ pub trait Connections<'a> {
         let _ = printed;
     }
 
-    /// The notices that came before the first answer, and right behind it: libpq shows these before it hands out the answer.
+    /// The notices that came before the first answer, and right behind it: libpq shows these before it hands out the
+    /// answer.
     fn take_early_notices(&mut self, who: usize) -> Vec<Notice> {
         let mut early = Vec::new();
         let (mut answered, mut over) = (false, false);

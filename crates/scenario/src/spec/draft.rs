@@ -79,7 +79,8 @@ fn without_braces(text: &str) -> String {
         return text.to_string();
     }
     let mut out = String::new();
-    // Outside of constants are the pieces with even numbers; a doubled quote gives an empty one, which joins two constants.
+    // Outside of constants are the pieces with even numbers; a doubled quote gives an empty one, which joins two
+    // constants.
     for (number, piece) in text.split('\'').enumerate() {
         match number % 2 {
             0 => out.push_str(piece),

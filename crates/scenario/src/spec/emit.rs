@@ -9,14 +9,14 @@
 //! permutation alice_1 bob_1 alice_2 bob_2 look
 //! ```
 //!
-//! Variables are written out as the values they had. A routine is one statement to a client, so between its statements it is
-//! held by [gates](crate::gate): advisory locks that a session of their own, `schedule`, holds and gives up one by one. Some
-//! choices are the server's: that a statement resumes when its lock is free, which session is the victim of a deadlock. They have
-//! no step.
+//! Variables are written out as the values they had. A routine is one statement to a client, so between its statements
+//! it is held by [gates](crate::gate): advisory locks that a session of their own, `schedule`, holds and gives up one
+//! by one. Some choices are the server's: that a statement resumes when its lock is free, which session is the victim
+//! of a deadlock. They have no step.
 //!
-//! No session keeps a lock that the teardown needs. Statements that no other thread can notice (the COMMIT of a transaction that
-//! only read) are no choices, and are sent with the last one before them. Where the counterexample stops in the middle of
-//! threads, their rest follows behind the look at the tables.
+//! No session keeps a lock that the teardown needs. Statements that no other thread can notice (the COMMIT of a
+//! transaction that only read) are no choices, and are sent with the last one before them. Where the counterexample
+//! stops in the middle of threads, their rest follows behind the look at the tables.
 //!
 //! What is written has been run on the embedded engine, and the tables are as in the counterexample.
 

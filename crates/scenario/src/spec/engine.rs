@@ -1,8 +1,8 @@
 //! A spec's connections to the embedded engine.
 //!
 //! All sessions run on one engine. Settling lets everybody do what they can, those who have waited longest first,
-//! until each has answered or waits; waiting lets time pass until the next timer goes off. And since a database is a value,
-//! the state after setting up is kept and gone back to.
+//! until each has answered or waits; waiting lets time pass until the next timer goes off. And since a database is a
+//! value, the state after setting up is kept and gone back to.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};

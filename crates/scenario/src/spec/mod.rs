@@ -15,8 +15,9 @@
 //! permutation a1 b1 a2
 //! ```
 //!
-//! Where the real tester asks a server every ten milliseconds whether a step waits for a lock, the engine simply knows; where
-//! it waits for a timeout, the engine's clock jumps there. So a run takes no time, and prints the same whenever it is run.
+//! Where the real tester asks a server every ten milliseconds whether a step waits for a lock, the engine simply knows;
+//! where it waits for a timeout, the engine's clock jumps there. So a run takes no time, and prints the same whenever
+//! it is run.
 //!
 //! [`parse`] reads the file, [`run`] sends steps and decides what is reported when, [`print`] draws the tables.
 

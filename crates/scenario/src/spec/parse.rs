@@ -11,8 +11,8 @@
 //! blocker     := '*' | NAME | NAME 'notices' INT
 //! ```
 //!
-//! `#` begins a comment, except inside SQL. A name is a word or stands in double quotes. SQL stands in braces and ends at the
-//! first `}`; spaces around it are dropped, newlines are not.
+//! `#` begins a comment, except inside SQL. A name is a word or stands in double quotes. SQL stands in braces and ends
+//! at the first `}`; spaces around it are dropped, newlines are not.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -8,8 +8,8 @@
 //! (2 rows)
 //! ```
 //!
-//! A column is as wide as its longest value, in bytes. It stands to the left if any value in it does not look like a number,
-//! and so does its name.
+//! A column is as wide as its longest value, in bytes. It stands to the left if any value in it does not look like a
+//! number, and so does its name.
 
 use std::fmt::Write;
 

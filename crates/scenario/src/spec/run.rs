@@ -1,8 +1,8 @@
 //! Sending steps, and what is reported when.
 //!
-//! A step that waits for a lock is reported as waiting and stays on a list; the list is looked through after every step, in the
-//! order in which the waits began. Only when a step is to be sent to a session that is still busy, and at the end, is a step
-//! waited for; then time passes.
+//! A step that waits for a lock is reported as waiting and stays on a list; the list is looked through after every
+//! step, in the order in which the waits began. Only when a step is to be sent to a session that is still busy, and at
+//! the end, is a step waited for; then time passes.
 //!
 //! ```text
 //!   for each step: is its session busy?  wait for it, then look through the list

@@ -1,9 +1,9 @@
 //! A spec as a scenario: every interleaving of its sessions instead of the permutations that somebody thought of.
 //!
-//! A session becomes a thread: its set-up, its steps in order, its teardown. A step is one query string, and a server runs
-//! several statements of one string in one transaction; so they are put between BEGIN and COMMIT if the session has no
-//! transaction then, which is told from the BEGINs and COMMITs before. What is printed is not looked at, and permutations
-//! and their markers are left out.
+//! A session becomes a thread: its set-up, its steps in order, its teardown. A step is one query string, and a server
+//! runs several statements of one string in one transaction; so they are put between BEGIN and COMMIT if the session
+//! has no transaction then, which is told from the BEGINs and COMMITs before. What is printed is not looked at, and
+//! permutations and their markers are left out.
 
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
 //! Small scenarios from a seed: two to four threads that get into each other's way in every manner we know.
 //!
-//! Tables have three rows and keys lie between 1 and 4, so threads meet all the time. Each program has a *theme*, of which
-//! it has much, and a little of everything else. What PostgreSQL leaves open is not generated: rows are found by key or by
-//! an index, `LIMIT` comes with an order by key.
+//! Tables have three rows and keys lie between 1 and 4, so threads meet all the time. Each program has a *theme*, of
+//! which it has much, and a little of everything else. What PostgreSQL leaves open is not generated: rows are found by
+//! key or by an index, `LIMIT` comes with an order by key.
 
 use isolde_testkit::generate::Dice;
 
@@ -11,7 +11,8 @@ use super::program::{Program, Thread};
 /// From this seed on, all threads are serializable.
 pub const SERIALIZABLE: u64 = 1 << 40;
 
-/// From this seed on, statements have statements inside: WITH that writes, cursors that lock, EXECUTE, DO, CALL, functions in FROM.
+/// From this seed on, statements have statements inside: WITH that writes, cursors that lock, EXECUTE, DO, CALL,
+/// functions in FROM.
 pub const INSIDE: u64 = 1 << 41;
 
 /// The program of a seed.

@@ -29,8 +29,8 @@ pub fn system(scenario: &Scenario) -> ScenarioSystem<'_> {
     ScenarioSystem { dependence: Dependence::Effect, ..system }
 }
 
-/// The seeds to try: from 0 up to a number that an environment variable may raise (`4000`) or move (`4000..8000`); `SEED`
-/// tries one alone.
+/// The seeds to try: from 0 up to a number that an environment variable may raise (`4000`) or move (`4000..8000`);
+/// `SEED` tries one alone.
 pub fn seeds(variable: &str, usual: u64) -> Range<u64> {
     let value = |name: &str| std::env::var(name).ok();
     let number = |text: &str| text.parse().unwrap_or_else(|_| panic!("{text:?} is no number of programs"));

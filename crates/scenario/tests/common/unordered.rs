@@ -1,5 +1,6 @@
-//! Small scenarios that take rows in the order in which they lie: LIMIT without ORDER BY, ties, `array_agg`, `row_number() OVER ()`,
-//! the first row of several, loops, and locks on several rows, in lone statements and in transactions.
+//! Small scenarios that take rows in the order in which they lie: LIMIT without ORDER BY, ties, `array_agg`,
+//! `row_number() OVER ()`, the first row of several, loops, and locks on several rows, in lone statements and in
+//! transactions.
 
 use isolde_testkit::generate::Dice;
 

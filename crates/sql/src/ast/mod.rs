@@ -166,8 +166,8 @@ pub enum StatementKind {
 }
 
 impl StatementKind {
-    /// Whether its names are looked up under a snapshot, which its transaction then keeps even if one is not found: not if it is
-    /// about transactions, settings, locks or cursors.
+    /// Whether its names are looked up under a snapshot, which its transaction then keeps even if one is not found: not
+    /// if it is about transactions, settings, locks or cursors.
     pub fn is_bound_under_snapshot(&self) -> bool {
         use StatementKind::*;
         let about_transactions =

@@ -291,8 +291,8 @@ impl StmtKind {
         }
     }
 
-    /// The expressions that are evaluated when it is reached, and not by SQL of its own. Those that are asked again in each
-    /// round of a loop are among them, conditions behind ELSIF are not.
+    /// The expressions that are evaluated when it is reached, and not by SQL of its own. Those that are asked again in
+    /// each round of a loop are among them, conditions behind ELSIF are not.
     pub fn expressions(&self) -> Vec<&Expr> {
         match self {
             StmtKind::If(branches, _) => branches.first().map(|(condition, _)| condition).into_iter().collect(),

@@ -233,7 +233,8 @@ pub enum TableRef {
         /// Where.
         span: Span,
     },
-    /// `ROWS FROM (f(), g()) WITH ORDINALITY AS t`, and a single function WITH ORDINALITY or with a list of column definitions.
+    /// `ROWS FROM (f(), g()) WITH ORDINALITY AS t`, and a single function WITH ORDINALITY or with a list of column
+    /// definitions.
     RowsFrom {
         /// The functions, side by side.
         functions: Vec<FromFunction>,

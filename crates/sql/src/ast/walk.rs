@@ -1,8 +1,8 @@
 //! Every part of a statement, in the order in which PostgreSQL looks at it.
 //!
-//! WITH comes first, then the table that is written, then the rest from left to right. The name of a WITH query is no table.
-//! A statement that only defines something (a routine, a view, a prepared statement) does not run what it defines, so that is not
-//! visited; [`RoutineBody::walk`] visits what a routine does when it is called.
+//! WITH comes first, then the table that is written, then the rest from left to right. The name of a WITH query is no
+//! table. A statement that only defines something (a routine, a view, a prepared statement) does not run what it
+//! defines, so that is not visited; [`RoutineBody::walk`] visits what a routine does when it is called.
 
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
 //! ALTER TABLE.
 //!
-//! All actions of a statement work on one [`Alteration`]: a copy of the table that ends as what the catalog will hold, and
-//! for each of its columns an expression over the *old* row, so that rows are written anew once, however many columns come,
-//! go or change their type. As in PostgreSQL, what is dropped goes first and constraints come last.
+//! All actions of a statement work on one [`Alteration`]: a copy of the table that ends as what the catalog will hold,
+//! and for each of its columns an expression over the *old* row, so that rows are written anew once, however many
+//! columns come, go or change their type. As in PostgreSQL, what is dropped goes first and constraints come last.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

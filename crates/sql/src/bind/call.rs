@@ -265,8 +265,8 @@ impl<'a> Binder<'a> {
         }
     }
 
-    /// `nextval('s')` is about the sequence that the search path leads to now, whatever it is when the expression is evaluated. Of a
-    /// sequence that is not there it is known to fail.
+    /// `nextval('s')` is about the sequence that the search path leads to now, whatever it is when the expression is
+    /// evaluated. Of a sequence that is not there it is known to fail.
     fn find_sequence(&self, builtin: &Builtin, args: &mut [Expr], span: Span) -> Result<()> {
         if !matches!(builtin.name, "nextval" | "currval" | "setval") || self.frame.late {
             return Ok(());
@@ -408,8 +408,8 @@ fn enum_labels(function: &str, ty: UserType) -> Expr {
     }
 }
 
-/// Whether a function takes any type and was given only literals without one. Those that make their arguments compatible
-/// take them for text.
+/// Whether a function takes any type and was given only literals without one. Those that make their arguments
+/// compatible take them for text.
 fn is_undetermined(builtin: &Builtin, operands: &[Operand]) -> bool {
     const ANY_ARRAY: Type = Type::Array(&Type::Unknown);
     let strict = match builtin.name {

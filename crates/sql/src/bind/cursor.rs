@@ -1,7 +1,7 @@
 //! Cursors of PL/pgSQL, and the loops that are like them.
 //!
-//! A cursor variable holds the name of a cursor, as text. A bound one starts out with its own name, and knows its query: that
-//! is bound where it is declared, its parameters being variables of their own.
+//! A cursor variable holds the name of a cursor, as text. A bound one starts out with its own name, and knows its
+//! query: that is bound where it is declared, its parameters being variables of their own.
 
 use std::sync::Arc;
 

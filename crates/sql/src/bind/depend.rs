@@ -1,8 +1,8 @@
 //! What depends on what: why a thing cannot be dropped, and what CASCADE takes with it.
 //!
-//! [`Doomed`] starts with what a statement names and grows by what depends on it. Things that belong to another (indexes and
-//! checks of a column, the sequence of a serial column) go without a word; views, foreign keys, defaults and routines must be
-//! asked for with CASCADE. The order of discovery is the order of the DETAIL lines.
+//! [`Doomed`] starts with what a statement names and grows by what depends on it. Things that belong to another
+//! (indexes and checks of a column, the sequence of a serial column) go without a word; views, foreign keys, defaults
+//! and routines must be asked for with CASCADE. The order of discovery is the order of the DETAIL lines.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -160,7 +160,8 @@ impl Doomed {
 }
 
 impl Binder<'_> {
-    /// Drops these: the edits, and what the client is told; an error if something depends on them and CASCADE is missing.
+    /// Drops these: the edits, and what the client is told; an error if something depends on them and CASCADE is
+    /// missing.
     pub(super) fn doom(&self, named: Vec<Object>, cascade: bool, span: Span) -> Result<(Vec<Edit>, Vec<Arc<str>>)> {
         let doomed = Doomed::of(self.catalog, named.clone());
         let others: Vec<&(Object, Option<Object>)> = doomed.others().collect();

@@ -160,7 +160,8 @@ impl Binder<'_> {
         self.lexicographic(op, pairs?, span)
     }
 
-    /// `(a, b) < (c, d)` is `a < c OR a = c AND b < d`: the first fields that differ decide, and a NULL before them leaves it open.
+    /// `(a, b) < (c, d)` is `a < c OR a = c AND b < d`: the first fields that differ decide, and a NULL before them
+    /// leaves it open.
     fn lexicographic(&self, op: &str, pairs: Vec<(Operand, Operand)>, span: Span) -> Result<Expr> {
         let strict = match op {
             "<" | "<=" => "<",

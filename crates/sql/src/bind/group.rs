@@ -1,8 +1,8 @@
 //! Grouping: after GROUP BY, an expression may only look at keys and aggregates.
 //!
-//! Expressions are bound over the rows first. Then every part that equals a key becomes [`ExprKind::Group`], also inside
-//! correlated subqueries; a column that remains is an error, unless the keys contain its table's primary key, which
-//! determines it: then it becomes a further key.
+//! Expressions are bound over the rows first. Then every part that equals a key becomes [`ExprKind::Group`], also
+//! inside correlated subqueries; a column that remains is an error, unless the keys contain its table's primary key,
+//! which determines it: then it becomes a further key.
 
 use super::query::Item;
 use super::scope::outward;

@@ -93,8 +93,8 @@ impl Binder<'_> {
         })
     }
 
-    /// The unique indexes that `ON CONFLICT (keys) WHERE filter` means: with these keys, over all rows or over those that
-    /// the filter speaks of.
+    /// The unique indexes that `ON CONFLICT (keys) WHERE filter` means: with these keys, over all rows or over those
+    /// that the filter speaks of.
     pub(super) fn infer_special(
         &mut self,
         table: &Table,

@@ -1,8 +1,8 @@
 //! PL/pgSQL: blocks to structured code over slots.
 //!
-//! Each declaration gets a slot of its own, so a shadowed variable is simply another number; what a name means is looked up
-//! in the stack of blocks. A `record` has no declared shape: the shape it was last given, reading from the top, tells the types
-//! of its fields.
+//! Each declaration gets a slot of its own, so a shadowed variable is simply another number; what a name means is
+//! looked up in the stack of blocks. A `record` has no declared shape: the shape it was last given, reading from the
+//! top, tells the types of its fields.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

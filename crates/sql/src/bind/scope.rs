@@ -1,11 +1,12 @@
 //! Names: what they mean at a place in a statement.
 //!
-//! A [`Binder`] holds a stack of [`Level`]s, one per query around the expression at hand, innermost last; a column found
-//! `d` levels out gets depth `d`. A level that must not be seen (the one around a subquery of FROM that is not LATERAL,
-//! those between a WITH query and its use) stays on the stack, so that depths keep counting it, but is *closed*.
+//! A [`Binder`] holds a stack of [`Level`]s, one per query around the expression at hand, innermost last; a column
+//! found `d` levels out gets depth `d`. A level that must not be seen (the one around a subquery of FROM that is not
+//! LATERAL, those between a WITH query and its use) stays on the stack, so that depths keep counting it, but is
+//! *closed*.
 //!
-//! Variables of a routine live in a [`Frame`]. A name that could be both a column and a variable is an error in PL/pgSQL
-//! (`plpgsql.variable_conflict = error`, the default); in a SQL function the column wins.
+//! Variables of a routine live in a [`Frame`]. A name that could be both a column and a variable is an error in
+//! PL/pgSQL (`plpgsql.variable_conflict = error`, the default); in a SQL function the column wins.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -40,7 +40,8 @@ pub fn prepared_statement(catalog: &Catalog, written: &ast::Statement, types: &[
     }
 }
 
-/// Binds the arguments of EXECUTE for parameters of these types. The arguments may name parameters of their own, `params`.
+/// Binds the arguments of EXECUTE for parameters of these types. The arguments may name parameters of their own,
+/// `params`.
 pub fn execute_args(
     catalog: &Catalog,
     name: &str,

@@ -1,7 +1,8 @@
 //! Triggers: their definition, and their function bound to the table it fires for.
 //!
 //! A trigger function is bound once per trigger, as PostgreSQL compiles it: NEW and OLD then have the columns of that
-//! table, and the transition tables their names. What the trigger is told is in variables that stand before all others, see
+//! table, and the transition tables their names. What the trigger is told is in variables that stand before all others,
+//! see
 //! [`TRIGGER_VARIABLES`].
 //!
 //! A view that gets its first trigger gets a table that stands for it: with its columns, but without rows.

@@ -1,8 +1,8 @@
 //! Writing through views.
 //!
-//! A view that shows rows of one table, each by itself, can be written to: INSERT, UPDATE and DELETE mean the table below. What the
-//! statement says is bound in terms of the view's columns and then rewritten in terms of the table's; the view's condition
-//! joins that of the statement.
+//! A view that shows rows of one table, each by itself, can be written to: INSERT, UPDATE and DELETE mean the table
+//! below. What the statement says is bound in terms of the view's columns and then rewritten in terms of the table's;
+//! the view's condition joins that of the statement.
 //!
 //! A view with an INSTEAD OF trigger for what is done is not written through: the table that stands for the view is the
 //! target, and its triggers are all that happens.

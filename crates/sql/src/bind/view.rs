@@ -1,7 +1,7 @@
 //! Definitions that stand on queries: views, CREATE TABLE AS, materialized views.
 //!
-//! A view is bound when it is created and stored bound, so that later changes of names cannot change what it shows. Where a
-//! query names it, the bound query stands in its place: it refers to nothing outside of itself.
+//! A view is bound when it is created and stored bound, so that later changes of names cannot change what it shows.
+//! Where a query names it, the bound query stands in its place: it refers to nothing outside of itself.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! Window functions: what OVER refers to, and which windows are one.
 //!
-//! Windows are computed one after the other, each sorting the rows anew, and the rows come out in the order of the last. So the order
-//! of windows shows, and PostgreSQL's is followed: those whose keys were named last come first.
+//! Windows are computed one after the other, each sorting the rows anew, and the rows come out in the order of the
+//! last. So the order of windows shows, and PostgreSQL's is followed: those whose keys were named last come first.
 
 use super::overload::{Choice, choose};
 use super::query::order_key;

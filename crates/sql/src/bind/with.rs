@@ -1,8 +1,8 @@
 //! WITH: queries bound once, where they are written, and named where they are used.
 //!
-//! A WITH query stands one level inside of the query it belongs to, so that it can name its siblings as any other query inside can; but
-//! it sees nothing of FROM. With RECURSIVE it may name itself: then it must be `first UNION [ALL] step`, and
-//! within `step` its name means what the last round has found.
+//! A WITH query stands one level inside of the query it belongs to, so that it can name its siblings as any other query
+//! inside can; but it sees nothing of FROM. With RECURSIVE it may name itself: then it must be
+//! `first UNION [ALL] step`, and within `step` its name means what the last round has found.
 
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
 //! Aggregates, row by row.
 //!
 //! NULL arguments do not count, for `count(*)` every row does. Over no rows an aggregate is NULL, except that a count
-//! is 0. Sums of `smallint` and `integer` are `bigint`, of `bigint` `numeric`; an average is a sum divided, and gets its
-//! scale from the division.
+//! is 0. Sums of `smallint` and `integer` are `bigint`, of `bigint` `numeric`; an average is a sum divided, and gets
+//! its scale from the division.
 
 use super::{Aggregate, AggregateKind, args, json_build, statistics};
 use crate::error::{SqlError, SqlState};

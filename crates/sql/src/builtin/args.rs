@@ -1,7 +1,7 @@
 //! Reading arguments.
 //!
-//! The binder has inserted casts, so every argument has the type its parameter declares; that it has not is our mistake,
-//! and is reported as an internal error rather than by a panic in the middle of a search.
+//! The binder has inserted casts, so every argument has the type its parameter declares; that it has not is our
+//! mistake, and is reported as an internal error rather than by a panic in the middle of a search.
 
 use std::sync::Arc;
 

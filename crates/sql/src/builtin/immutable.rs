@@ -1,7 +1,7 @@
 //! What has the same result always and everywhere.
 //!
-//! PostgreSQL computes what is immutable while it plans, errors included. A function that depends on a setting, like the text of a date
-//! on `datestyle`, is merely stable: it waits for the query to run, which may never come to it.
+//! PostgreSQL computes what is immutable while it plans, errors included. A function that depends on a setting, like
+//! the text of a date on `datestyle`, is merely stable: it waits for the query to run, which may never come to it.
 
 use super::{Builtin, Eval};
 use crate::types::Type;

@@ -1,7 +1,7 @@
 //! JSON: looking inside, comparing, changing. What makes JSON of other values is in [`super::json_build`].
 //!
-//! The functions of `jsonb` work on the tree. Those of `json` cut pieces out of the text, so that what comes out is as it
-//! was written.
+//! The functions of `jsonb` work on the tree. Those of `json` cut pieces out of the text, so that what comes out is as
+//! it was written.
 
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
 //! Builtin functions, operators and aggregates: one list each.
 //!
-//! An operator is a function with a symbol for a name. An overload is an entry of its own, with the exact types it takes:
-//! the binder has inserted the casts. To add a function: a line in the list of its family and, if it is new, its few lines
-//! of code beside it; the tests loop over the families.
+//! An operator is a function with a symbol for a name. An overload is an entry of its own, with the exact types it
+//! takes: the binder has inserted the casts. To add a function: a line in the list of its family and, if it is new, its
+//! few lines of code beside it; the tests loop over the families.
 
 mod aggregate;
 mod args;

@@ -1,8 +1,8 @@
 //! Regular expressions: `~`, `regexp_replace` and their family.
 //!
 //! A match is the leftmost there is, and of those the longest, unless the pattern prefers the shortest (its first
-//! quantifier is `*?` or the like). The crates prefer the first alternative instead, so a match is found in two steps: where
-//! it begins, then how far it reaches, by an automaton that knows all ends.
+//! quantifier is `*?` or the like). The crates prefer the first alternative instead, so a match is found in two steps:
+//! where it begins, then how far it reaches, by an automaton that knows all ends.
 
 use std::cell::RefCell;
 use std::collections::HashMap;

@@ -1,9 +1,9 @@
 //! PostgreSQL's regular expressions, written as the `regex` crates read them.
 //!
 //! An "advanced regular expression" is translated character by character. What differs: `\m \M \y` are word boundaries,
-//! `\A \Z` the ends of the text, `\B` a backslash; classes are of ASCII characters, as in collation "C"; `{` that opens no
-//! bound is a brace; `.` and `[^a]` match a newline unless the `n` flag is given. What the crates cannot do, lookahead,
-//! lookbehind and references back, is refused.
+//! `\A \Z` the ends of the text, `\B` a backslash; classes are of ASCII characters, as in collation "C"; `{` that opens
+//! no bound is a brace; `.` and `[^a]` match a newline unless the `n` flag is given. What the crates cannot do,
+//! lookahead, lookbehind and references back, is refused.
 
 use crate::error::{SqlError, SqlState};
 use crate::refused::Construct;

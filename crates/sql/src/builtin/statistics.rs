@@ -1,7 +1,7 @@
 //! Variances and standard deviations.
 //!
-//! Over floats by Youngs and Cramer, value by value, as PostgreSQL does; over exact numbers from the sums of values and of
-//! squares, which are exact, so that only the division rounds.
+//! Over floats by Youngs and Cramer, value by value, as PostgreSQL does; over exact numbers from the sums of values and
+//! of squares, which are exact, so that only the division rounds.
 
 use bigdecimal::BigDecimal;
 

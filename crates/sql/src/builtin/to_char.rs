@@ -1,7 +1,7 @@
 //! `to_char` of moments and intervals, and back: `to_date`, `to_timestamp`.
 //!
-//! A template is cut into [`Token`]s: patterns with their modifiers, and text that stands for itself. Writing goes token by
-//! token; so does reading, which is lenient about blanks as PostgreSQL is.
+//! A template is cut into [`Token`]s: patterns with their modifiers, and text that stands for itself. Writing goes
+//! token by token; so does reading, which is lenient about blanks as PostgreSQL is.
 
 use super::Builtin;
 use super::args::{Args, Result, error};

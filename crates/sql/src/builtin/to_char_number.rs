@@ -1,7 +1,7 @@
 //! `to_char` of numbers, and back: `to_number`.
 //!
-//! A template is positions for digits: `9` leaves blank what the number does not have, `0` fills it, a number too large for its
-//! positions becomes `#`. The sign stands before the first digit unless `S`, `MI`, `PL`, `SG` or `PR` place it.
+//! A template is positions for digits: `9` leaves blank what the number does not have, `0` fills it, a number too large
+//! for its positions becomes `#`. The sign stands before the first digit unless `S`, `MI`, `PL`, `SG` or `PR` place it.
 
 use bigdecimal::BigDecimal;
 

@@ -1,6 +1,7 @@
 //! Functions over windows.
 //!
-//! What they compute depends on where a row stands among the others, so they have no accumulator: the engine knows each by its
+//! What they compute depends on where a row stands among the others, so they have no accumulator: the engine knows each
+//! by its
 //! [`WindowKind`].
 
 use crate::types::Type::{self, *};

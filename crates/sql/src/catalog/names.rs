@@ -1,7 +1,8 @@
 //! Names: how tables, views and sequences are found.
 //!
-//! A thing in schema `public` has its name for a key, any other has `schema.name`; so the keys of one schema are distinct
-//! from those of another, and what most programs use costs nothing. A name without a schema is looked for along the search path.
+//! A thing in schema `public` has its name for a key, any other has `schema.name`; so the keys of one schema are
+//! distinct from those of another, and what most programs use costs nothing. A name without a schema is looked for
+//! along the search path.
 
 use std::sync::Arc;
 

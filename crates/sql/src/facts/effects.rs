@@ -22,8 +22,8 @@ pub struct Effects {
     pub ends: bool,
     /// A text is executed that is put together only then.
     pub executes: bool,
-    /// Something stays in the session when its transaction has ended: settings, prepared statements, channels, session locks,
-    /// holdable cursors, temporary tables, the last value of a sequence.
+    /// Something stays in the session when its transaction has ended: settings, prepared statements, channels, session
+    /// locks, holdable cursors, temporary tables, the last value of a sequence.
     pub keeps: bool,
     /// A prepared statement is forgotten.
     pub deallocates: bool,

@@ -1,15 +1,17 @@
 //! What is known of a statement without running it, computed once from its tree.
 //!
-//! Reports, stages and searches ask what kind of statement this is, whether the order of its rows is part of its answer, and what
-//! running it may leave behind. The parser knows all of that, so it is a field, and a text is not searched for words again:
-//! `'order by'` in a string, `beginning` as a name and `/* app:web */` before an UPDATE mean nothing here.
+//! Reports, stages and searches ask what kind of statement this is, whether the order of its rows is part of its
+//! answer, and what running it may leave behind. The parser knows all of that, so it is a field, and a text is not
+//! searched for words again: `'order by'` in a string, `beginning` as a name and `/* app:web */` before an UPDATE mean
+//! nothing here.
 //!
 //! ```text
 //!   Statement ──of──▶ Facts { verb, order, effects, tables, functions }
 //!   text we cannot parse ──of_text──▶ the same from its lexemes, with too much suspicion rather than too little
 //! ```
 //!
-//! A statement that defines a routine has no effect but the definition; what calling the routine does is [`Facts::of_routine`].
+//! A statement that defines a routine has no effect but the definition; what calling the routine does is
+//! [`Facts::of_routine`].
 
 mod effects;
 mod order;

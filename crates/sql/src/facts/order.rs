@@ -1,7 +1,8 @@
 //! Whether a statement asks for the order of its rows.
 //!
-//! Only ORDER BY of the query that returns the rows counts: one in a subquery, a window or an aggregate does not order the result.
-//! FETCH returns rows of a cursor's query, and EXECUTE those of what was prepared, so these follow what they name.
+//! Only ORDER BY of the query that returns the rows counts: one in a subquery, a window or an aggregate does not order
+//! the result. FETCH returns rows of a cursor's query, and EXECUTE those of what was prepared, so these follow what
+//! they name.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -63,7 +64,8 @@ impl typed::Statement {
     }
 }
 
-/// The cursors and prepared statements of a session, as far as its statements tell: to be asked about one after the other.
+/// The cursors and prepared statements of a session, as far as its statements tell: to be asked about one after the
+/// other.
 #[derive(Clone, Debug, Default)]
 pub struct Orders {
     cursors: BTreeMap<Arc<str>, RowOrder>,

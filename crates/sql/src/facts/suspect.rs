@@ -1,8 +1,8 @@
 //! Facts of a text that our parser does not understand.
 //!
-//! Only its lexemes are known. Each effect needs a keyword, so an effect whose keyword stands nowhere in the text is excluded; words
-//! in comments and quoted names do not count, those in strings do, because the body of a routine is a string. A statement whose
-//! first word is not a known one may do anything.
+//! Only its lexemes are known. Each effect needs a keyword, so an effect whose keyword stands nowhere in the text is
+//! excluded; words in comments and quoted names do not count, those in strings do, because the body of a routine is a
+//! string. A statement whose first word is not a known one may do anything.
 
 use std::sync::Arc;
 

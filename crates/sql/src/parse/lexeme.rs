@@ -1,7 +1,7 @@
 //! The lexemes of a text: what is left to ask where a text cannot be parsed.
 //!
-//! They are squawk's tokens with fewer kinds, and together they are the text. A word inside a string, a comment or a quoted name is
-//! not a word here.
+//! They are squawk's tokens with fewer kinds, and together they are the text. A word inside a string, a comment or a
+//! quoted name is not a word here.
 
 use squawk_lexer::{LiteralKind, TokenKind, tokenize};
 
@@ -83,8 +83,8 @@ pub fn lexemes(text: &str) -> impl Iterator<Item = Lexeme<'_>> {
     })
 }
 
-/// The names and keywords in a text, folded, also of what is written in its strings: a routine's body is one, and a statement
-/// for EXECUTE.
+/// The names and keywords in a text, folded, also of what is written in its strings: a routine's body is one, and a
+/// statement for EXECUTE.
 pub fn names(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut texts = vec![text];

@@ -1,8 +1,8 @@
 //! Text to [`ast`](crate::ast).
 //!
 //! `squawk` gives a lossless, error-tolerant tree of PostgreSQL's own grammar; `lower` turns it at once into our
-//! `ast`, so that no other module knows it. PL/pgSQL has its own small parser in `plpgsql`, over squawk's lexer; the SQL
-//! fragments inside it come back here. All spans are relative to the whole file: a fragment carries its offset.
+//! `ast`, so that no other module knows it. PL/pgSQL has its own small parser in `plpgsql`, over squawk's lexer; the
+//! SQL fragments inside it come back here. All spans are relative to the whole file: a fragment carries its offset.
 
 mod lexeme;
 pub(crate) mod lower;

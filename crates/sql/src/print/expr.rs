@@ -237,8 +237,8 @@ fn chain(f: &mut Formatter<'_>, list: &[Expr], word: &str, level: Level) -> fmt:
     Ok(())
 }
 
-/// Our parser takes too much for the upper bound of BETWEEN, and stumbles over a NOT there: `a BETWEEN b AND c OR NOT d`.
-/// So the printer adds parentheses that PostgreSQL would not need.
+/// Our parser takes too much for the upper bound of BETWEEN, and stumbles over a NOT there:
+/// `a BETWEEN b AND c OR NOT d`. So the printer adds parentheses that PostgreSQL would not need.
 fn has_between(text: &str) -> bool {
     text.contains(" BETWEEN ")
 }

@@ -1,7 +1,7 @@
 //! Names and types.
 //!
-//! A name goes without quotes if it comes back as it was: lower case, and no keyword. Like PostgreSQL's `quote_ident` we
-//! quote every keyword that is reserved anywhere, so that one rule serves columns, functions and types. PL/pgSQL's
+//! A name goes without quotes if it comes back as it was: lower case, and no keyword. Like PostgreSQL's `quote_ident`
+//! we quote every keyword that is reserved anywhere, so that one rule serves columns, functions and types. PL/pgSQL's
 //! reserved words count everywhere, as any expression may end up in a procedure.
 
 use std::fmt::{self, Display, Formatter};

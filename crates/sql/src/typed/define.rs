@@ -1,8 +1,8 @@
 //! DDL, ready to be carried out.
 //!
-//! A statement becomes a list of [`Edit`]s: each says what the catalog is to hold afterwards and, where rows are concerned,
-//! what becomes of them. The binder has seen to names, dependencies and CASCADE; whoever carries the edits out only
-//! looks at rows. [`Edit::apply`] is the catalog's half of the work.
+//! A statement becomes a list of [`Edit`]s: each says what the catalog is to hold afterwards and, where rows are
+//! concerned, what becomes of them. The binder has seen to names, dependencies and CASCADE; whoever carries the edits
+//! out only looks at rows. [`Edit::apply`] is the catalog's half of the work.
 
 use std::sync::Arc;
 

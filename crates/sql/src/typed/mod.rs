@@ -2,12 +2,14 @@
 //!
 //! A column is `(depth, rel, column)`: `depth` queries outward, the `rel`-th relation of that query's FROM. Every
 //! [`Query`] is one level, whatever its body: a subquery of FROM (lateral or not), each operand of a set operation and
-//! the set operation itself, VALUES; so are UPDATE, DELETE and the parts of INSERT that see a row. A variable is a slot. Nothing here needs a catalog to be evaluated, except that a table is named by its
+//! the set operation itself, VALUES; so are UPDATE, DELETE and the parts of INSERT that see a row. A variable is a
+//! slot. Nothing here needs a catalog to be evaluated, except that a table is named by its
 //! [`TableId`] and a routine by its [`RoutineId`].
 //!
 //! Casts are explicit: where PostgreSQL converts silently, the binder has put a [`ExprKind::Cast`], so operators always
-//! meet the types their [`Builtin`] declares. Two conversions change no value and are not shown: an integer that grows wider and
-//! a string that loses its limit are the same expression under another type, so a column stays visibly a column.
+//! meet the types their [`Builtin`] declares. Two conversions change no value and are not shown: an integer that grows
+//! wider and a string that loses its limit are the same expression under another type, so a column stays visibly a
+//! column.
 
 mod define;
 mod order;
@@ -144,7 +146,8 @@ pub struct Query {
     pub columns: Vec<OutputColumn>,
     /// Where rows come from.
     pub body: QueryBody,
-    /// Sort keys, evaluated in the scope of the select (or over [`ExprKind::Output`] only, for VALUES and set operations).
+    /// Sort keys, evaluated in the scope of the select (or over [`ExprKind::Output`] only, for VALUES and set
+    /// operations).
     pub order_by: Vec<OrderKey>,
     /// Number of rows at most.
     pub limit: Option<Expr>,

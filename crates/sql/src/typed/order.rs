@@ -1,13 +1,14 @@
 //! Where the order of rows shows.
 //!
-//! The rows of a table have an order that no statement asked for: that of the heap, in which each new version of a row goes to
-//! the end. Mostly it is nothing: rows without ORDER BY are a set. But `LIMIT 1` takes whichever row comes first,
-//! `array_agg` and `row_number() OVER ()` keep the order of arrival, a loop runs in it, and a statement that locks several rows
-//! locks them in it, which shows when it has to wait. A statement *reads the order* of a table if its result, or the order of
-//! what it does, may depend on how the rows lie.
+//! The rows of a table have an order that no statement asked for: that of the heap, in which each new version of a row
+//! goes to the end. Mostly it is nothing: rows without ORDER BY are a set. But `LIMIT 1` takes whichever row comes
+//! first, `array_agg` and `row_number() OVER ()` keep the order of arrival, a loop runs in it, and a statement that
+//! locks several rows locks them in it, which shows when it has to wait. A statement *reads the order* of a table if
+//! its result, or the order of what it does, may depend on how the rows lie.
 //!
-//! What is found here is a fact about the bound statement, on the safe side: a sort that leaves no ties, a condition that at most
-//! one row fulfils and an aggregate that forgets the order are recognised, everything else is taken to read it.
+//! What is found here is a fact about the bound statement, on the safe side: a sort that leaves no ties, a condition
+//! that at most one row fulfils and an aggregate that forgets the order are recognised, everything else is taken to
+//! read it.
 
 use std::collections::BTreeSet;
 
@@ -73,7 +74,8 @@ pub struct OrderReads {
     pub reads: Vec<OrderRead>,
     /// Routines whose rows are taken in their order.
     pub routines: BTreeSet<RoutineId>,
-    /// Why the result depends on it. The order in which rows are locked is not among these: it is no choice of the author.
+    /// Why the result depends on it. The order in which rows are locked is not among these: it is no choice of the
+    /// author.
     pub causes: BTreeSet<OrderCause>,
 }
 

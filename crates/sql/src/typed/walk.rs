@@ -68,7 +68,8 @@ macro_rules! traversals {
                 (&$($m)? self.limit).into_iter().chain(&$($m)? self.offset).for_each(f);
             }
 
-            /// Calls `f` with the queries directly inside this one: WITH, operands of a set operation, subqueries of FROM.
+            /// Calls `f` with the queries directly inside this one: WITH, operands of a set operation, subqueries of
+            /// FROM.
             pub fn $queries<'a>(&'a $($m)? self, f: &mut dyn FnMut(&'a $($m)? Query)) {
                 for with in &$($m)? self.with {
                     match &$($m)? with.body {

@@ -1,7 +1,8 @@
 //! Days, dates and times of day: the proleptic Gregorian calendar, counted from 2000-01-01 as PostgreSQL does.
 //!
-//! A year before 1 is written `BC`; year 0 is 1 BC. To find a date from a day number, years are taken to begin in March,
-//! so that the leap day is the last of its year, and counted in cycles of 400 years, which all have 146 097 days.
+//! A year before 1 is written `BC`; year 0 is 1 BC. To find a date from a day number, years are taken to begin in
+//! March, so that the leap day is the last of its year, and counted in cycles of 400 years, which all have 146 097
+//! days.
 
 use std::fmt;
 

@@ -1,7 +1,7 @@
 //! Conversions between types, with the errors PostgreSQL gives when a value does not fit.
 //!
-//! A cast converts, then applies the target's limit: `numeric(10,2)` rounds, `varchar(5)` refuses what is longer, or cuts
-//! it where the cast was written out. Text becomes a value through the type's input function and a value becomes
+//! A cast converts, then applies the target's limit: `numeric(10,2)` rounds, `varchar(5)` refuses what is longer, or
+//! cuts it where the cast was written out. Text becomes a value through the type's input function and a value becomes
 //! text through [`super::display`].
 
 use std::sync::Arc;

@@ -82,8 +82,8 @@ fn real_text(x: f32) -> String {
     format!("{digits}e{exponent:+03}")
 }
 
-/// The fewest digits that read back the same, in scientific notation. Rust writes them too, but PostgreSQL does not take
-/// digits that are exactly half way to the next float, though they would read back by rounding to even, and of two
+/// The fewest digits that read back the same, in scientific notation. Rust writes them too, but PostgreSQL does not
+/// take digits that are exactly half way to the next float, though they would read back by rounding to even, and of two
 /// equally near takes the even ones. Both happen only where floats are sparse or digits many.
 fn shortest(x: f64) -> String {
     let text = format!("{x:e}");

@@ -1,7 +1,7 @@
 //! Intervals: months, days and microseconds, which do not convert into each other exactly.
 //!
-//! To compare them PostgreSQL takes a month for 30 days and a day for 24 hours. Multiplying moves fractions downwards by
-//! the same measure: half a month is 15 days.
+//! To compare them PostgreSQL takes a month for 30 days and a day for 24 hours. Multiplying moves fractions downwards
+//! by the same measure: half a month is 15 days.
 
 use std::cmp::Ordering;
 use std::fmt;

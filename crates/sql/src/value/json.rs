@@ -1,10 +1,11 @@
 //! JSON: `jsonb` as a tree, `json` as a text that is only looked through.
 //!
-//! In a [`Json`] object keys are unique, the last of equal ones having won, and stand in the order PostgreSQL keeps them:
-//! shorter keys first, then by bytes. `Ord` is the B-tree order of `jsonb`: null, text, number, boolean, array, object; the
-//! longer array or object is the larger.
+//! In a [`Json`] object keys are unique, the last of equal ones having won, and stand in the order PostgreSQL keeps
+//! them: shorter keys first, then by bytes. `Ord` is the B-tree order of `jsonb`: null, text, number, boolean, array,
+//! object; the longer array or object is the larger.
 //!
-//! A `json` value is never rebuilt: [`raw_members`] and [`raw_elements`] give the pieces of its text as they were written.
+//! A `json` value is never rebuilt: [`raw_members`] and [`raw_elements`] give the pieces of its text as they were
+//! written.
 
 use std::cmp::Ordering;
 use std::fmt::{self, Write};

@@ -1,8 +1,8 @@
 //! The one value type.
 //!
 //! All integer widths share one variant, because the width is a static property of the expression ([`crate::Type`])
-//! and overflow is checked by the function that computes; so `1::int = 1::bigint` compares without a conversion and rows
-//! are the same bytes whichever width wrote them.
+//! and overflow is checked by the function that computes; so `1::int = 1::bigint` compares without a conversion and
+//! rows are the same bytes whichever width wrote them.
 //!
 //! `Ord` is PostgreSQL's default B-tree order with NULL last; it is total, so a [`Value`] is a map key. It says nothing
 //! about SQL's three-valued `=`: that is the builtin `=`, which is NULL when an argument is.

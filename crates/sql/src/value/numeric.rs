@@ -1,8 +1,8 @@
 //! `numeric`: exact decimals, with PostgreSQL's rules for the number of digits after the point.
 //!
-//! A number is `digits · 10^-scale` with `scale >= 0`; the scale is what is printed. Sums keep the larger scale, products
-//! add them. A quotient gets at least 16 significant digits, counted as PostgreSQL does in groups of four decimal
-//! digits (its base-10000 words), which is why `1/3` has 20 digits after the point and `10/4` sixteen.
+//! A number is `digits · 10^-scale` with `scale >= 0`; the scale is what is printed. Sums keep the larger scale,
+//! products add them. A quotient gets at least 16 significant digits, counted as PostgreSQL does in groups of four
+//! decimal digits (its base-10000 words), which is why `1/3` has 20 digits after the point and `10/4` sixteen.
 //!
 //! `NaN` and the infinities, which PostgreSQL's numeric has, are not represented.
 

@@ -2,8 +2,8 @@
 //!
 //! PostgreSQL reads almost anything that looks like a date. We read the forms people write: ISO 8601
 //! (`2024-01-02T03:04:05Z`), dashes or slashes (`1/2/2024`, month first), names of months (`2 Jan 2024`), `20240102`,
-//! with a time of day, AM or PM, an offset from UTC, BC, `epoch` and `infinity`. What depends on the clock (`'today'`) or
-//! on a time zone other than UTC is refused, as this crate has neither.
+//! with a time of day, AM or PM, an offset from UTC, BC, `epoch` and `infinity`. What depends on the clock (`'today'`)
+//! or on a time zone other than UTC is refused, as this crate has neither.
 
 use super::TimeTz;
 use super::calendar::{self, Civil, DAY, HOUR, MINUTE, SECOND, UNIX_EPOCH_DAYS};

@@ -1,8 +1,8 @@
 //! Powers and logarithms of `numeric`, to the scale PostgreSQL gives them.
 //!
 //! Computed in fixed point, integers that count units of `10^-scale`, with guard digits beyond what is kept. The
-//! logarithm halves its argument's distance to 1 by square roots and sums the series of atanh; the exponential divides its
-//! argument by a power of two, sums Taylor's series and squares back.
+//! logarithm halves its argument's distance to 1 by square roots and sums the series of atanh; the exponential divides
+//! its argument by a power of two, sums Taylor's series and squares back.
 
 use bigdecimal::BigDecimal;
 use bigdecimal::num_bigint::BigInt;

@@ -1,8 +1,8 @@
 //! Time zones: how far a clock is ahead of UTC, by name, abbreviation or offset.
 //!
-//! The rules of named zones come with the program, so an answer does not depend on the machine. Where clocks are set back
-//! a local time names two moments, of which the later, in standard time, is meant; where they are set forward, it is read
-//! as if they had not been yet.
+//! The rules of named zones come with the program, so an answer does not depend on the machine. Where clocks are set
+//! back a local time names two moments, of which the later, in standard time, is meant; where they are set forward, it
+//! is read as if they had not been yet.
 
 use jiff::tz::{self, TimeZone};
 

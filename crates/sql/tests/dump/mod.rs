@@ -1,5 +1,5 @@
-//! Typed statements as compact text: `t.0` is a column by relation and position, `^` a query outward, `$1` a slot, `!` an
-//! aggregate, `#` a grouping key, `@` an output column.
+//! Typed statements as compact text: `t.0` is a column by relation and position, `^` a query outward, `$1` a slot, `!`
+//! an aggregate, `#` a grouping key, `@` an output column.
 
 use std::fmt::Write as _;
 

@@ -1,5 +1,5 @@
-//! What the parser accepts, it keeps: every name and literal of an accepted statement turns up in the tree. (Names in the
-//! golden files are single letters, or quoted; longer words are keywords.)
+//! What the parser accepts, it keeps: every name and literal of an accepted statement turns up in the tree. (Names in
+//! the golden files are single letters, or quoted; longer words are keywords.)
 
 use squawk_lexer::{TokenKind, tokenize};
 

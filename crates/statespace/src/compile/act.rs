@@ -1,7 +1,7 @@
 //! The next-state relation taken apart into instances: every branch one guard and one assignment.
 //!
-//! The same walk as that of the evaluator, left to right; but where the evaluator looks whether a condition holds, this writes it
-//! down and goes on.
+//! The same walk as that of the evaluator, left to right; but where the evaluator looks whether a condition holds, this
+//! writes it down and goes on.
 
 use super::build::{X, and, constant, known, not};
 use super::eval::{Binding, Env, Frame, Partly, bind};

@@ -1,9 +1,9 @@
 //! Expressions evaluated on values that are only partly known: what comes out is packed expressions.
 //!
-//! Quantifiers over known sets are written out, and those over a set in a slot with a bit for each element; an index that is not
-//! known becomes a choice between all elements. Whatever can be known is: constants, parameters bound by `\E`, `Len` of a
-//! tuple. Where TLA+ would have no meaning (`f[x]` outside the domain of f) the condition under which it has is noted, together with
-//! what stands to its left: `x \in DOMAIN f /\ f[x] = 1` is fine.
+//! Quantifiers over known sets are written out, and those over a set in a slot with a bit for each element; an index
+//! that is not known becomes a choice between all elements. Whatever can be known is: constants, parameters bound by
+//! `\E`, `Len` of a tuple. Where TLA+ would have no meaning (`f[x]` outside the domain of f) the condition under which
+//! it has is noted, together with what stands to its left: `x \in DOMAIN f /\ f[x] = 1` is fine.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! From a specification to a [`Program`]: slots for the variables, a guard and assignments for every way to take an action.
+//! From a specification to a [`Program`]: slots for the variables, a guard and assignments for every way to take an
+//! action.
 //!
 //! ```text
 //!   TypeOK, or values that were seen ──▶ forms ──▶ slots
@@ -8,9 +9,10 @@
 //!                     └──── a form grows, once more ◀──────────┘  a value that has no code
 //! ```
 //!
-//! What a variable can be is taken from a conjunct `v \in S` or `v \subseteq S` of an invariant, if S is finite; otherwise from the
-//! first states. A constant that turns up later and has no code makes its form grow at once; an integer that leaves its range does so
-//! when it happens. What cannot be put this way is left to the evaluator, and the reason is kept.
+//! What a variable can be is taken from a conjunct `v \in S` or `v \subseteq S` of an invariant, if S is finite;
+//! otherwise from the first states. A constant that turns up later and has no code makes its form grow at once; an
+//! integer that leaves its range does so when it happens. What cannot be put this way is left to the evaluator, and the
+//! reason is kept.
 
 mod act;
 mod build;
@@ -73,7 +75,8 @@ impl From<NoForm> for NotCompiled {
 
 /// Forms grow at most so often.
 const ROUNDS_MAX: usize = 60;
-/// Values that have no structure grow to at most so many while they are guessed: what every value could become is more than what it does.
+/// Values that have no structure grow to at most so many while they are guessed: what every value could become is more
+/// than what it does.
 const GUESSED_MAX: usize = 300;
 /// So many states are looked at to see what variables can be.
 const SEEN_MAX: usize = 400;

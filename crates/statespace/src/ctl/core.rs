@@ -1,7 +1,7 @@
 //! The three operators that all others come down to.
 //!
-//! `EX` (some step leads to), `EU` (some path leads to, over) and `EG` (some path stays for ever) can say everything, with
-//! negation:
+//! `EX` (some step leads to), `EU` (some path leads to, over) and `EG` (some path stays for ever) can say everything,
+//! with negation:
 //!
 //! ```text
 //!   EF f      E[TRUE U f]                        AX f      ~EX ~f

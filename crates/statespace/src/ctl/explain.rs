@@ -1,9 +1,10 @@
 //! Why a formula holds in a state, or does not: by a path.
 //!
-//! Of the three operators, each is shown by one path when it holds: a step, a way to the goal, a lasso. When it does not hold
-//! there is no path to show, and saying over how many states one looked in vain is all that can be said. Negation turns the one
-//! into the other: that `AG f` fails is shown by the path of `EF ~f`. What a path leads to may need to be shown in turn, from
-//! where the path ends, so evidence is a tree; mostly it is a chain, which [`Evidence::path`] puts together to one path.
+//! Of the three operators, each is shown by one path when it holds: a step, a way to the goal, a lasso. When it does
+//! not hold there is no path to show, and saying over how many states one looked in vain is all that can be said.
+//! Negation turns the one into the other: that `AG f` fails is shown by the path of `EF ~f`. What a path leads to may
+//! need to be shown in turn, from where the path ends, so evidence is a tree; mostly it is a chain, which
+//! [`Evidence::path`] puts together to one path.
 
 use std::rc::Rc;
 
@@ -144,24 +145,25 @@ struct Whole {
     by_one: bool,
 }
 
-/// A lasso from a state over states of which each has a step to another of them: a shortest way to a circle, then round it.
+/// A lasso from a state over states of which each has a step to another of them: a shortest way to a cycle, then round
+/// it.
 fn lasso(graph: &Graph, state: StateId, inside: &BitSet) -> Path {
     let within = |id: StateId| inside.contains(id);
-    let mut on_circle = BitSet::none(graph.states());
+    let mut on_cycle = BitSet::none(graph.states());
     for component in Tarjan::new(graph.states()).components(graph, [state], within) {
         let alone = component.len() == 1 && !graph.successors(component[0]).contains(&component[0]);
         if !alone || graph.is_dead(component[0]) {
             for member in component {
-                on_circle.insert(member);
+                on_cycle.insert(member);
             }
         }
     }
-    let stem = Walk::shortest(graph, [state], within, |id| on_circle.contains(id))
-        .expect("who can go on for ever comes to a circle");
+    let stem = Walk::shortest(graph, [state], within, |id| on_cycle.contains(id))
+        .expect("who can go on for ever comes to a cycle");
     let start = stem.end();
     stem.then(match graph.is_dead(start) {
         true => Path { states: vec![start], edges: vec![None], back_to: Some(0) },
-        false => Walk::round(graph, start, within).expect("the state is on a circle"),
+        false => Walk::round(graph, start, within).expect("the state is on a cycle"),
     })
 }
 

@@ -129,8 +129,8 @@ fn some_until(graph: &Graph, over: &BitSet, goal: &BitSet) -> BitSet {
     label
 }
 
-/// Everything, without the states that have no step left inside; with a counter of the steps left, each transition is looked at
-/// once. No components are needed.
+/// Everything, without the states that have no step left inside; with a counter of the steps left, each transition is
+/// looked at once. No components are needed.
 fn some_globally(graph: &Graph, inside: &BitSet) -> BitSet {
     let mut label = inside.clone();
     let mut left: Vec<u32> = vec![0; graph.states()];

@@ -1,8 +1,8 @@
 //! Computation tree logic: questions about what can happen, and about what must.
 //!
-//! The runs of a system from one state are a tree: at every state, one branch for each step. A formula of CTL says how much of
-//! the tree it means (**E**, on some path; **A**, on every path) and when (ne**X**t, **F**inally, **G**lobally, **U**ntil,
-//! **W**eak until, **R**elease):
+//! The runs of a system from one state are a tree: at every state, one branch for each step. A formula of CTL says how
+//! much of the tree it means (**E**, on some path; **A**, on every path) and when (ne**X**t, **F**inally, **G**lobally,
+//! **U**ntil, **W**eak until, **R**elease):
 //!
 //! | formula | in a state it means |
 //! |---|---|
@@ -12,12 +12,12 @@
 //! | `A[~serve U paid]` | nothing is served before it is paid, and it is paid |
 //! | `E[a W b]`, `E[b R a]` | as U without the promise; a up to and including the first b, or for ever |
 //!
-//! What stands between the operators is TLA+, and true or false in a state. A formula is decided by *labelling* (Clarke and
-//! Emerson): for each part, smallest first, the set of states in which it holds. Every operator comes down to three ([`Core`]),
-//! each a walk over the graph, so labels are shared between formulas that look different.
+//! What stands between the operators is TLA+, and true or false in a state. A formula is decided by *labelling* (Clarke
+//! and Emerson): for each part, smallest first, the set of states in which it holds. Every operator comes down to three
+//! ([`Core`]), each a walk over the graph, so labels are shared between formulas that look different.
 //!
-//! Paths go on for ever. A state that no step leaves is one in which nothing happens any more: the path stays there, as a
-//! behaviour of TLA+ does.
+//! Paths go on for ever. A state that no step leaves is one in which nothing happens any more: the path stays there, as
+//! a behaviour of TLA+ does.
 
 mod core;
 mod explain;

@@ -1,12 +1,12 @@
 //! Reading formulas.
 //!
-//! TLA+ between the operators of CTL is not understood here: it is cut out as text. So the formula is split into words, enough to
-//! see brackets, strings and connectives, and then taken apart from the outside: a stretch of words in which no operator of
-//! CTL occurs is an atom, whatever stands in it. Otherwise it is split at its weakest connective, as TLA+ would: `=>`, then
-//! `<=>`, then `/\` and `\/` (not both without parentheses), then `~` and the operators of CTL.
+//! TLA+ between the operators of CTL is not understood here: it is cut out as text. So the formula is split into words,
+//! enough to see brackets, strings and connectives, and then taken apart from the outside: a stretch of words in which
+//! no operator of CTL occurs is an atom, whatever stands in it. Otherwise it is split at its weakest connective, as
+//! TLA+ would: `=>`, then `<=>`, then `/\` and `\/` (not both without parentheses), then `~` and the operators of CTL.
 //!
-//! `EX`, `AG` and so on are operators where an operand follows, and `E[`, `A[` are where `U`, `W` or `R` stands between two
-//! operands inside; anything else with these names is a name.
+//! `EX`, `AG` and so on are operators where an operand follows, and `E[`, `A[` are where `U`, `W` or `R` stands between
+//! two operands inside; anything else with these names is a name.
 
 use std::ops::Range;
 

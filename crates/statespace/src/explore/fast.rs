@@ -1,15 +1,15 @@
 //! States taken apart by a program: guards and updates on the bits of a key.
 //!
-//! Most of a guard compares slots with constants, and most updates put constants into slots. All comparisons of one guard are one
-//! mask and one comparison of the whole key, and all constant updates two more masks:
+//! Most of a guard compares slots with constants, and most updates put constants into slots. All comparisons of one
+//! guard are one mask and one comparison of the whole key, and all constant updates two more masks:
 //!
 //! ```text
 //!   tmState = "init" /\ rmState[r1] = "working"     key & 0b...11_0011 = 0b...00_0001
 //!   rmState' = [rmState EXCEPT ![r1] = "aborted"]   key & !0b11_0000 | 0b11_0000
 //! ```
 //!
-//! What is left is evaluated as a tree ([`Node`]). Where the program has no meaning, or a value has no code, the evaluator is asked: it says what is
-//! wrong, or what the form must grow to.
+//! What is left is evaluated as a tree ([`Node`]). Where the program has no meaning, or a value has no code, the
+//! evaluator is asked: it says what is wrong, or what the form must grow to.
 
 use super::interpret::Interpreter;
 use super::node::{Node, Place, gathered};

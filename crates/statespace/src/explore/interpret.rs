@@ -1,7 +1,7 @@
 //! States taken apart by the evaluator: for everything that has no packed form.
 //!
-//! Every value that a variable takes gets a number in the variable's dictionary, and the numbers side by side are the state. How
-//! many bits each variable needs is not known before: room is made when a dictionary is full.
+//! Every value that a variable takes gets a number in the variable's dictionary, and the numbers side by side are the
+//! state. How many bits each variable needs is not known before: room is made when a dictionary is full.
 
 use std::sync::Arc;
 
@@ -46,13 +46,17 @@ struct Dict {
     offset: u32,
 }
 
-/// How the number of a variable's value gets to another place: from where, how wide, and the bits that each number becomes.
+/// How the number of a variable's value gets to another place: from where, how wide, and the bits that each number
+/// becomes.
 pub(crate) type Move = (u32, u32, Vec<u128>);
 
 /// A state has so many bits, if nobody wants fewer.
 const BITS: u32 = 128;
 /// The number of a value has at most so many.
 const NUMBER_BITS: u32 = 32;
+
+/// Whether a step is one that is looked for.
+type IsGoal<'g> = &'g mut dyn FnMut(&Label, &Partial) -> Result<bool, Box<Fault>>;
 
 impl<'s> Interpreter<'s> {
     /// Steps of a specification.
@@ -212,11 +216,7 @@ impl<'s> Interpreter<'s> {
     }
 
     /// The first step from a state that is a goal.
-    fn first_step(
-        &self,
-        from: &Partial,
-        is_goal: &mut dyn FnMut(&Label, &Partial) -> Result<bool, Box<Fault>>,
-    ) -> Result<Option<(Label, Partial)>, Box<Fault>> {
+    fn first_step(&self, from: &Partial, is_goal: IsGoal<'_>) -> Result<Option<(Label, Partial)>, Box<Fault>> {
         let Some(next) = self.next else { return Ok(None) };
         let mut found = None;
         self.evaluator.steps(next, from, &mut |label, next| {

@@ -1,9 +1,10 @@
 //! The explorer: all states that can be reached, breadth first.
 //!
-//! States are numbered in the order in which they are found, so the states of one level follow each other, and the frontier is
-//! no queue but a range of numbers. What varies is how a state is taken apart and put together: a [`Stepper`] either runs a
-//! compiled program on packed keys or asks the evaluator. When a value turns up that has no code in its slot, the stepper makes
-//! room, every key is rewritten, and the state is looked at once more: nothing wraps, and nothing is lost.
+//! States are numbered in the order in which they are found, so the states of one level follow each other, and the
+//! frontier is no queue but a range of numbers. What varies is how a state is taken apart and put together: a
+//! [`Stepper`] either runs a compiled program on packed keys or asks the evaluator. When a value turns up that has no
+//! code in its slot, the stepper makes room, every key is rewritten, and the state is looked at once more: nothing
+//! wraps, and nothing is lost.
 
 mod fast;
 mod interpret;
@@ -182,7 +183,8 @@ pub struct Found<W> {
     pub level_ends: Vec<usize>,
     /// How they follow each other, if that was asked for.
     pub graph: Option<Graph>,
-    /// Where each transition of the graph really leads, if states are joined to classes: the graph says only to which class.
+    /// Where each transition of the graph really leads, if states are joined to classes: the graph says only to which
+    /// class.
     pub concrete: Vec<W>,
     /// How many starts and steps were made, with those that led to a state already known, as TLC counts.
     pub generated: u64,
@@ -429,8 +431,8 @@ impl<S: Stepper> Search<'_, S> {
         }
     }
 
-    /// The same where states are joined to classes or steps are cut off: everything is asked of the state that a step really
-    /// leads to, whichever stands for it.
+    /// The same where states are joined to classes or steps are cut off: everything is asked of the state that a step
+    /// really leads to, whichever stands for it.
     fn follow_joined(&mut self, from: StateId, steps: &[(u32, S::Word)]) {
         let mut edges = Vec::new();
         for &(way, state) in steps {
@@ -483,7 +485,8 @@ impl<S: Stepper> Search<'_, S> {
         }
     }
 
-    /// A state that was reached, where states are joined to classes: says which stands for it, if it is part of the space.
+    /// A state that was reached, where states are joined to classes: says which stands for it, if it is part of the
+    /// space.
     fn join(&mut self, state: S::Word, from: Option<StateId>) -> Option<S::Word> {
         let known = match self.stepper.class(state) {
             Ok(known) => known,
@@ -515,7 +518,8 @@ impl<S: Stepper> Search<'_, S> {
         self.table.insert(&self.found.states);
     }
 
-    /// Checks the invariants in a state that comes next, or that is no part of the space; says whether the constraints let it be one.
+    /// Checks the invariants in a state that comes next, or that is no part of the space; says whether the constraints
+    /// let it be one.
     fn judge(&mut self, state: S::Word, from: Option<StateId>, beyond: bool) -> bool {
         let wrong = match self.stepper.broken(state) {
             Ok(broken) => broken.map(What::Invariant),

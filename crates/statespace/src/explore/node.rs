@@ -1,8 +1,8 @@
 //! Expressions over the bits of a state, ready to be evaluated.
 //!
-//! Whatever compares slots with constants is one mask and one comparison of the whole state, however many slots it is about; and so
-//! are its negation, and conjunctions of such. What says that certain things never stand together, as most invariants do, is a
-//! list of these, gone through without a branch:
+//! Whatever compares slots with constants is one mask and one comparison of the whole state, however many slots it is
+//! about; and so are its negation, and conjunctions of such. What says that certain things never stand together, as
+//! most invariants do, is a list of these, gone through without a branch:
 //!
 //! ```text
 //!   \A a, b \in RM : ~(rmState[a] = "aborted" /\ rmState[b] = "committed")      no (mask, want) of the list is met
@@ -195,8 +195,8 @@ impl Place {
     }
 }
 
-/// Comparisons with constants gathered into one: conjuncts that are equal, or disjuncts that are not. The rest besides. Last, whether
-/// they can be met at all: by a conjunction; or missed at all, by a disjunction.
+/// Comparisons with constants gathered into one: conjuncts that are equal, or disjuncts that are not. The rest besides.
+/// Last, whether they can be met at all: by a conjunction; or missed at all, by a disjunction.
 pub(super) fn gathered<'e>(parts: &'e [Expr], layout: &Layout, same: bool) -> (u128, u128, Vec<&'e Expr>, bool) {
     let (mut mask, mut want, mut rest) = (0, 0, Vec::new());
     for part in parts {

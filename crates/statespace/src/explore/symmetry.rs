@@ -1,8 +1,8 @@
 //! Canonical forms of states under permutations of model values.
 //!
-//! Two states are the same up to symmetry if a permutation takes one to the other. `Permutations(S)` has |S|! elements, too many to
-//! try each on every state. So the values are told apart by what the state says about them (partition refinement, as in programs
-//! for graph isomorphism):
+//! Two states are the same up to symmetry if a permutation takes one to the other. `Permutations(S)` has |S|! elements,
+//! too many to try each on every state. So the values are told apart by what the state says about them (partition
+//! refinement, as in programs for graph isomorphism):
 //!
 //! ```text
 //!   st = (a :> "idle" @@ b :> "own" @@ c :> "idle")     {a b c}
@@ -10,10 +10,11 @@
 //!   swapping a and c leaves the state as it is          {a} {c} {b}     any order of a and c gives the same form
 //! ```
 //!
-//! A value looks like the hash of the state in which every value is replaced by the number of its cell, and the value itself by a
-//! mark. Sets and functions are hashed without regard to the order of their elements, so a permuted state has permuted hashes. Where
-//! values look the same and swapping them does change the state, each of them is tried first, and the least form is taken. A
-//! collision of hashes joins cells and costs time; it cannot change the form's meaning.
+//! A value looks like the hash of the state in which every value is replaced by the number of its cell, and the value
+//! itself by a mark. Sets and functions are hashed without regard to the order of their elements, so a permuted state
+//! has permuted hashes. Where values look the same and swapping them does change the state, each of them is tried
+//! first, and the least form is taken. A collision of hashes joins cells and costs time; it cannot change the form's
+//! meaning.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;

@@ -1,11 +1,12 @@
 //! Which states are known.
 //!
-//! Nearly every step leads to a state that is known already, so what counts is how fast that is seen. The cells hold the states
-//! themselves: one look into memory says whether it is the same state, and exactly, since a state is an integer. Open
-//! addressing, linear probing, at most three quarters full; ten million states of 64 bits take 134 megabytes.
+//! Nearly every step leads to a state that is known already, so what counts is how fast that is seen. The cells hold
+//! the states themselves: one look into memory says whether it is the same state, and exactly, since a state is an
+//! integer. Open addressing, linear probing, at most three quarters full; ten million states of 64 bits take 134
+//! megabytes.
 //!
-//! Looks into a large table wait for memory. [`Table::look`] takes many at once, none of which depends on another, so that the
-//! processor waits for all of them together.
+//! Looks into a large table wait for memory. [`Table::look`] takes many at once, none of which depends on another, so
+//! that the processor waits for all of them together.
 
 use super::Word;
 

@@ -1,11 +1,12 @@
 //! Strongly connected components: where a run can go round.
 //!
-//! Two states are in one component if each can reach the other. A run that goes on for ever stays, from some time on, in one
-//! component that has a transition inside; so every question about what happens for ever is one about components.
+//! Two states are in one component if each can reach the other. A run that goes on for ever stays, from some time on,
+//! in one component that has a transition inside; so every question about what happens for ever is one about
+//! components.
 //!
 //! The algorithm is Tarjan's (1972), with a stack of our own instead of recursion: state graphs are millions of states
-//! deep. It is made to be run again and again on ever smaller parts of one graph, as strong fairness needs it: what a run
-//! costs depends on the part that is looked at, not on the graph.
+//! deep. It is made to be run again and again on ever smaller parts of one graph, as strong fairness needs it: what a
+//! run costs depends on the part that is looked at, not on the graph.
 
 use super::{Graph, StateId};
 
@@ -32,8 +33,8 @@ impl Tarjan {
         Tarjan { found, low, open: Vec::new(), calls: Vec::new(), clock: 0 }
     }
 
-    /// The components of the part of the graph that is `inside` and can be reached from the roots without leaving it, those
-    /// first from which no other leads away.
+    /// The components of the part of the graph that is `inside` and can be reached from the roots without leaving it,
+    /// those first from which no other leads away.
     pub fn components(
         &mut self,
         graph: &Graph,

@@ -1,8 +1,8 @@
 //! The state graph: states are numbers, transitions are rows of an array.
 //!
 //! Questions about a state space (what is reachable, where can a run go round for ever) are questions about a graph of
-//! millions of vertices, asked many times. So the graph is as flat as it can be: the successors of a state stand next to each
-//! other in one array, and a second array says where those of each state begin.
+//! millions of vertices, asked many times. So the graph is as flat as it can be: the successors of a state stand next
+//! to each other in one array, and a second array says where those of each state begin.
 //!
 //! ```text
 //!   starts   0     2     3        6        (one more than there are states)
@@ -11,8 +11,8 @@
 //!   actions  0  1  0     1  0  0           by these actions
 //! ```
 //!
-//! The position of a transition in these arrays is its number, so a set of transitions is a [`BitSet`] as a set of states is.
-//! Predecessors are the same in the other direction, made when first asked for.
+//! The position of a transition in these arrays is its number, so a set of transitions is a [`BitSet`] as a set of
+//! states is. Predecessors are the same in the other direction, made when first asked for.
 
 mod bits;
 mod components;

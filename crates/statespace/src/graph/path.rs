@@ -1,7 +1,7 @@
 //! Paths: what a verdict is shown with.
 //!
-//! A path that ends shows what can be reached. A path that comes back to one of its own states shows what can go on for ever:
-//! a *lasso*, a way to a circle and then round it.
+//! A path that ends shows what can be reached. A path that comes back to one of its own states shows what can go on for
+//! ever: a *lasso*, a way to a cycle and then round it.
 //!
 //! ```text
 //!   0 ──▶ 1 ──▶ 2 ──▶ 3        states  [0, 1, 2, 3]
@@ -54,8 +54,8 @@ impl Path {
         self
     }
 
-    /// The states from some place on, once round the circle: what is passed for ever, if it comes back.
-    pub fn circle(&self) -> &[StateId] {
+    /// The states from some place on, once round the cycle: what is passed for ever, if it comes back.
+    pub fn cycle(&self) -> &[StateId] {
         self.back_to.map_or(&[], |place| &self.states[place..])
     }
 
@@ -80,8 +80,8 @@ pub struct Walk {
 }
 
 impl Walk {
-    /// A shortest path from one of the `roots` to a state that is a `goal`, over states that are `inside`; the goal itself
-    /// need not be.
+    /// A shortest path from one of the `roots` to a state that is a `goal`, over states that are `inside`; the goal
+    /// itself need not be.
     pub fn shortest(
         graph: &Graph,
         roots: impl IntoIterator<Item = StateId>,
@@ -167,14 +167,14 @@ mod tests {
     #[test]
     fn a_way_round_comes_back() {
         let graph = graph();
-        let round = Walk::round(&graph, 3, |_| true).expect("3 is on a circle");
+        let round = Walk::round(&graph, 3, |_| true).expect("3 is on a cycle");
         assert_eq!((round.states.as_slice(), round.back_to), ([3, 2].as_slice(), Some(0)));
         assert!(round.is_of(&graph, |_| false));
         assert_eq!(Walk::round(&graph, 2, |_| true).expect("2 steps to itself").states, [2]);
         assert_eq!(Walk::round(&graph, 0, |_| true), None);
         let lasso = Walk::shortest(&graph, [0], |_| true, |state| state == 3).expect("reached").then(round);
         assert_eq!((lasso.states.as_slice(), lasso.back_to), ([0, 4, 3, 2].as_slice(), Some(2)));
-        assert_eq!(lasso.circle(), [3, 2]);
+        assert_eq!(lasso.cycle(), [3, 2]);
         assert!(lasso.is_of(&graph, |_| false));
     }
 }

@@ -1,4 +1,4 @@
-//! Fair circles: components in which a behaviour can stay for ever without being unfair to anyone.
+//! Fair cycles: components in which a behaviour can stay for ever without being unfair to anyone.
 //!
 //! A behaviour that stays in a component can take every transition of it again and again. So a component is good if
 //!
@@ -6,15 +6,15 @@
 //! - for every weakly fair action, some transition inside takes it or leaves from where it is not enabled;
 //! - for every strongly fair action, some transition inside takes it, or it is enabled nowhere inside.
 //!
-//! If only the last fails, the behaviour can still avoid the states where the action is enabled: they are taken out and what
-//! remains is cut into components again (Streett; Lichtenstein and Pnueli). For the others there is no such remedy: less of a
-//! component is never better.
+//! If only the last fails, the behaviour can still avoid the states where the action is enabled: they are taken out and
+//! what remains is cut into components again (Streett; Lichtenstein and Pnueli). For the others there is no such
+//! remedy: less of a component is never better.
 
 use super::product::Product;
 use super::{Fairness, Strength};
 use crate::graph::{Component, Path, StateId, Tarjan, Walk};
 
-/// A way to a fair circle and round it, as a path of the state graph.
+/// A way to a fair cycle and round it, as a path of the state graph.
 pub(super) fn lasso(product: &Product, fairness: &[Fairness]) -> Option<Path> {
     let mut search = Search { product, fairness, region: vec![0; product.states.len()], regions: 1 };
     let mut tarjan = Tarjan::new(product.states.len());
@@ -49,7 +49,7 @@ struct Search<'a> {
 }
 
 enum Judgement {
-    /// A circle is fair if it passes these transitions.
+    /// A cycle is fair if it passes these transitions.
     Fair(Vec<usize>),
     Unfair,
     /// It may be without these vertices.

@@ -1,11 +1,12 @@
 //! Temporal properties: what every behaviour must do, under fairness.
 //!
-//! A TLA+ specification is `Init /\ [][Next]_vars /\ L`: behaviours take steps of Next or stutter, and the fairness L excludes
-//! those that stutter, or avoid an action, for ever. A property is a formula about whole behaviours: `[]P`, `P ~> Q`, `[]<>P`.
+//! A TLA+ specification is `Init /\ [][Next]_vars /\ L`: behaviours take steps of Next or stutter, and the fairness L
+//! excludes those that stutter, or avoid an action, for ever. A property is a formula about whole behaviours: `[]P`,
+//! `P ~> Q`, `[]<>P`.
 //!
-//! It is decided by looking for a behaviour that breaks it. A behaviour that breaks it can be taken to be a *lasso*, and its
-//! circle lies in one strongly connected component, so this is a question about components of the product of the state graph
-//! with what is still owed:
+//! It is decided by looking for a behaviour that breaks it. A behaviour that breaks it can be taken to be a *lasso*,
+//! and its cycle lies in one strongly connected component, so this is a question about components of the product of the
+//! state graph with what is still owed:
 //!
 //! ```text
 //!   ~(P ~> Q)  =  <>(P /\ []~Q)         owed at first: {<>(P /\ []~Q)}; once P is passed: {[]~Q}
@@ -13,12 +14,12 @@
 //!   state graph  ×  owed  ──▶  components in which every eventuality is met and every fairness respected  ──▶  a lasso
 //! ```
 //!
-//! [`Temporal`] is any combination of `[]` and `<>` with connectives over predicates of states and of steps, so fairness and
-//! action formulas (`[][A]_v`, `[]<><<A>>_v`) may occur in properties, too. No normal form of the fairness conditions is ever
-//! made: each is one look at a component ([`fair`]), however many there are.
+//! [`Temporal`] is any combination of `[]` and `<>` with connectives over predicates of states and of steps, so
+//! fairness and action formulas (`[][A]_v`, `[]<><<A>>_v`) may occur in properties, too. No normal form of the fairness
+//! conditions is ever made: each is one look at a component ([`fair`]), however many there are.
 //!
-//! What is not looked at: whether the fairness itself can be met from every state (machine closure). Properties that are broken
-//! by a finite prefix (`[]P`, `[][A]_v`) are found by reachability alone, as TLC does.
+//! What is not looked at: whether the fairness itself can be met from every state (machine closure). Properties that
+//! are broken by a finite prefix (`[]P`, `[][A]_v`) are found by reachability alone, as TLC does.
 
 mod fair;
 mod product;
@@ -115,8 +116,8 @@ pub struct Fairness {
 }
 
 impl Fairness {
-    /// Fairness of actions given by their numbers: steps are transitions of one of them that change the state, and they are
-    /// enabled where there is one.
+    /// Fairness of actions given by their numbers: steps are transitions of one of them that change the state, and they
+    /// are enabled where there is one.
     pub fn of_actions(graph: &Graph, strength: Strength, actions: &[u32]) -> Fairness {
         let mut enabled = BitSet::none(graph.states());
         let mut taken = BitSet::none(graph.transitions());
@@ -150,8 +151,8 @@ impl std::fmt::Display for TooLarge {
 
 impl std::error::Error for TooLarge {}
 
-/// A behaviour that breaks a property, if there is one: a lasso, or a path at whose end it is broken for good. A step of the path
-/// that is no transition stutters.
+/// A behaviour that breaks a property, if there is one: a lasso, or a path at whose end it is broken for good. A step
+/// of the path that is no transition stutters.
 pub fn violation(
     graph: &Graph,
     initial: &[StateId],

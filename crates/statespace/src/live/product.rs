@@ -1,16 +1,17 @@
 //! The state graph, with what is still owed.
 //!
-//! The negated property is brought to a form in which only predicates are negated; `[]`, `<>`, conjunctions and disjunctions
-//! remain, each with a number. A vertex of the product is a state with the set of formulas that the rest of the behaviour owes.
-//! To leave it, the set is *settled* at the state (the tableau rules of Gerth, Peled, Vardi and Wolper):
+//! The negated property is brought to a form in which only predicates are negated; `[]`, `<>`, conjunctions and
+//! disjunctions remain, each with a number. A vertex of the product is a state with the set of formulas that the rest
+//! of the behaviour owes. To leave it, the set is *settled* at the state (the tableau rules of Gerth, Peled, Vardi and
+//! Wolper):
 //!
 //! ```text
 //!   f /\ g   both now                 []f   f now, and []f next
 //!   f \/ g   one of them now          <>f   f now, or <>f next: then it is put off
 //! ```
 //!
-//! Every way to settle gives predicates that the step must satisfy and a set owed next. A behaviour is one of the negated
-//! property if it goes on for ever and no `<>` is put off for ever.
+//! Every way to settle gives predicates that the step must satisfy and a set owed next. A behaviour is one of the
+//! negated property if it goes on for ever and no `<>` is put off for ever.
 
 use rustc_hash::FxHashMap;
 

@@ -1,8 +1,9 @@
 //! Two components as one system: their spaces joined on the variables they share.
 //!
-//! Each component was explored alone, with the other one as its environment. Together they are the pairs of states that agree on the
-//! shared variables. A step that changes a shared variable is one that both take, to the same new values; any other step is taken by
-//! one of them while the other stays. (In TLA+: `[NextA]_a /\ [NextB]_b` without two unrelated steps at once.)
+//! Each component was explored alone, with the other one as its environment. Together they are the pairs of states that
+//! agree on the shared variables. A step that changes a shared variable is one that both take, to the same new values;
+//! any other step is taken by one of them while the other stays. (In TLA+: `[NextA]_a /\ [NextB]_b` without two
+//! unrelated steps at once.)
 //!
 //! ```text
 //!   left_state  ⨝ shared  right_state          k = left * size of right + right
@@ -181,7 +182,8 @@ impl Join {
         Ok(Composed { shared: self.shared.clone(), states, transitions, depth })
     }
 
-    /// The steps from the pairs of a table. Actions of the left come first, then those of the right, then pairs of them.
+    /// The steps from the pairs of a table. Actions of the left come first, then those of the right, then pairs of
+    /// them.
     fn moves(&self, from: &str) -> String {
         let width = self.width;
         let (left, right) = ("(SELECT count(*) FROM left_action)", "(SELECT count(*) FROM right_action)");

@@ -1,8 +1,8 @@
 //! CTL by SQL, for stores whose graph does not fit into memory.
 //!
-//! The same three operators as in memory, as statements on `trans`: what was labelled in the last round is a table of its own (the
-//! frontier), so that every round looks at what is new and not at everything again; and `EG` counts how many steps each state has
-//! left inside instead of looking for components.
+//! The same three operators as in memory, as statements on `trans`: what was labelled in the last round is a table of
+//! its own (the frontier), so that every round looks at what is new and not at everything again; and `EG` counts how
+//! many steps each state has left inside instead of looking for components.
 //!
 //! ```text
 //!   E[f U g]   label := g;   repeat  new := sources of transitions into new that are in f and not in label;  label += new

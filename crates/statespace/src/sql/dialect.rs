@@ -1,8 +1,8 @@
 //! How databases differ.
 //!
-//! One list for everything in which the dialects do not agree; everything else is written once. The traps are those that were
-//! met: shift counts of PostgreSQL are 32 bits, `/` of DuckDB and Spark is not a division of integers, Spark has functions for
-//! shifts, and only some count bits.
+//! One list for everything in which the dialects do not agree; everything else is written once. The traps are those
+//! that were met: shift counts of PostgreSQL are 32 bits, `/` of DuckDB and Spark is not a division of integers, Spark
+//! has functions for shifts, and only some count bits.
 
 use std::fmt::Write;
 
@@ -62,7 +62,8 @@ impl Dialect {
         match self {
             Dialect::Postgres => format!("bit_count(({value})::bit(64))"),
             Dialect::Duckdb | Dialect::Spark => format!("CAST(bit_count({value}) AS BIGINT)"),
-            // It counts no bits. Few are added one by one; of many, first every second to its neighbour, then every fourth.
+            // It counts no bits. Few are added one by one; of many, first every second to its neighbour, then every
+            // fourth.
             Dialect::Sqlite if bits <= 12 => {
                 let bit = |bit: u32| format!("({value} >> {bit} & 1)");
                 format!("({})", (0..bits.max(1)).map(bit).collect::<Vec<_>>().join(" + "))
@@ -124,8 +125,8 @@ impl Dialect {
         }
     }
 
-    /// Rows of one column `k`, from expressions over another row, of which some are NULL: what can be put after FROM a source.
-    /// One pass over the source, whatever the number of expressions.
+    /// Rows of one column `k`, from expressions over another row, of which some are NULL: what can be put after FROM a
+    /// source. One pass over the source, whatever the number of expressions.
     pub fn unnest(self, expressions: &[String], source: &str) -> String {
         let list = expressions.join(",\n    ");
         match self {

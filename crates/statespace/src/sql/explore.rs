@@ -80,8 +80,8 @@ pub fn explore(store: &mut Store, program: &Program, run: &Run, options: &mut Op
     explorer.levels(&subject, run, options)
 }
 
-/// Builds the table of transitions, if it is not there; says how many there are. Where exploration has ended early, they are those
-/// of the states that were looked at.
+/// Builds the table of transitions, if it is not there; says how many there are. Where exploration has ended early,
+/// they are those of the states that were looked at.
 pub fn transitions(store: &mut Store, program: &Program) -> Result<usize, StoreError> {
     let held = store.held()?;
     let complete = held.as_ref().is_some_and(|held| held.complete);

@@ -1,8 +1,8 @@
 //! Expressions over packed states, as SQL.
 //!
-//! The same [`Expr`] that runs as Rust is printed over a column `k` that holds the key. Conditions and numbers are told apart, since
-//! most databases do: a comparison that is used as a number becomes a `CASE`. What could fail in SQL and not in Rust (a division by
-//! zero in a branch that is not taken) is written so that it gives NULL instead.
+//! The same [`Expr`] that runs as Rust is printed over a column `k` that holds the key. Conditions and numbers are told
+//! apart, since most databases do: a comparison that is used as a number becomes a `CASE`. What could fail in SQL and
+//! not in Rust (a division by zero in a branch that is not taken) is written so that it gives NULL instead.
 
 use super::Dialect;
 use crate::packed::{Binary, Expr, Instance, Layout, Program, Slot};

@@ -1,8 +1,8 @@
 //! Exploration in the database of what has no SQL form: local transition tables.
 //!
-//! An action looks at some variables and leaves the others alone. What it does is a table over the former, whatever the others are;
-//! so it is evaluated once for each combination of *their* values, and everything else is a join (Blom, van de Pol and Weber,
-//! *LTSmin*, CAV 2010, in relational clothes):
+//! An action looks at some variables and leaves the others alone. What it does is a table over the former, whatever the
+//! others are; so it is evaluated once for each combination of *their* values, and everything else is a join (Blom, van
+//! de Pol and Weber, *LTSmin*, CAV 2010, in relational clothes):
 //!
 //! ```text
 //!   part a of Next, over the bits m       local_a(reads, way, writes)
@@ -11,9 +11,9 @@
 //!   next     +=  (k & ~m) | writes  of  frontier ⨝ local_a on k & m = reads,  without state
 //! ```
 //!
-//! Every value of a variable has a number; the numbers side by side are the state, in at most 63 bits. When there are more values than
-//! there is room for, the numbers get more of it, and exploration begins anew. At the end the numbers are put into the order of the
-//! values, as everything that reads a store expects.
+//! Every value of a variable has a number; the numbers side by side are the state, in at most 63 bits. When there are
+//! more values than there is room for, the numbers get more of it, and exploration begins anew. At the end the numbers
+//! are put into the order of the values, as everything that reads a store expects.
 //!
 //! SYMMETRY, VIEW and ACTION_CONSTRAINT are about whole states: then there is one part, over all bits.
 

@@ -1,8 +1,8 @@
 //! Exploration in the database itself.
 //!
-//! The paper's idea, set at a time: the successors of all states of a level are one query, and what was not there before is the next
-//! level. A state is its key, so a successor is arithmetic on a number, and finding out whether it is new is one look into the index
-//! of the table. Two forms of the same thing ([`Form`]):
+//! The paper's idea, set at a time: the successors of all states of a level are one query, and what was not there
+//! before is the next level. A state is its key, so a successor is arithmetic on a number, and finding out whether it
+//! is new is one look into the index of the table. Two forms of the same thing ([`Form`]):
 //!
 //! ```text
 //!   closure   WITH RECURSIVE r(k) AS (initial UNION successors of r)         one statement; no levels, no stop before the end
@@ -11,8 +11,8 @@
 //!
 //! What has no SQL form is done by tables that the evaluator fills ([`explore_by_tables`]), level by level.
 //!
-//! A new value that has no code in its slot, and a step that means nothing where it is taken, give a *negative* key ([`Trouble`]): an
-//! error that cannot be overlooked, never a wrong state. Nothing of such a level is kept.
+//! A new value that has no code in its slot, and a step that means nothing where it is taken, give a *negative* key
+//! ([`Trouble`]): an error that cannot be overlooked, never a wrong state. Nothing of such a level is kept.
 
 mod compose;
 mod ctl;

@@ -1,8 +1,8 @@
 //! Exploration as a script, for engines that are not linked.
 //!
-//! Spark SQL runs on many machines and takes SQL from a file. The script is the level-by-level form: every level is a table of
-//! Parquet files, found by one statement from the one before, and a loop in the language of SQL scripts (Spark 4) goes on until a level
-//! is empty. DuckDB's shell and psql get the closure, which is one statement there.
+//! Spark SQL runs on many machines and takes SQL from a file. The script is the level-by-level form: every level is a
+//! table of Parquet files, found by one statement from the one before, and a loop in the language of SQL scripts (Spark
+//! 4) goes on until a level is empty. DuckDB's shell and psql get the closure, which is one statement there.
 
 use super::{Dialect, Printer, Successor};
 use crate::packed::Program;

@@ -1,8 +1,8 @@
 //! Questions to a store alone: CTL whose atoms are conditions on the columns of `state_v`.
 //!
-//! A store outlives its specification, and one that was made of a database scenario never had any. So atoms can be read as SQL over
-//! the named columns, with TLA+'s signs: `status = "cancelled" /\ paid # 0`. They are true or false in every state, also where a
-//! column is NULL ([`condition`](super::condition)).
+//! A store outlives its specification, and one that was made of a database scenario never had any. So atoms can be read
+//! as SQL over the named columns, with TLA+'s signs: `status = "cancelled" /\ paid # 0`. They are true or false in
+//! every state, also where a column is NULL ([`condition`](super::condition)).
 
 use super::condition::condition;
 use super::labels::{create, enter, relation};

@@ -1,12 +1,12 @@
 //! Keys, as people read them: columns with names, and TLA+ text.
 //!
-//! Two views are made of a layout. In `state_v` every slot is a column that SQL can compare: numbers are numbers, strings and
-//! model values are text without quotes, sets are TLA+ text. A variable of one slot gives its name to the column; of others, the
-//! column is named after the element: `pc["p1"]` is `pc_p1`. In `state_text` every variable is a column with the TLA+ text of
-//! its value.
+//! Two views are made of a layout. In `state_v` every slot is a column that SQL can compare: numbers are numbers,
+//! strings and model values are text without quotes, sets are TLA+ text. A variable of one slot gives its name to the
+//! column; of others, the column is named after the element: `pc["p1"]` is `pc_p1`. In `state_text` every variable is a
+//! column with the TLA+ text of its value.
 //!
-//! A layout of more than 63 bits does not fit into one number. Then the key is the state's number, and the slots lie in further
-//! columns `w0`, `w1`, ..., none across two of them.
+//! A layout of more than 63 bits does not fit into one number. Then the key is the state's number, and the slots lie in
+//! further columns `w0`, `w1`, ..., none across two of them.
 
 use crate::packed::{Key, Layout, Shape, Slot, SlotKind};
 use crate::sql::Dialect;

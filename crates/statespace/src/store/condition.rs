@@ -1,7 +1,7 @@
 //! Atoms about a store as SQL that is TRUE or FALSE, never unknown.
 //!
-//! A column is NULL where a row is not there, and NULL is a value like any other: `status # "open"` is true of an order that was deleted,
-//! and `p` or `~p` is true in every state. SQL's comparisons with NULL are neither. So
+//! A column is NULL where a row is not there, and NULL is a value like any other: `status # "open"` is true of an order
+//! that was deleted, and `p` or `~p` is true in every state. SQL's comparisons with NULL are neither. So
 //!
 //! | written | becomes |
 //! |---|---|
@@ -10,8 +10,8 @@
 //! | `a \notin {x, y}`, `a NOT IN (x, y)`, `NOT LIKE`, `NOT BETWEEN` | `(a IN (x, y)) IS NOT TRUE` |
 //! | `p => q` | `(p) IS NOT TRUE OR q` |
 //!
-//! What is still unknown then is a comparison such as `NULL < 3`. It stands under AND and OR only, up to the next `IS NOT TRUE` or the
-//! end, where unknown counts as false; so it is false.
+//! What is still unknown then is a comparison such as `NULL < 3`. It stands under AND and OR only, up to the next
+//! `IS NOT TRUE` or the end, where unknown counts as false; so it is false.
 
 use crate::sql::Dialect;
 
@@ -238,7 +238,8 @@ mod tests {
         assert_eq!(condition(Dialect::Postgres, "a = 1"), "a IS NOT DISTINCT FROM 1");
     }
 
-    /// Conditions over columns that may be NULL: in every state, exactly one of `p` and `~p` is true, and connectives are those of logic.
+    /// Conditions over columns that may be NULL: in every state, exactly one of `p` and `~p` is true, and connectives
+    /// are those of logic.
     #[test]
     fn every_condition_has_two_values() {
         let database = rusqlite::Connection::open_in_memory().expect("a database");

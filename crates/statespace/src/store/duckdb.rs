@@ -1,7 +1,7 @@
 //! DuckDB: a store in a file, linked when the feature `duckdb` is on.
 //!
-//! The fastest of the databases at exploring: it works on columns and keeps them compressed. It pays for indexes, so there are none
-//! on keys; what is new is found by anti joins.
+//! The fastest of the databases at exploring: it works on columns and keeps them compressed. It pays for indexes, so
+//! there are none on keys; what is new is found by anti joins.
 
 use std::path::Path;
 

@@ -1,8 +1,8 @@
 //! Labels that are kept: what was decided once is read the next time.
 //!
-//! A label is a table of keys, named after a hash of the formula's canonical text, and a row of `label` that says which formula it
-//! is. Both are written in one transaction. Labels belong to the states they were made of, so they are gone with them: a store that
-//! is made again has none.
+//! A label is a table of keys, named after a hash of the formula's canonical text, and a row of `label` that says which
+//! formula it is. Both are written in one transaction. Labels belong to the states they were made of, so they are gone
+//! with them: a store that is made again has none.
 
 use super::{Cell, Database, Numbering, StoreError};
 use crate::ctl::Labels;

@@ -1,7 +1,7 @@
 //! State spaces as tables.
 //!
-//! What was explored can be kept, and then it is a database like any other: `sqlite3 states.sqlite` or psql answer what nobody thought
-//! of beforehand. The schema is the same for every specification and on every database:
+//! What was explored can be kept, and then it is a database like any other: `sqlite3 states.sqlite` or psql answer what
+//! nobody thought of beforehand. The schema is the same for every specification and on every database:
 //!
 //! | table | one row for |
 //! |---|---|
@@ -9,7 +9,7 @@
 //! | `trans(src, act, dst)` | each transition, by the keys of its states and a way to take an action |
 //! | `action(id, name, binding, file, line)` | each way to take an action: `RMPrepare`, `r = r1` |
 //! | `label(formula, relation, states)` | each formula that was decided, with the table `label_<hash>(k)` of its states |
-//! | `component(k, component)` | each state on a circle, with its strongly connected component |
+//! | `component(k, component)` | each state on a cycle, with its strongly connected component |
 //! | `slot(id, variable, name, low, width, bias, kind, codes)` | each part of a key: which bits, and what they mean |
 //! | `dict_<variable>(id, value)` | each value of a variable that has no packed form |
 //! | `isolde_run(name, spec, ...)` | the run: which specification (by a hash), by which engine, how much |
@@ -22,9 +22,9 @@
 //! | `trans_total` | transitions, and a stuttering step (`act` is NULL) where there is none |
 //! | `deadlock` | states that no step leaves |
 //!
-//! The key *is* the state ([`packed`](crate::packed)), so there is no surrogate and no lookup; only layouts of more than 63 bits are
-//! numbered instead. Everything is written entirely or not at all: a run that is interrupted leaves a store that is complete, that is
-//! complete up to a level, or that is not there; never a label of some of its states.
+//! The key *is* the state ([`packed`](crate::packed)), so there is no surrogate and no lookup; only layouts of more
+//! than 63 bits are numbered instead. Everything is written entirely or not at all: a run that is interrupted leaves a
+//! store that is complete, that is complete up to a level, or that is not there; never a label of some of its states.
 
 mod ask;
 pub(crate) mod columns;
@@ -374,7 +374,7 @@ pub(crate) fn index_transitions(database: &mut dyn Database) -> Result<(), Store
     database.execute("CREATE INDEX trans_dst ON trans (dst)").map(drop)
 }
 
-/// The components that have a circle.
+/// The components that have a cycle.
 pub(crate) fn write_components(database: &mut dyn Database, keys: &[i64], graph: &Graph) -> Result<(), StoreError> {
     let components = Tarjan::new(graph.states()).components(graph, 0..graph.states() as StateId, |_| true);
     let round =

@@ -1,7 +1,7 @@
 //! PostgreSQL: a store in a schema of its own.
 //!
-//! Tables are unlogged: what can be computed again need not be written twice. The schema is the space's, everything in it is made
-//! by us, and it is dropped when the space is not to be kept.
+//! Tables are unlogged: what can be computed again need not be written twice. The schema is the space's, everything in
+//! it is made by us, and it is dropped when the space is not to be kept.
 
 use std::fmt::Write;
 

@@ -1,8 +1,8 @@
 //! What expressions are worth in a state, or in a step.
 //!
-//! Bound names live in [`Frame`]s on the stack, each pointing outwards. An argument is evaluated when somebody asks, and once, unless
-//! its worth depends on variables that are still being chosen: while steps are enumerated, `x'` is one thing in one branch and
-//! another in the next.
+//! Bound names live in [`Frame`]s on the stack, each pointing outwards. An argument is evaluated when somebody asks,
+//! and once, unless its worth depends on variables that are still being chosen: while steps are enumerated, `x'` is one
+//! thing in one branch and another in the next.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;

@@ -1,7 +1,8 @@
 //! What a specification means: names looked up, every operator known.
 //!
-//! A bound name is a [`Kind::Local`]: how many frames out, and which of that frame. Each quantifier bound, each definition of a LET
-//! and each call makes one frame. Arguments are expressions, not values: `Op(x)` with `Op(a) == a' = a + 1` is a step.
+//! A bound name is a [`Kind::Local`]: how many frames out, and which of that frame. Each quantifier bound, each
+//! definition of a LET and each call makes one frame. Arguments are expressions, not values: `Op(x)` with
+//! `Op(a) == a' = a + 1` is a step.
 
 use std::sync::OnceLock;
 

@@ -5,8 +5,8 @@
 //!   cfg  ──▶ config ──────────────┘
 //! ```
 //!
-//! What is outside the subset is a [`Fault`](fault::Fault) that names the construct and its place, and only if something that is
-//! checked needs it.
+//! What is outside the subset is a [`Fault`](fault::Fault) that names the construct and its place, and only if
+//! something that is checked needs it.
 
 pub mod builtin;
 pub mod config;

@@ -1,8 +1,9 @@
 //! Modules put together: what EXTENDS and INSTANCE make visible, and what the configuration says instead.
 //!
-//! A *context* is a module as seen from inside: every name with its [`Meaning`]. A module that is instantiated gets contexts of its own,
-//! in a *group* in which its constants and variables stand for expressions of whoever instantiates it; extended modules share
-//! the group of whoever extends them. So a definition is looked up where it was written, however it was reached.
+//! A *context* is a module as seen from inside: every name with its [`Meaning`]. A module that is instantiated gets
+//! contexts of its own, in a *group* in which its constants and variables stand for expressions of whoever instantiates
+//! it; extended modules share the group of whoever extends them. So a definition is looked up where it was written,
+//! however it was reached.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

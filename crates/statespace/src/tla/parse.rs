@@ -1,7 +1,7 @@
 //! Text to syntax, by way of tree-sitter's tree.
 //!
-//! The grammar is tolerant: it marks what it does not understand and goes on. Here the first such mark is a mistake, and what
-//! the grammar knows but the checker does not (proofs are passed over) is named.
+//! The grammar is tolerant: it marks what it does not understand and goes on. Here the first such mark is a mistake,
+//! and what the grammar knows but the checker does not (proofs are passed over) is named.
 
 use tree_sitter::{Node, Parser};
 
@@ -82,7 +82,8 @@ fn not_understood(file: u32, text: &str, node: Node<'_>) -> Box<Fault> {
     Fault::new(at, format!("this is no TLA+, at `{what}`"))
 }
 
-/// Where the first thing begins that is not understood: behind the longest beginning, line by line, that is a module by itself.
+/// Where the first thing begins that is not understood: behind the longest beginning, line by line, that is a module by
+/// itself.
 fn first_unit_not_understood(text: &str) -> Option<usize> {
     let mut parser = Parser::new();
     parser.set_language(&tree_sitter_tlaplus::LANGUAGE.into()).ok()?;

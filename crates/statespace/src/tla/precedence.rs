@@ -1,8 +1,8 @@
 //! Which infix operators may stand beside each other without parentheses.
 //!
-//! Operators of TLA+ have a range of precedences. Where the ranges of two operators overlap, neither binds tighter, and the expression
-//! has no meaning unless parentheses give it one: `A /\ B \/ C`, `a * b / c`, `S \cup T \cap U`. The grammar that we parse with gives it
-//! some meaning. Only an operator that is associative may stand beside itself.
+//! Operators of TLA+ have a range of precedences. Where the ranges of two operators overlap, neither binds tighter, and
+//! the expression has no meaning unless parentheses give it one: `A /\ B \/ C`, `a * b / c`, `S \cup T \cap U`. The
+//! grammar that we parse with gives it some meaning. Only an operator that is associative may stand beside itself.
 
 /// Whether two infix operators need parentheses between them; as they are spelled in one way.
 pub(super) fn conflict(outer: &str, inner: &str) -> bool {

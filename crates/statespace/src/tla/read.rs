@@ -1,7 +1,7 @@
 //! Values read back from their text.
 //!
-//! What [`Value`] prints is the same for the same value, so a value that was written into a table can be had again. Only
-//! that form is understood: this is no evaluator.
+//! What [`Value`] prints is the same for the same value, so a value that was written into a table can be had again.
+//! Only that form is understood: this is no evaluator.
 
 use super::value::Value;
 

@@ -1,7 +1,7 @@
 //! Syntax to meaning: every name looked up, every arity checked.
 //!
-//! Definitions are looked at when somebody names them, so that a module may hold what the checker does not support, as long as
-//! nothing that is checked needs it.
+//! Definitions are looked at when somebody names them, so that a module may hold what the checker does not support, as
+//! long as nothing that is checked needs it.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -118,7 +118,8 @@ struct Scope<'r> {
     modules: &'r Modules,
     context: ContextId,
     locals: Vec<Frame>,
-    /// If given, only so many names of the outermost frame are seen: what stands for a name of an instance was written outside.
+    /// If given, only so many names of the outermost frame are seen: what stands for a name of an instance was written
+    /// outside.
     visible: Option<usize>,
 }
 

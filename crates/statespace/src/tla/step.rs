@@ -1,8 +1,9 @@
 //! Which states there are to start in, and which steps there are from a state.
 //!
-//! As in TLC, a formula is gone through from left to right. The first `x' = e` or `x' \in S` gives `x'` its values, later ones
-//! compare; a disjunction and an `\E` branch. Branches are followed in continuation-passing style: `then` is what stands
-//! further right, and the choice is taken back when it returns. The same walk with unprimed variables finds initial states.
+//! As in TLC, a formula is gone through from left to right. The first `x' = e` or `x' \in S` gives `x'` its values,
+//! later ones compare; a disjunction and an `\E` branch. Branches are followed in continuation-passing style: `then` is
+//! what stands further right, and the choice is taken back when it returns. The same walk with unprimed variables finds
+//! initial states.
 
 use std::cell::OnceCell;
 use std::ops::ControlFlow;

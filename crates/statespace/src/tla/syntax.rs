@@ -1,6 +1,7 @@
 //! What was written: modules, definitions and expressions, names not yet looked up.
 //!
-//! Infix, prefix and postfix operators are applications like any other, by one spelling each: `\union` and `∪` are `\cup` here.
+//! Infix, prefix and postfix operators are applications like any other, by one spelling each: `\union` and `∪` are
+//! `\cup` here.
 
 /// A piece of a source text: which file, and which bytes of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -1,9 +1,9 @@
 //! TLA+ values, and how TLC prints them.
 //!
-//! A function whose domain is `1..n` *is* a tuple (and a sequence), and one on strings is a record; so there is one form for
-//! each value, and equality is equality of forms. Sets are sorted lists. Sets that are infinite or too large to be listed for
-//! nothing ([`Lazy`]: `Nat`, `SUBSET S`, `[S -> T]`) are kept as they were written until somebody asks for their elements; they never
-//! get into a state or into another value.
+//! A function whose domain is `1..n` *is* a tuple (and a sequence), and one on strings is a record; so there is one
+//! form for each value, and equality is equality of forms. Sets are sorted lists. Sets that are infinite or too large
+//! to be listed for nothing ([`Lazy`]: `Nat`, `SUBSET S`, `[S -> T]`) are kept as they were written until somebody asks
+//! for their elements; they never get into a state or into another value.
 
 use std::fmt;
 use std::sync::Arc;

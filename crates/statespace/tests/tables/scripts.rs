@@ -1,4 +1,5 @@
-//! Scripts for engines that are not linked, as text. What they find when they are run (720 and 20 states) is checked by hand.
+//! Scripts for engines that are not linked, as text. What they find when they are run (720 and 20 states) is checked by
+//! hand.
 
 use expect_test::expect_file;
 use isolde_statespace::sql::{Dialect, script};

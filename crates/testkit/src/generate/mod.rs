@@ -4,7 +4,8 @@
 //! duplicates and empty results never far. Tables are tiny and keys lie between 1 and 6, so sessions meet all the time.
 //!
 //! - [`single`]: one session. Exercises the meaning of SQL: expressions, joins, aggregates, constraints.
-//! - [`concurrent`]: two or three sessions with open transactions. Exercises waiting, re-checking, isolation, deadlocks.
+//! - [`concurrent`]: two or three sessions with open transactions. Exercises waiting, re-checking, isolation,
+//!   deadlocks.
 //! - [`world`] and [`concurrent_world`]: the same on generated schemas, with every kind of statement.
 //! - [`serializable`]: two to four sessions at SERIALIZABLE. Exercises who fails for what others did.
 //! - [`locks`]: two to four sessions with table locks, advisory locks, TRUNCATE and definitions.

@@ -1,7 +1,7 @@
 //! Routines in PL/pgSQL: every kind of statement, loops that end, errors that are caught or not.
 //!
-//! A routine has the variables of [`VARIABLES`], a row `r` of the table, and counters for its loops. Later routines call
-//! earlier ones, so nothing recurses.
+//! A routine has the variables of [`VARIABLES`], a row `r` of the table, and counters for its loops. Later routines
+//! call earlier ones, so nothing recurses.
 
 use super::dice::Dice;
 use super::expression::{Scope, condition, expression};

@@ -1,9 +1,9 @@
 //! Programs at SERIALIZABLE: who reads what others write, and who fails for it.
 //!
-//! What a transaction is taken to have read depends on the path to the rows, so tables come with an index, without, and with one
-//! that was built when the rows were there already (the planner then knows that the table is tiny). Queries are of kinds
-//! for which the planner's choice is known: one table, conditions that an index serves or does not. Every session
-//! first allows the planner what the tests otherwise forbid.
+//! What a transaction is taken to have read depends on the path to the rows, so tables come with an index, without, and
+//! with one that was built when the rows were there already (the planner then knows that the table is tiny). Queries
+//! are of kinds for which the planner's choice is known: one table, conditions that an index serves or does not. Every
+//! session first allows the planner what the tests otherwise forbid.
 
 use super::Dice;
 use crate::program::Program;

@@ -3,8 +3,8 @@
 //! A [`Kind`] has literals, NULL among them, and templates: `{a} || {i}` is an array and an integer, put together. What
 //! may fail fails alike on both sides. Left out is what PostgreSQL leaves open, such as the last digits of a float.
 //!
-//! A template that begins with `!` stands at the top only: PostgreSQL does not take its value for a constant, so whether
-//! an error below it comes to light would depend on what else is folded around it.
+//! A template that begins with `!` stands at the top only: PostgreSQL does not take its value for a constant, so
+//! whether an error below it comes to light would depend on what else is folded around it.
 
 use super::Dice;
 use crate::program::Program;

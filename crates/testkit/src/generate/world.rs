@@ -1,8 +1,8 @@
 //! Schemas from a number: one to three tables with every kind of constraint, index, default and trigger that we know.
 //!
-//! There are [`WORLDS`] of them; each is made when it is first wanted, and kept. The first column of a table is `id`, an
-//! int that is nearly always a key; what refers to another table is called `parent_id`, as in the hand-made schemas, so that
-//! the statements of [`super::statement`] fit. A world has more than tables, and [`super::surface`] uses it.
+//! There are [`WORLDS`] of them; each is made when it is first wanted, and kept. The first column of a table is `id`,
+//! an int that is nearly always a key; what refers to another table is called `parent_id`, as in the hand-made schemas,
+//! so that the statements of [`super::statement`] fit. A world has more than tables, and [`super::surface`] uses it.
 
 use std::sync::OnceLock;
 

@@ -1,4 +1,5 @@
-//! Comments are within the width of the code. rustfmt does not look at them, so with UPDATE_EXPECT=1 this test breaks their lines.
+//! Comments are within the width of the code. rustfmt does not look at them, so with UPDATE_EXPECT=1 this test breaks
+//! their lines.
 
 use std::fs;
 

@@ -1,7 +1,7 @@
 //! What is absent stays absent: the invariants of ARCHITECTURE.md that a compiler does not check, read off the sources.
 //!
-//! Each rule is a function from the sources to what breaks it. Where an exception is true, it stands in the rule's list with its
-//! reason, and an exception that is not needed any more breaks the rule as well.
+//! Each rule is a function from the sources to what breaks it. Where an exception is true, it stands in the rule's list
+//! with its reason, and an exception that is not needed any more breaks the rule as well.
 
 mod arrows;
 mod comments;

@@ -1,8 +1,8 @@
 //! No code outside of the parser searches SQL or messages for words.
 //!
-//! A search for a word is wrong sooner or later: the word stands in a string, in a comment, in another case, in a name, or with a
-//! line break inside. Statements have facts (`isolde_sql::facts`), texts have lexemes (`isolde_sql::parse::lexemes`), errors have
-//! codes, and what one part of the program tells another is an enum.
+//! A search for a word is wrong sooner or later: the word stands in a string, in a comment, in another case, in a name,
+//! or with a line break inside. Statements have facts (`isolde_sql::facts`), texts have lexemes
+//! (`isolde_sql::parse::lexemes`), errors have codes, and what one part of the program tells another is an enum.
 
 use crate::check;
 use crate::sources::sources;
@@ -44,9 +44,9 @@ const ALLOWED: &[(&str, usize, &str)] = &[
     ("crates/scenario/src/fix/isolation.rs", 1, "the name of a level, printed"),
     ("crates/scenario/src/fix/patch.rs", 2, "counts the words that an edit changes"),
     ("crates/scenario/src/fix/thread.rs", 1, "psql's \\gset behind a statement"),
-    ("crates/scenario/src/spec/emit.rs", 1, "the name of a level, printed"),
+    ("crates/scenario/src/embedded.rs", 1, "the level of a message, printed"),
+    ("crates/scenario/src/spec/emit.rs", 3, "the name of a level, printed; lines that our own printer wrote"),
     ("crates/scenario/src/spec/mod.rs", 1, "the ending of a file's name"),
-    ("crates/scenario/src/trace.rs", 1, "the level of a message, printed"),
     ("crates/postgres/src/analysis/again.rs", 1, "lexemes, compared without regard to case"),
     ("crates/postgres/src/analysis/inline.rs", 2, "lexemes, compared without regard to case"),
     ("crates/postgres/src/analysis/mod.rs", 1, "the value of a setting"),
@@ -65,8 +65,8 @@ const ALLOWED: &[(&str, usize, &str)] = &[
     ("crates/prove/src/portfolio.rs", 1, "names of functions that this crate makes"),
     ("crates/cli/src/args.rs", 1, "arguments of the command line"),
     ("crates/cli/src/picture.rs", 1, "the ending of a file's name"),
+    ("crates/prove/src/program.rs", 2, "statements that were not understood have no tree: which tables they name"),
     ("crates/cli/src/prove.rs", 1, "the ending of a file's name"),
-    ("crates/cli/src/server.rs", 2, "URLs"),
     ("crates/cli/src/tables.rs", 2, "URLs, and names made of characters"),
 ];
 

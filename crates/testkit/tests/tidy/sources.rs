@@ -10,7 +10,8 @@ pub(crate) struct Source {
     pub(crate) text: String,
 }
 
-/// Texts with names that others gave (PostgreSQL to a type, an application to a table), and this test, which names the words.
+/// Texts with names that others gave (PostgreSQL to a type, an application to a table), and this test, which names the
+/// words.
 const FOREIGN: &[&str] = &[
     "crates/sql/src/parse/lower/types.rs",
     "crates/testkit/schemas/",

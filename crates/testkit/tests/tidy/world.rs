@@ -7,16 +7,16 @@ use crate::sources::{Source, sources};
 const DOORS: &[(&[&str], &[&str])] = &[
     // Deadlines of solvers and sessions, and what a run took.
     (&["Instant::now", "SystemTime::now"], &["cli", "postgres", "smt", "wire"]),
-    // `wire` reads the certificates that a URL names.
-    (&["std::fs", "fs::read", "File::open", "File::create", "pem_file_iter"], &["cli", "wire"]),
+    // `wire` reads the certificates that a URL names, `postgres` keeps the list of its own databases.
+    (&["std::fs", "fs::read", "File::open", "File::create", "pem_file_iter"], &["cli", "postgres", "wire"]),
     // Solvers, and the commands of an application.
     (&["process::Command", "Command::new"], &["postgres", "smt"]),
     (&["std::net", "TcpStream", "UnixStream", "TcpListener"], &["postgres", "wire"]),
     (&["println!", "eprintln!", "process::exit", "std::io::stdin"], &["cli"]),
-    // Where solvers are found.
-    (&["env::var", "env::args"], &["cli", "smt"]),
-    // `sql` parses on a stack that is deep enough.
-    (&["thread::spawn", "thread::scope"], &["datamodel", "explore", "postgres", "smt", "sql"]),
+    // Where solvers are found, and where the list of databases is.
+    (&["env::var", "env::args"], &["cli", "postgres", "smt"]),
+    // `sql` parses on a stack that is deep enough, `prove` decides cells side by side.
+    (&["thread::spawn", "thread::scope"], &["datamodel", "explore", "postgres", "prove", "smt", "sql"]),
 ];
 
 #[test]

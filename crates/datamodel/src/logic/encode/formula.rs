@@ -1,7 +1,8 @@
 //! Properties as formulas: paths as sets, moments, multiplicities.
 //!
-//! A path of references alone leads to at most one object of each sort, and becomes terms with guards: `p.profile.user` is
-//! `user(profile(p))`, if both are filled. Only where a path goes the other way, or through a join, is there a quantifier.
+//! A path of references alone leads to at most one object of each sort, and becomes terms with guards: `p.profile.user`
+//! is `user(profile(p))`, if both are filled. Only where a path goes the other way, or through a join, is there a
+//! quantifier.
 
 use super::*;
 use crate::model::Path;

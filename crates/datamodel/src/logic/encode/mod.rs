@@ -1,22 +1,23 @@
 //! A model, a delete and a property as formulas.
 //!
-//! Each tree of classes is a sort, and each class of it a predicate (`isPhoto`), which also says whether an object exists: a
-//! sort is never empty, a table may be. A reference `Photo.profile` is a predicate "it names something" and a function "what",
-//! one pair for each sort that it may name; so a polymorphic reference needs no sort above them all, and at most one of its
-//! pairs is filled. (The paper has one sort for everything polymorphic, with disjoint predicates that cover it: the same
-//! structures, cut differently.)
+//! Each tree of classes is a sort, and each class of it a predicate (`isPhoto`), which also says whether an object
+//! exists: a sort is never empty, a table may be. A reference `Photo.profile` is a predicate "it names something" and a
+//! function "what", one pair for each sort that it may name; so a polymorphic reference needs no sort above them all,
+//! and at most one of its pairs is filled. (The paper has one sort for everything polymorphic, with disjoint predicates
+//! that cover it: the same structures, cut differently.)
 //!
 //! # A delete
 //!
-//! `destroyed` and `deleted` are predicates of objects: gone with callbacks, gone without. Both are described from two sides.
-//! *Closure*: what a rule applies to is gone. *Justification*: what is gone, a rule applied to. Together they define the set,
-//! unless rules go round in a circle (a tree of comments): then a set could justify itself. So within a circle every
-//! justification must come from an object of lower rank, by a strict order. In finite data this is exactly the least set, as
-//! an object at the end of any chain of reasons must be the one deleted; so what we prove holds for all finite data, and
-//! nothing else is claimed.
+//! `destroyed` and `deleted` are predicates of objects: gone with callbacks, gone without. Both are described from two
+//! sides. *Closure*: what a rule applies to is gone. *Justification*: what is gone, a rule applied to. Together they
+//! define the set, unless rules go round in a cycle (a tree of comments): then a set could justify itself. So within a
+//! cycle every justification must come from an object of lower rank, by a strict order. In finite data this is exactly
+//! the least set, as an object at the end of any chain of reasons must be the one deleted; so what we prove holds for
+//! all finite data, and nothing else is claimed.
 //!
-//! Where an object can go in two ways, with and without callbacks, by different references, which one comes first depends on
-//! the order among siblings. Both are allowed here. The same holds for refusals about objects that are about to go.
+//! Where an object can go in two ways, with and without callbacks, by different references, which one comes first
+//! depends on the order among siblings. Both are allowed here. The same holds for refusals about objects that are about
+//! to go.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -32,14 +33,15 @@ use crate::property::{Mode, Property};
 mod formula;
 mod removal;
 
-/// A question for a solver: its answer "unsatisfiable" means that no data break an assertion, or that none show a predicate.
+/// A question for a solver: its answer "unsatisfiable" means that no data break an assertion, or that none show a
+/// predicate.
 #[derive(Clone, Debug)]
 pub struct Encoded {
     /// Everything that is said.
     pub script: Script,
     /// The sort of each root.
     pub sorts: BTreeMap<ClassId, Sort>,
-    /// The sort of ranks, if rules go round in circles, and the roots that have one.
+    /// The sort of ranks, if rules go round in cycles, and the roots that have one.
     pub ranks: Option<(Sort, BTreeSet<ClassId>)>,
     /// Predicates that say whether objects exist, one for each root.
     pub existence: Vec<Arc<str>>,
@@ -51,7 +53,7 @@ pub const DELETED: &str = "x";
 /// Puts a property of a part of a model into formulas.
 pub fn encode(schema: &Schema<'_>, part: &Projection, property: &Property, assumptions: &[Property]) -> Encoded {
     let mut encoder =
-        Encoder { schema, part, script: Script::default(), sorts: BTreeMap::new(), circles: BTreeSet::new(), fresh: 0 };
+        Encoder { schema, part, script: Script::default(), sorts: BTreeMap::new(), cycles: BTreeSet::new(), fresh: 0 };
     encoder.declare();
     encoder.constrain();
     for assumption in assumptions {
@@ -66,7 +68,7 @@ pub fn encode(schema: &Schema<'_>, part: &Projection, property: &Property, assum
         Mode::Always => encoder.script.assert(term.not(), format!("broken: {}", property.text)),
         Mode::Possible => encoder.script.assert(term, format!("shown: {}", property.text)),
     }
-    let ranks = (!encoder.circles.is_empty()).then(|| (Sort::Named(RANK.into()), encoder.circles.clone()));
+    let ranks = (!encoder.cycles.is_empty()).then(|| (Sort::Named(RANK.into()), encoder.cycles.clone()));
     let roots = encoder.sorts.keys().copied().collect::<Vec<_>>();
     let existence = roots.into_iter().map(|root| is_name(schema, root)).collect();
     Encoded { script: encoder.script, sorts: encoder.sorts, ranks, existence }
@@ -115,7 +117,7 @@ struct Encoder<'a, 'm> {
     script: Script,
     sorts: BTreeMap<ClassId, Sort>,
     /// Roots of classes between which rules go round.
-    circles: BTreeSet<ClassId>,
+    cycles: BTreeSet<ClassId>,
     fresh: usize,
 }
 

@@ -3,9 +3,10 @@
 use super::*;
 
 impl Encoder<'_, '_> {
-    /// Says what a delete of one object of a class does; that it goes through, unless the property asks whether it does.
+    /// Says what a delete of one object of a class does; that it goes through, unless the property asks whether it
+    /// does.
     pub(super) fn delete(&mut self, class: ClassId, asks_for_refusal: bool) {
-        self.circles = self.find_circles();
+        self.cycles = self.find_cycles();
         self.declare_delete(class);
         for root in self.part.destroyed.clone() {
             let reasons = self.reasons_to_destroy(root, class);
@@ -47,11 +48,11 @@ impl Encoder<'_, '_> {
                 self.script.function(&name, &[sort], Sort::Bool);
             }
         }
-        if self.circles.is_empty() {
+        if self.cycles.is_empty() {
             return;
         }
         let rank = self.script.sort(RANK);
-        for root in &self.circles {
+        for root in &self.cycles {
             let name = format!("rank{}", self.schema.model.class(*root).name);
             let sort = self.sorts[root].clone();
             self.script.function(&name, &[sort], rank.clone());
@@ -75,12 +76,12 @@ impl Encoder<'_, '_> {
         self.script.assert(Term::all([("c", &sort)], this.implies(why)), format!("{name}: what may go"));
     }
 
-    /// If anything in a circle goes besides what is deleted, then something goes for a reason that lies outside the circle or in
-    /// what is deleted: that of lowest rank. True of finite data, and it spares a solver an induction.
+    /// If anything in a cycle goes besides what is deleted, then something goes for a reason that lies outside the
+    /// cycle or in what is deleted: that of lowest rank. True of finite data, and it spares a solver an induction.
     fn assert_first_step(&mut self, class: ClassId) {
         let (mut any, mut first) = (Vec::new(), Vec::new());
         let c = Term::var("c");
-        for root in self.circles.clone() {
+        for root in self.cycles.clone() {
             let sort = self.sort(root);
             let reasons = self.reasons_to_destroy(root, class).into_iter().chain(self.reasons_to_delete(root, class));
             let direct = Term::or(reasons.map(|reason| reason.first).collect::<Vec<_>>());
@@ -92,7 +93,7 @@ impl Encoder<'_, '_> {
             any.push(Term::some([("c", &sort)], goes.clone()));
             first.push(Term::some([("c", &sort)], Term::and([goes, direct])));
         }
-        self.script.assert(Term::or(any).implies(Term::or(first)), "what goes first in a circle");
+        self.script.assert(Term::or(any).implies(Term::or(first)), "what goes first in a cycle");
     }
 
     fn reasons_to_destroy(&mut self, root: ClassId, class: ClassId) -> Vec<Reason> {
@@ -166,9 +167,9 @@ impl Encoder<'_, '_> {
         }
     }
 
-    /// A reason that lies in another object; within a circle, in one of lower rank.
+    /// A reason that lies in another object; within a cycle, in one of lower rank.
     fn reason(&self, applies: Term, from: (ClassId, &Term), to: (ClassId, &Term)) -> Reason {
-        let ranked = self.circles.contains(&from.0) && self.circles.contains(&to.0);
+        let ranked = self.cycles.contains(&from.0) && self.cycles.contains(&to.0);
         let rank = |(root, x): (ClassId, &Term)| {
             Term::apply(format!("rank{}", self.schema.model.class(root).name), [x.clone()])
         };
@@ -197,8 +198,8 @@ impl Encoder<'_, '_> {
         Term::and(condition.into_iter().chain(filled))
     }
 
-    /// Whether a rule about children applies to `c`, once what it names is destroyed: it is about it, and no earlier rule on
-    /// the same reference has settled the matter.
+    /// Whether a rule about children applies to `c`, once what it names is destroyed: it is about it, and no earlier
+    /// rule on the same reference has settled the matter.
     fn applies(&self, index: usize, c: &Term) -> Term {
         let rule = &self.schema.rules[index];
         let Reach::Children(reference) = rule.reach else { return Term::False };
@@ -412,7 +413,7 @@ impl Encoder<'_, '_> {
     }
 
     /// The roots between which the rules of this part go round.
-    fn find_circles(&self) -> BTreeSet<ClassId> {
+    fn find_cycles(&self) -> BTreeSet<ClassId> {
         let mut edges: BTreeSet<(ClassId, ClassId)> = BTreeSet::new();
         for rule in self.part.rules.iter().map(|index| &self.schema.rules[*index]) {
             if !matches!(rule.action, Action::Destroy | Action::Later | Action::Delete) {
@@ -454,7 +455,7 @@ struct Reason {
     applies: Term,
     /// Then this explains it.
     justifies: Term,
-    /// It does not lie within the circle, unless in the object that is deleted.
+    /// It does not lie within the cycle, unless in the object that is deleted.
     first: Term,
 }
 

@@ -175,8 +175,8 @@ impl Project {
         is_one
     }
 
-    /// The class that a name means where class `from` stands: of the same file, imported, of the same application, or the
-    /// only one of that name.
+    /// The class that a name means where class `from` stands: of the same file, imported, of the same application, or
+    /// the only one of that name.
     pub(crate) fn find(&self, name: &str, from: Id) -> Option<Id> {
         let entry = self.entry(from);
         let (outer, last) = name.rsplit_once('.').map_or((None, name), |(outer, last)| (Some(outer), last));
@@ -203,8 +203,8 @@ impl Project {
         found.or_else(only).copied()
     }
 
-    /// The classes of a name, those first that may be models. Types of an API and forms are often called like the model that they
-    /// show, in a folder that is called like its application.
+    /// The classes of a name, those first that may be models. Types of an API and forms are often called like the model
+    /// that they show, in a folder that is called like its application.
     fn candidates(&self, name: &str) -> Option<Vec<Id>> {
         let all = self.by_name.get(name)?;
         let (models, others): (Vec<Id>, Vec<Id>) =

@@ -1,4 +1,5 @@
-//! The text of a Prisma schema: blocks of fields with attributes. A line is a field, unless a parenthesis is still open.
+//! The text of a Prisma schema: blocks of fields with attributes. A line is a field, unless a parenthesis is still
+//! open.
 
 use std::collections::BTreeSet;
 
@@ -163,8 +164,8 @@ pub(crate) fn parse(file: &File, parsed: &mut Parsed) {
     close(block, parsed);
 }
 
-/// A block on one line, `datasource db { provider = "mysql" relationMode = "prisma" }`: its head and its settings. A model
-/// with several fields on one line is not valid.
+/// A block on one line, `datasource db { provider = "mysql" relationMode = "prisma" }`: its head and its settings. A
+/// model with several fields on one line is not valid.
 fn one_line(text: &str) -> Option<(&str, Vec<String>)> {
     let brace = text.find('{')?;
     let (head, rest) = text.split_at_checked(brace + 1)?;

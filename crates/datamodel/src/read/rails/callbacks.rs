@@ -7,8 +7,8 @@
 //!   Post.where(user: self).update_all(user_id: nil)                            ..., dependent: :nullify
 //! ```
 //!
-//! Refusals (`throw :abort`, `raise`), errors and log lines change no row. A body with anything else in it is not understood, and
-//! then nothing of it is used: half of what a callback does is no better than a guess.
+//! Refusals (`throw :abort`, `raise`), errors and log lines change no row. A body with anything else in it is not
+//! understood, and then nothing of it is used: half of what a callback does is no better than a guess.
 
 use super::ruby::{Call, Kind, Node};
 

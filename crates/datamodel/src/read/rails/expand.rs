@@ -1,7 +1,8 @@
 //! From the bodies of classes to declarations: macros, concerns, `with_options`, loops over literals, gems.
 //!
-//! A class body is a program, and Rails runs it. Here it is followed as far as its arguments are literal: a module that is
-//! included brings its `included` block, a macro of the application its method's body, a macro of a gem what the table in
+//! A class body is a program, and Rails runs it. Here it is followed as far as its arguments are literal: a module that
+//! is included brings its `included` block, a macro of the application its method's body, a macro of a gem what the
+//! table in
 //! [`plugins`](super::plugins) says. What is not followed leaves a remark.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -88,7 +89,8 @@ struct Scope<'a> {
     file: Arc<str>,
     /// Options of enclosing `with_options` without a parameter.
     bare: Options,
-    /// Parameters that stand for the class, with the options that they add: `with_options ... do |assoc|`, `included(base)`.
+    /// Parameters that stand for the class, with the options that they add: `with_options ... do |assoc|`,
+    /// `included(base)`.
     named: BTreeMap<String, Options>,
     /// Variables with a literal value.
     values: BTreeMap<String, Node>,

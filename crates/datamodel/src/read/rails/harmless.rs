@@ -1,5 +1,5 @@
-//! Macros that declare nothing about relations: calls of these in a class are passed over. A call that is neither here nor
-//! understood gets a remark, once for each name.
+//! Macros that declare nothing about relations: calls of these in a class are passed over. A call that is neither here
+//! nor understood gets a remark, once for each name.
 
 const HARMLESS: &[&str] = &[
     // Ruby

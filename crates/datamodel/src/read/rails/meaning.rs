@@ -1,7 +1,9 @@
-//! What a condition says of columns: `where(comment_id: nil)`, `where.not(kind: "draft")`, `where("deleted_at IS NULL")`.
+//! What a condition says of columns: `where(comment_id: nil)`, `where.not(kind: "draft")`,
+//! `where("deleted_at IS NULL")`.
 //!
-//! A condition becomes facts about single columns, all of which must hold. Whatever does not fit this form (named scopes, joins,
-//! ranges, values that are computed) makes the whole condition one that is not understood: `None`, never a part of it.
+//! A condition becomes facts about single columns, all of which must hold. Whatever does not fit this form (named
+//! scopes, joins, ranges, values that are computed) makes the whole condition one that is not understood: `None`, never
+//! a part of it.
 
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
 //! What macros of well-known gems declare: one table, written in Ruby.
 //!
 //! An entry's text stands for the macro's call. In it, `$self` is the class that calls it, `$name` each of its symbol
-//! arguments in turn, and `$option|default$` the value of an option. `provides` are the classes that the gem brings along,
-//! for applications that use it and do not define them themselves.
+//! arguments in turn, and `$option|default$` the value of an option. `provides` are the classes that the gem brings
+//! along, for applications that use it and do not define them themselves.
 
 /// A macro of a gem.
 pub(crate) struct Plugin {
@@ -56,8 +56,8 @@ class ActiveStorage::Blob < ActiveRecord::Base
   has_many :attachments, class_name: 'ActiveStorage::Attachment'
 end";
 
-// Attachments and rich texts are told apart by a name that only these macros write: every row has one of the names that are
-// declared, so the rules of all names together concern every row.
+// Attachments and rich texts are told apart by a name that only these macros write: every row has one of the names that
+// are declared, so the rules of all names together concern every row.
 
 /// Every macro that is known; to add one: a line here, and a case in tests/rails/plugins.
 pub(crate) const PLUGINS: &[Plugin] = &[

@@ -1,4 +1,5 @@
-//! The application as a whole: every class and module it defines, wherever and however often, and how constants are found.
+//! The application as a whole: every class and module it defines, wherever and however often, and how constants are
+//! found.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -159,7 +160,8 @@ impl Program {
         }
     }
 
-    /// `Post.class_eval do ... end`, `Post.include Shared`, `Post.has_many ...`: the class is opened, and nothing is left.
+    /// `Post.class_eval do ... end`, `Post.include Shared`, `Post.has_many ...`: the class is opened, and nothing is
+    /// left.
     fn reopening(&mut self, call: Call, nesting: &[String], file: &File, line: u32) -> Option<Call> {
         let Some(Node { kind: Kind::Const(name), .. }) = &call.receiver else { return Some(call) };
         let name = self.resolve(name, nesting).unwrap_or_else(|| name.trim_start_matches("::").to_owned());

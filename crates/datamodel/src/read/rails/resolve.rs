@@ -1,8 +1,8 @@
-//! From declarations to the data model: names become classes, foreign keys become references, and both sides of a relation
-//! meet in one reference.
+//! From declarations to the data model: names become classes, foreign keys become references, and both sides of a
+//! relation meet in one reference.
 //!
-//! In the order in which one needs the other: what `belongs_to` stores; what `has_many` and `has_one` say about it (they may
-//! be all there is); join tables; `through`, which goes by names; then what the database adds.
+//! In the order in which one needs the other: what `belongs_to` stores; what `has_many` and `has_one` say about it
+//! (they may be all there is); join tables; `through`, which goes by names; then what the database adds.
 
 mod rules;
 mod ways;
@@ -512,7 +512,8 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// Whether a `has_many` by a natural key has a `belongs_to`, a foreign key or a rule that makes it more than a comparison.
+    /// Whether a `has_many` by a natural key has a `belongs_to`, a foreign key or a rule that makes it more than a
+    /// comparison.
     fn is_reference(&self, item: &Item<'_>, target: ClassId) -> bool {
         let Some(column) = item.foreign_key() else { return true };
         let declared = self.by_column.get(column.as_str()).into_iter().flatten();
@@ -530,7 +531,8 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// Conditions on columns that hold only some values are not understood, since it is not known which values these are.
+    /// Conditions on columns that hold only some values are not understood, since it is not known which values these
+    /// are.
     fn restrict(&mut self) {
         let mut vague: Vec<Arc<str>> = Vec::new();
         for association in &self.model.associations {

@@ -1,7 +1,7 @@
 //! Ruby, as far as declarations need it: Prism's tree, made small and owned.
 //!
-//! Nothing else knows Prism. A model file is classes, modules, calls with literal arguments, and blocks; everything that is
-//! not one of these is [`Kind::Other`], and whoever meets it where a declaration was expected says so.
+//! Nothing else knows Prism. A model file is classes, modules, calls with literal arguments, and blocks; everything
+//! that is not one of these is [`Kind::Other`], and whoever meets it where a declaration was expected says so.
 
 use ruby_prism as prism;
 

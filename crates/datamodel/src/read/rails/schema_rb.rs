@@ -233,8 +233,8 @@ fn add_index(table: &mut Table, call: &Call, place: Place) {
     });
 }
 
-/// The columns of an index given as text: `lower((email)::text), shop_id`. What is unique whatever its case is unique; other
-/// expressions stay as they are, and say nothing about a column.
+/// The columns of an index given as text: `lower((email)::text), shop_id`. What is unique whatever its case is unique;
+/// other expressions stay as they are, and say nothing about a column.
 fn index_columns(text: &str) -> Vec<Arc<str>> {
     if !text.contains('(') {
         return vec![text.into()];

@@ -164,8 +164,8 @@ pub(crate) fn add_unique(
         references.push(crate::model::ReferenceId(index));
     }
     plain.sort();
-    // What the database checks of fewer columns, of more objects, or whatever their case, it checks of these. A table's indexes
-    // are those of every class that is stored in it.
+    // What the database checks of fewer columns, of more objects, or whatever their case, it checks of these. A table's
+    // indexes are those of every class that is stored in it.
     let table = model.class(class).table.clone();
     let implied = model.uniqueness.iter().any(|u| {
         let is_part =

@@ -1,7 +1,8 @@
 //! Queries that nobody would write, on both sides.
 //!
-//! Joins of all kinds, conditions that fit no index, one or several; correlated subqueries, groups, set operations: whatever the
-//! planner does with them, the answer must be PostgreSQL's. `QUERIES=5000` looks harder, `SEED=7` elsewhere.
+//! Joins of all kinds, conditions that fit no index, one or several; correlated subqueries, groups, set operations:
+//! whatever the planner does with them, the answer must be PostgreSQL's. `QUERIES=5000` looks harder, `SEED=7`
+//! elsewhere.
 
 use isolde_testkit::generate::Dice;
 

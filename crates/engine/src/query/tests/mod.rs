@@ -1,8 +1,8 @@
 //! Queries as text in, text out.
 //!
-//! Each file of `golden/` is a script; what follows a statement as `-->` lines is its answer, as `psql -At` prints it. Two tests read
-//! the files: one runs them here (`UPDATE_GOLDEN=1` writes the answers down), the other on a real PostgreSQL. So a line in
-//! these files is a claim about both.
+//! Each file of `golden/` is a script; what follows a statement as `-->` lines is its answer, as `psql -At` prints it.
+//! Two tests read the files: one runs them here (`UPDATE_GOLDEN=1` writes the answers down), the other on a real
+//! PostgreSQL. So a line in these files is a claim about both.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,7 +1,7 @@
 //! CREATE TABLE and CREATE INDEX: columns and constraints.
 //!
-//! What only concerns storage (fillfactor, tablespaces, INCLUDE, the direction of an index key) is read past: no session
-//! can observe it.
+//! What only concerns storage (fillfactor, tablespaces, INCLUDE, the direction of an index key) is read past: no
+//! session can observe it.
 
 use squawk_syntax::ast::{self as cst, AstNode};
 

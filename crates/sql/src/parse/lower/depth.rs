@@ -1,9 +1,11 @@
 //! A bound on nesting, checked before anything recurses.
 //!
-//! squawk's parser, our lowering, and everybody who walks our tree later recurse. A cheap walk over the tokens bounds the
-//! depth of the tree that could come out: one level per open parenthesis or CASE, and within a level one per operator
-//! since the last comma, AND or OR (those become siblings in our tree), plus one per join or set operation. Beyond
-//! [`DEPTH_MAX`] the text is refused. squawk nests AND chains too, so long texts are parsed on a stack of their own size.
+//! squawk's parser, our lowering, and everybody who walks our tree later recurse. A cheap walk over the tokens bounds
+//! the depth of the tree that could come out: one level per open parenthesis or CASE, and within a level one per
+//! operator since the last comma, AND or OR (those become siblings in our tree), plus one per join or set operation.
+//! Beyond
+//! [`DEPTH_MAX`] the text is refused. squawk nests AND chains too, so long texts are parsed on a stack of their own
+//! size.
 
 use squawk_lexer::{LiteralKind, TokenKind};
 

@@ -125,8 +125,9 @@ impl Lower {
         Ok(Some(Alias { name: self.ident(&self.need(alias.name(), &alias)?), columns }))
     }
 
-    /// A chain of joins, regrouped as PostgreSQL's parser does: CROSS and NATURAL joins take the item that follows them;
-    /// other joins and their conditions nest like parentheses, so `a JOIN b JOIN c ON x ON y` joins `b` and `c` first.
+    /// A chain of joins, regrouped as PostgreSQL's parser does: CROSS and NATURAL joins take the item that follows
+    /// them; other joins and their conditions nest like parentheses, so `a JOIN b JOIN c ON x ON y` joins `b` and `c`
+    /// first.
     fn joins(&self, expr: &cst::JoinExpr) -> Result<TableRef> {
         let mut chain = Chain { items: Vec::new(), waiting: Vec::new() };
         self.chain(expr.syntax(), &mut chain)?;

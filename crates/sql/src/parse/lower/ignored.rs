@@ -1,7 +1,7 @@
 //! Statements that are accepted without effect.
 //!
-//! All sessions belong to one user who may do everything, storage is not modelled and nothing outside the database exists: so
-//! privileges, owners, comments, extensions and maintenance change nothing that a session could observe.
+//! All sessions belong to one user who may do everything, storage is not modelled and nothing outside the database
+//! exists: so privileges, owners, comments, extensions and maintenance change nothing that a session could observe.
 
 use squawk_syntax::ast::{self as cst, AstNode};
 

@@ -69,8 +69,8 @@ pub(crate) fn query(fragment: Fragment<'_>) -> Result<Query> {
     }
 }
 
-/// Parses and lowers one expression, the way PL/pgSQL does: as what follows SELECT. So `count(*) FROM t` is one too, and
-/// means the subquery.
+/// Parses and lowers one expression, the way PL/pgSQL does: as what follows SELECT. So `count(*) FROM t` is one too,
+/// and means the subquery.
 pub(crate) fn expr(fragment: Fragment<'_>) -> Result<Expr> {
     const SELECT: &str = "SELECT ";
     let lower = Lower { before: SELECT.len() as u32, offset: fragment.offset };

@@ -1,8 +1,9 @@
 //! Operator precedence, PostgreSQL's own.
 //!
-//! squawk nests operators nearly as PostgreSQL does, but not quite: `a + b BETWEEN 1 AND 2` becomes `a + (b BETWEEN ...)`,
-//! `a || b || c` groups to the right, and `x::int BETWEEN ...` loses its left side to a sibling. The order of operands
-//! and operators, however, is always right. So we take just that: a run of sibling expressions is flattened to a list of
+//! squawk nests operators nearly as PostgreSQL does, but not quite: `a + b BETWEEN 1 AND 2` becomes
+//! `a + (b BETWEEN ...)`, `a || b || c` groups to the right, and `x::int BETWEEN ...` loses its left side to a sibling.
+//! The order of operands and operators, however, is always right. So we take just that: a run of sibling expressions is
+//! flattened to a list of
 //! [`Item`]s, and [`Climb`] puts them together by the table of gram.y:
 //!
 //! ```text

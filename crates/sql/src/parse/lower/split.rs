@@ -1,8 +1,8 @@
 //! A script to its statements.
 //!
-//! Only the lexer is asked: it knows strings, dollar quotes and comments. Parentheses count because a rule or a `VALUES`
-//! list never ends a statement inside them, and `BEGIN ATOMIC ... END` because a routine's body in standard syntax holds
-//! semicolons of its own (and `CASE ... END` inside it another `END`).
+//! Only the lexer is asked: it knows strings, dollar quotes and comments. Parentheses count because a rule or a
+//! `VALUES` list never ends a statement inside them, and `BEGIN ATOMIC ... END` because a routine's body in standard
+//! syntax holds semicolons of its own (and `CASE ... END` inside it another `END`).
 
 use squawk_lexer::{Token, TokenKind};
 

@@ -9,7 +9,8 @@ use crate::error::{Diagnostic, Span, SqlState};
 use crate::refused::Construct;
 use squawk_syntax::SyntaxKind as K;
 
-/// The types we know by a single word. `numeric`, `varchar` and `float` are looked at on their own: they take arguments.
+/// The types we know by a single word. `numeric`, `varchar` and `float` are looked at on their own: they take
+/// arguments.
 const KNOWN: &[(&str, Type)] = &[
     ("bool", Type::Bool),
     ("boolean", Type::Bool),
