@@ -439,7 +439,7 @@ impl<'s> Partly<'s> {
         let set = self.eval(set, env, primed)?;
         match &set {
             Sym::Value(set) => {
-                let elements = set.elements().map_err(NoForm)?;
+                let elements = set.elements().map_err(NoForm::of)?;
                 match elements.len() <= ELEMENTS_MAX {
                     true => Ok(elements.iter().map(|element| (TRUE, Sym::Value(element.clone()))).collect()),
                     false => no("a set with too many elements"),
@@ -654,7 +654,7 @@ impl<'s> Partly<'s> {
                 let (function, argument) =
                     (self.eval(&arguments[0], env, primed)?, self.eval(&arguments[1], env, primed)?);
                 if let (Sym::Value(function), Sym::Value(argument)) = (&function, &argument) {
-                    return function.apply(argument).cloned().map(Sym::Value).map_err(NoForm);
+                    return function.apply(argument).cloned().map(Sym::Value).map_err(NoForm::of);
                 }
                 return self.call(&function, &argument);
             }
@@ -664,7 +664,7 @@ impl<'s> Partly<'s> {
         let constants: Option<Vec<Value>> =
             values.iter().map(|v| if let Sym::Value(v) = v { Some(v.clone()) } else { None }).collect();
         match constants {
-            Some(constants) => operate(builtin, &constants).map(Sym::Value).map_err(NoForm),
+            Some(constants) => operate(builtin, &constants).map(Sym::Value).map_err(NoForm::of),
             None => self.operator(builtin, &values),
         }
     }

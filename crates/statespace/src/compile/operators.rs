@@ -93,7 +93,7 @@ impl Partly<'_> {
         };
         let mut kept = 0i64;
         for (place, value) in of.iter().enumerate() {
-            if other.contains(value).map_err(NoForm)? == inside {
+            if other.contains(value).map_err(NoForm::of)? == inside {
                 kept |= 1 << place;
             }
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::build::{FALSE, TRUE, X, and, binary, bit, eq, if_else, known, look_up, not, or, range};
 use crate::form::Form;
 use crate::packed::{Binary, Expr, Slot};
-use crate::tla::value::{Lazy, Value};
+use crate::tla::value::{Lazy, Value, Why};
 
 /// A value of which the structure is known, if not the value.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,6 +31,13 @@ pub(super) enum Sym {
 /// There is no packed form; why.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct NoForm(pub(super) String);
+
+impl NoForm {
+    /// An operation that has no value has no form either.
+    pub(super) fn of(why: Why) -> NoForm {
+        NoForm(why.message)
+    }
+}
 
 pub(super) type Made<T> = Result<T, NoForm>;
 
@@ -174,7 +181,7 @@ impl Sym {
             Sym::Mask(of, bits) if of.len() <= 10 => {
                 // Sets in the order of their bits are not sorted: the codes are looked up.
                 let all = Value::Lazy(Arc::new(Lazy::Subsets(Value::Set(of.clone()))));
-                let sorted = all.elements().map_err(NoForm)?;
+                let sorted = all.elements().map_err(NoForm::of)?;
                 let set = |mask: usize| {
                     let kept = of.iter().enumerate().filter(|(place, _)| mask >> place & 1 == 1);
                     Value::sorted(kept.map(|(_, value)| value.clone()).collect())
@@ -373,7 +380,7 @@ fn alike(a: &[Value], b: &[Value]) -> Made<()> {
 /// Whether a value is in a set.
 pub(super) fn member(value: &Sym, set: &Sym, slots: &[Slot]) -> Made<X> {
     if let (Sym::Value(value), Sym::Value(set)) = (value, set) {
-        return set.contains(value).map(|is| Expr::Const(i64::from(is))).map_err(NoForm);
+        return set.contains(value).map(|is| Expr::Const(i64::from(is))).map_err(NoForm::of);
     }
     match set {
         Sym::Value(Value::Lazy(lazy)) => member_lazy(value, lazy, set, slots),
@@ -467,7 +474,7 @@ fn member_lazy(value: &Sym, lazy: &Lazy, set: &Sym, slots: &[Slot]) -> Made<X> {
             let (of, code) = value.code(slots)?;
             let Sym::Value(set) = set else { return no("a set that is not known") };
             let bits = of.iter().map(|v| set.contains(v).map(i64::from)).collect::<Result<Vec<_>, _>>();
-            Ok(look_up(code, &bits.map_err(NoForm)?))
+            Ok(look_up(code, &bits.map_err(NoForm::of)?))
         }
     }
 }
@@ -480,7 +487,7 @@ pub(super) fn subset(a: &Sym, b: &Sym) -> Made<X> {
     };
     let mut outside = 0i64;
     for (place, value) in u.iter().enumerate() {
-        if !whole.contains(value).map_err(NoForm)? {
+        if !whole.contains(value).map_err(NoForm::of)? {
             outside |= 1 << place;
         }
     }

@@ -184,7 +184,7 @@ impl Reader {
         match word.as_str() {
             "TRUE" => Ok(Value::Bool(true)),
             "FALSE" => Ok(Value::Bool(false)),
-            "{" => Value::set(self.values("}")?).map_err(|why| Fault::new(at, why)),
+            "{" => Value::set(self.values("}")?).map_err(|why| Fault::of(at, why)),
             "<<" => Ok(Value::tuple(self.values(">>")?)),
             _ if word.starts_with('"') => Ok(Value::text(word.trim_matches('"'))),
             _ if is_word(&word) => Ok(Value::Model(word.as_str().into())),

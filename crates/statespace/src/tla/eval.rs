@@ -233,7 +233,7 @@ impl<'s> Evaluator<'s> {
                     mapped.push(self.listed(body, env, look)?);
                     Ok(false)
                 })?;
-                Value::set(mapped).map_err(|why| Fault::new(at, why))
+                Value::set(mapped).map_err(|why| Fault::of(at, why))
             }
             Kind::Function(bounds, body) => self.function(at, bounds, body, env, look),
             Kind::Except(function, updates) => self.except(function, updates, env, look),
@@ -269,7 +269,7 @@ impl<'s> Evaluator<'s> {
 
     /// What an expression is worth, with every set listed: what may be in a state or in another value.
     pub(crate) fn listed(&self, expr: &Expr, env: Env<'_>, look: Look<'_>) -> Result<Value> {
-        self.eval(expr, env, look)?.listed().map_err(|why| Fault::new(expr.at, why))
+        self.eval(expr, env, look)?.listed().map_err(|why| Fault::of(expr.at, why))
     }
 
     /// The branch of a CASE that counts.
@@ -347,7 +347,7 @@ impl<'s> Evaluator<'s> {
         if let Value::Lazy(lazy) = &value
             && lazy.is_small()
         {
-            value = value.listed().map_err(|why| Fault::new(at, why))?;
+            value = value.listed().map_err(|why| Fault::of(at, why))?;
         }
         Ok(definition.known.get_or_init(|| value).clone())
     }
@@ -405,7 +405,7 @@ impl<'s> Evaluator<'s> {
 
     fn equal(&self, at: At, a: &Expr, b: &Expr, env: Env<'_>, look: Look<'_>) -> Result<bool> {
         let (a, b) = (self.eval(a, env, look)?, self.eval(b, env, look)?);
-        equal(&a, &b).map_err(|why| Fault::new(at, why))
+        equal(&a, &b).map_err(|why| Fault::of(at, why))
     }
 
     /// Whether a value is in a set, which need not be listed for that.
@@ -421,7 +421,7 @@ impl<'s> Evaluator<'s> {
             Kind::Builtin(Builtin::SetOf, elements) => {
                 for element in elements {
                     let element = self.eval(element, env, look)?;
-                    if equal(value, &element).map_err(|why| Fault::new(set.at, why))? {
+                    if equal(value, &element).map_err(|why| Fault::of(set.at, why))? {
                         return Ok(true);
                     }
                 }
@@ -429,10 +429,10 @@ impl<'s> Evaluator<'s> {
             }
             _ => {
                 let value = match value {
-                    Value::Lazy(_) => value.clone().listed().map_err(|why| Fault::new(set.at, why))?,
+                    Value::Lazy(_) => value.clone().listed().map_err(|why| Fault::of(set.at, why))?,
                     _ => value.clone(),
                 };
-                self.eval(set, env, look)?.contains(&value).map_err(|why| Fault::new(set.at, why))
+                self.eval(set, env, look)?.contains(&value).map_err(|why| Fault::of(set.at, why))
             }
         }
     }
@@ -445,7 +445,7 @@ impl<'s> Evaluator<'s> {
     }
 
     pub(crate) fn elements(&self, expr: &Expr, env: Env<'_>, look: Look<'_>) -> Result<Arc<Vec<Value>>> {
-        self.eval(expr, env, look)?.elements().map_err(|why| Fault::new(expr.at, why))
+        self.eval(expr, env, look)?.elements().map_err(|why| Fault::of(expr.at, why))
     }
 
     pub(crate) fn sets(&self, bounds: &[Bound], env: Env<'_>, look: Look<'_>) -> Result<Vec<Arc<Vec<Value>>>> {
@@ -488,7 +488,7 @@ impl<'s> Evaluator<'s> {
                 }
             }
         }
-        for element in set.elements().map_err(|why| Fault::new(bound.set.at, why))?.iter() {
+        for element in set.elements().map_err(|why| Fault::of(bound.set.at, why))?.iter() {
             let frame = bind(at, bound, element, env)?;
             if self.truth(body, frame.env(), look)? {
                 return Ok(element.clone());
@@ -523,7 +523,7 @@ impl<'s> Evaluator<'s> {
         let mut pairs = Vec::new();
         let mut key = Vec::new();
         self.pairs(bounds, &sets, env, look, body, &mut key, &mut pairs)?;
-        Value::function(pairs).map_err(|why| Fault::new(at, why))
+        Value::function(pairs).map_err(|why| Fault::of(at, why))
     }
 
     /// Pairs of a function of several arguments: the key is their tuple.
@@ -568,10 +568,10 @@ impl<'s> Evaluator<'s> {
         };
         let Ok(inner) = old.apply(argument) else {
             // Outside the domain nothing changes; what is no function is a mistake.
-            return old.except(argument, Value::Bool(false)).map_err(|why| Fault::new(*at, why));
+            return old.except(argument, Value::Bool(false)).map_err(|why| Fault::of(*at, why));
         };
         let inner = self.updated(inner, rest, new, env, look)?;
-        old.except(argument, inner).map_err(|why| Fault::new(*at, why))
+        old.except(argument, inner).map_err(|why| Fault::of(*at, why))
     }
 
     fn builtin(
@@ -597,7 +597,7 @@ impl<'s> Evaluator<'s> {
             Builtin::Call => self.call(at, &arguments[0], &arguments[1], env, look),
             Builtin::SetOf => {
                 let elements = arguments.iter().map(|e| self.listed(e, env, look)).collect::<Result<Vec<_>>>()?;
-                Value::set(elements).map_err(|why| Fault::new(at, why))
+                Value::set(elements).map_err(|why| Fault::of(at, why))
             }
             Builtin::Tuple => {
                 Ok(Value::tuple(arguments.iter().map(|e| self.listed(e, env, look)).collect::<Result<Vec<_>>>()?))
@@ -645,7 +645,7 @@ impl<'s> Evaluator<'s> {
             }
             _ => {
                 let values = arguments.iter().map(|e| self.eval(e, env, look)).collect::<Result<Vec<_>>>()?;
-                operate(builtin, &values).map_err(|why| Fault::new(at, why))
+                operate(builtin, &values).map_err(|why| Fault::of(at, why))
             }
         }
     }
@@ -691,15 +691,15 @@ impl<'s> Evaluator<'s> {
             _ => (),
         }
         let function = self.eval(function, env, look)?;
-        let argument = self.eval(argument, env, look)?.listed().map_err(|why| Fault::new(at, why))?;
-        function.apply(&argument).cloned().map_err(|why| Fault::new(at, why))
+        let argument = self.eval(argument, env, look)?.listed().map_err(|why| Fault::of(at, why))?;
+        function.apply(&argument).cloned().map_err(|why| Fault::of(at, why))
     }
 
     /// The body of a function for one argument.
     fn applied(&self, at: At, function: &Expr, argument: &Value, env: Env<'_>, look: Look<'_>) -> Result<Value> {
         let Kind::Function(bounds, body) = &*function.kind else {
             let function = self.eval(function, env, look)?;
-            return function.apply(argument).cloned().map_err(|why| Fault::new(at, why));
+            return function.apply(argument).cloned().map_err(|why| Fault::of(at, why));
         };
         let arguments = match (bounds.len(), argument) {
             (1, _) => vec![argument.clone()],
@@ -734,7 +734,7 @@ impl<'s> Evaluator<'s> {
         }
         let before = self.eval(expr, env, look)?;
         let after = self.eval(expr, env, Look { now: next, next: None, choosing: true })?;
-        equal(&before, &after).map_err(|why| Fault::new(expr.at, why))
+        equal(&before, &after).map_err(|why| Fault::of(expr.at, why))
     }
 }
 

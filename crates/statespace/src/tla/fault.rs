@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::syntax::At;
+use super::value::Why;
 
 /// A mistake at a place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +27,11 @@ impl Fault {
     /// A mistake.
     pub fn new(at: At, message: impl Into<String>) -> Box<Fault> {
         Box::new(Fault { at, message: message.into(), hint: None, is_limit: false })
+    }
+
+    /// An operation that has no value, or for which we give up.
+    pub fn of(at: At, why: Why) -> Box<Fault> {
+        Box::new(Fault { at, message: why.message, hint: None, is_limit: why.is_limit })
     }
 
     /// A limit of ours that was reached.

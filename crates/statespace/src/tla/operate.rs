@@ -24,9 +24,10 @@ pub(crate) fn operate(builtin: Builtin, values: &[Value]) -> Result<Value, Why> 
             }
             let range = usize::try_from(from - 1).ok().zip(usize::try_from(to).ok());
             let part = range.and_then(|(from, to)| elements.get(from..to));
-            part.map(|part| Value::tuple(part.to_vec())).ok_or_else(|| format!("{from}..{to} is not within {sequence}"))
+            part.map(|part| Value::tuple(part.to_vec()))
+                .ok_or_else(|| format!("{from}..{to} is not within {sequence}").into())
         }
-        _ => Err(format!("`{}` is not supported here", builtin.name())),
+        _ => Err(format!("`{}` is not supported here", builtin.name()).into()),
     }
 }
 
@@ -37,14 +38,14 @@ fn lazy(set: Lazy) -> Value {
 fn int(value: &Value) -> Result<i64, Why> {
     match value {
         Value::Int(number) => Ok(*number),
-        other => Err(format!("{other} is {} and not an integer", other.kind())),
+        other => Err(format!("{other} is {} and not an integer", other.kind()).into()),
     }
 }
 
 fn sequence_of(value: &Value) -> Result<&Arc<Vec<Value>>, Why> {
     match value {
         Value::Tuple(elements) => Ok(elements),
-        other => Err(format!("{other} is {} and not a sequence", other.kind())),
+        other => Err(format!("{other} is {} and not a sequence", other.kind()).into()),
     }
 }
 
@@ -60,7 +61,7 @@ fn unary(builtin: Builtin, value: &Value) -> Result<Value, Why> {
         }
         Builtin::Subset => match value {
             Value::Set(_) | Value::Lazy(_) => lazy(Lazy::Subsets(value.clone())),
-            other => return Err(format!("{other} is {} and not a set", other.kind())),
+            other => return Err(format!("{other} is {} and not a set", other.kind()).into()),
         },
         Builtin::Domain => value.domain()?,
         Builtin::Cardinality => Value::Int(value.cardinality()?),
@@ -96,12 +97,12 @@ fn unary(builtin: Builtin, value: &Value) -> Result<Value, Why> {
         }
         Builtin::IsBag => Value::Bool(bag(value).is_ok_and(|bag| bag.iter().all(|(_, count)| *count > 0))),
         Builtin::Product => lazy(Lazy::Product(vec![value.clone()])),
-        _ => return Err(format!("`{}` is not supported here", builtin.name())),
+        _ => return Err(format!("`{}` is not supported here", builtin.name()).into()),
     })
 }
 
 fn binary(builtin: Builtin, a: &Value, b: &Value) -> Result<Value, Why> {
-    let too_large = || format!("`{a} {} {b}` is too large", builtin.name());
+    let too_large = || Why::limit(format!("`{a} {} {b}` is too large", builtin.name()));
     Ok(match builtin {
         Builtin::Add => Value::Int(int(a)?.checked_add(int(b)?).ok_or_else(too_large)?),
         Builtin::Subtract => Value::Int(int(a)?.checked_sub(int(b)?).ok_or_else(too_large)?),
@@ -109,7 +110,7 @@ fn binary(builtin: Builtin, a: &Value, b: &Value) -> Result<Value, Why> {
         Builtin::Divide | Builtin::Modulo => {
             let (a, b) = (int(a)?, int(b)?);
             if b <= 0 {
-                return Err(format!("the divisor of `{}` is {b} and not positive", builtin.name()));
+                return Err(format!("the divisor of `{}` is {b} and not positive", builtin.name()).into());
             }
             Value::Int(if builtin == Builtin::Divide { a.div_euclid(b) } else { a.rem_euclid(b) })
         }
@@ -168,14 +169,14 @@ fn binary(builtin: Builtin, a: &Value, b: &Value) -> Result<Value, Why> {
             let has = |key: &Value| theirs.iter().find(|(other, _)| other == key).map_or(0, |(_, count)| *count);
             Value::Bool(bag(a)?.iter().all(|(key, count)| *count <= has(key)))
         }
-        _ => return Err(format!("`{}` is not supported here", builtin.name())),
+        _ => return Err(format!("`{}` is not supported here", builtin.name()).into()),
     })
 }
 
 fn set(value: &Value) -> Result<&Value, Why> {
     match value {
         Value::Set(_) | Value::Lazy(_) => Ok(value),
-        other => Err(format!("{other} is {} and not a set", other.kind())),
+        other => Err(format!("{other} is {} and not a set", other.kind()).into()),
     }
 }
 
@@ -221,7 +222,7 @@ fn combined(a: &Value, b: &Value, with: impl Fn(i64, i64) -> i64) -> Result<Valu
 /// All one-to-one functions of a set onto itself.
 fn permutations(elements: &[Value]) -> Result<Value, Why> {
     if elements.len() > 8 {
-        return Err(format!("{} elements have too many permutations", elements.len()));
+        return Err(Why::limit(format!("{} elements have too many permutations", elements.len())));
     }
     let mut orders: Vec<Vec<Value>> = vec![Vec::new()];
     for element in elements {

@@ -142,7 +142,7 @@ impl Evaluator<'_> {
                 for (name, argument) in definition.parameters.iter().zip(arguments) {
                     if let Ok(value) = self
                         .eval(argument, env, Look::state(now))
-                        .and_then(|value| value.listed().map_err(|why| Fault::new(argument.at, why)))
+                        .and_then(|value| value.listed().map_err(|why| Fault::of(argument.at, why)))
                     {
                         binding.push((name.clone(), value));
                     }
@@ -308,7 +308,7 @@ impl Evaluator<'_> {
         let before = self.eval(subscript, env, look)?;
         let Some(next) = look.next else { return Ok(false) };
         let after = self.eval(subscript, env, Look { now: next, next: None, choosing: true })?;
-        equal(&before, &after).map(|same| !same).map_err(|why| Fault::new(subscript.at, why))
+        equal(&before, &after).map(|same| !same).map_err(|why| Fault::of(subscript.at, why))
     }
 
     fn guard(
@@ -375,7 +375,7 @@ impl Evaluator<'_> {
 
     fn assign(&self, at: At, variable: usize, value: Value, partial: &mut Partial, then: Then<'_>) -> Result<Flow> {
         match &partial[variable] {
-            Some(old) => match equal(old, &value).map_err(|why| Fault::new(at, why))? {
+            Some(old) => match equal(old, &value).map_err(|why| Fault::of(at, why))? {
                 true => then(partial),
                 false => Ok(Flow::Continue(())),
             },

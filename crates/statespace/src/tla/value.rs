@@ -68,7 +68,26 @@ pub enum Lazy {
 }
 
 /// Why a set operation has no answer.
-pub type Why = String;
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Why {
+    /// In words.
+    pub message: String,
+    /// Whether only we give up here, and the operation may have a value.
+    pub is_limit: bool,
+}
+
+impl Why {
+    /// A limit of ours that was reached.
+    pub fn limit(message: impl Into<String>) -> Why {
+        Why { message: message.into(), is_limit: true }
+    }
+}
+
+impl<T: Into<String>> From<T> for Why {
+    fn from(message: T) -> Why {
+        Why { message: message.into(), is_limit: false }
+    }
+}
 
 /// More elements than this are not listed.
 const ELEMENTS_MAX: usize = 5_000_000;
@@ -157,7 +176,7 @@ impl Value {
         match self {
             Value::Set(elements) => Ok(elements.clone()),
             Value::Lazy(lazy) => Ok(Arc::new(lazy.list()?)),
-            other => Err(format!("{other} is {} and not a set", other.kind())),
+            other => Err(format!("{other} is {} and not a set", other.kind()).into()),
         }
     }
 
@@ -169,7 +188,7 @@ impl Value {
                 Lazy::Interval(a, b) => Ok((b - a + 1).max(0)),
                 other => Ok(other.list()?.len() as i64),
             },
-            other => Err(format!("{other} is {} and not a set", other.kind())),
+            other => Err(format!("{other} is {} and not a set", other.kind()).into()),
         }
     }
 
@@ -178,12 +197,13 @@ impl Value {
         match self {
             Value::Set(elements) => match elements.first() {
                 Some(first) if !first.comparable(element) && !elements.iter().any(|e| matches!(e, Value::Model(_))) => {
-                    Err(format!("{element} is {}, and the elements of the set are not, as {first}", element.kind()))
+                    Err(format!("{element} is {}, and the elements of the set are not, as {first}", element.kind())
+                        .into())
                 }
                 _ => Ok(elements.binary_search(element).is_ok()),
             },
             Value::Lazy(lazy) => lazy.contains(element),
-            other => Err(format!("{other} is {} and not a set", other.kind())),
+            other => Err(format!("{other} is {} and not a set", other.kind()).into()),
         }
     }
 
@@ -192,7 +212,7 @@ impl Value {
         match self {
             Value::Tuple(elements) => Ok(Value::Lazy(Arc::new(Lazy::Interval(1, elements.len() as i64)))),
             Value::Function(function) => Ok(Value::Set(function.keys.clone())),
-            other => Err(format!("{other} is {} and not a function", other.kind())),
+            other => Err(format!("{other} is {} and not a function", other.kind()).into()),
         }
     }
 
@@ -201,14 +221,14 @@ impl Value {
         match self {
             Value::Tuple(elements) => match argument {
                 Value::Int(at) if *at >= 1 && *at as usize <= elements.len() => Ok(&elements[*at as usize - 1]),
-                _ => Err(format!("{argument} is not in the domain of {self}")),
+                _ => Err(format!("{argument} is not in the domain of {self}").into()),
             },
             Value::Function(function) => match function.keys.binary_search(argument) {
                 Ok(at) => Ok(&function.values[at]),
-                Err(_) if function.is_record() => Err(format!("the record {self} has no field {argument}")),
-                Err(_) => Err(format!("{argument} is not in the domain of {self}")),
+                Err(_) if function.is_record() => Err(format!("the record {self} has no field {argument}").into()),
+                Err(_) => Err(format!("{argument} is not in the domain of {self}").into()),
             },
-            other => Err(format!("{other} is {} and not a function", other.kind())),
+            other => Err(format!("{other} is {} and not a function", other.kind()).into()),
         }
     }
 
@@ -231,7 +251,7 @@ impl Value {
                 }
                 Err(_) => self.clone(),
             }),
-            other => Err(format!("{other} is {} and not a function", other.kind())),
+            other => Err(format!("{other} is {} and not a function", other.kind()).into()),
         }
     }
 
@@ -254,7 +274,7 @@ fn mixed(sorted: &[Value]) -> Result<(), Why> {
     let mut others = sorted.iter().filter(|value| !matches!(value, Value::Model(_)));
     match (others.next(), others.next_back()) {
         (Some(first), Some(last)) if !first.comparable(last) => {
-            Err(format!("{first} is {} and {last} is {}: they cannot be in one set", first.kind(), last.kind()))
+            Err(format!("{first} is {} and {last} is {}: they cannot be in one set", first.kind(), last.kind()).into())
         }
         _ => Ok(()),
     }
@@ -313,7 +333,7 @@ impl Lazy {
 
     fn list(&self) -> Result<Vec<Value>, Why> {
         if self.is_infinite() {
-            return Err(format!("the elements of {self} cannot be listed: it is infinite"));
+            return Err(format!("the elements of {self} cannot be listed: it is infinite").into());
         }
         let listed = match self {
             Lazy::Interval(a, b) if b.saturating_sub(*a) as usize >= ELEMENTS_MAX && b > a => {
@@ -361,7 +381,7 @@ impl Lazy {
     }
 
     fn too_many(&self) -> Why {
-        format!("{self} has too many elements to be listed")
+        Why::limit(format!("{self} has too many elements to be listed"))
     }
 
     fn subsets(&self, elements: &[Value]) -> Result<Vec<Value>, Why> {
@@ -421,7 +441,8 @@ impl Lazy {
                 return Err(format!(
                     "{element} is {} and not an integer, as the elements of {self} are",
                     element.kind()
-                ));
+                )
+                .into());
             }
             (Lazy::Subsets(set), Value::Set(_) | Value::Lazy(_)) => each(set, &element.elements()?)?,
             (Lazy::Functions(from, to), Value::Tuple(elements)) => {
@@ -475,7 +496,7 @@ pub(crate) fn equal(a: &Value, b: &Value) -> Result<bool, Why> {
             _ => Ok(a.elements()? == b.elements()?),
         },
         _ if a.comparable(b) => Ok(a == b),
-        _ => Err(format!("{a} is {} and {b} is {}: they cannot be compared", a.kind(), b.kind())),
+        _ => Err(format!("{a} is {} and {b} is {}: they cannot be compared", a.kind(), b.kind()).into()),
     }
 }
 
@@ -558,7 +579,7 @@ mod tests {
     #[test]
     fn kinds_do_not_mix() {
         let why = Value::set(vec![Value::Int(1), Value::text("a")]).unwrap_err();
-        assert_eq!(why, "1 is an integer and \"a\" is a string: they cannot be in one set");
+        assert_eq!(why, "1 is an integer and \"a\" is a string: they cannot be in one set".into());
         assert!(Value::set(vec![Value::Int(1), Value::Model("none".into())]).is_ok());
     }
 
@@ -568,6 +589,7 @@ mod tests {
         let from = Value::Lazy(Arc::new(Lazy::Interval(1, 60)));
         let functions = Value::Lazy(Arc::new(Lazy::Functions(from, bits)));
         assert!(functions.contains(&Value::tuple(vec![Value::Int(1); 60])).unwrap());
-        assert!(functions.elements().unwrap_err().contains("too many"));
+        let why = functions.elements().unwrap_err();
+        assert!(why.is_limit && why.message.contains("too many"), "our limit says nothing about the specification");
     }
 }
