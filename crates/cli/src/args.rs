@@ -450,7 +450,7 @@ pub(crate) struct Replay {
     #[arg(long, value_name = "UNIT", value_parser = choices::<Granularity>())]
     pub(crate) granularity: Option<Granularity>,
 
-    /// What counts when the run is compared with serial ones, as for explore
+    /// What counts in the serial outcome, as for explore
     #[arg(long, value_name = "DEGREE", value_parser = choices::<SerialCheck>(), conflicts_with = "on")]
     pub(crate) oracle: Option<SerialCheck>,
 
