@@ -109,6 +109,7 @@ UPDATE account SET balance = balance + 1 WHERE id = 1;
         assert_eq!(*stage.standing(1), Standing::Waiting(vec![0]));
         let shown = steps(&mut stage, &[0]);
         assert_eq!(shown, ["0 Statement ", "1 Resume UPDATE 1"]);
+        steps(&mut stage, &[1]);
         assert_eq!(*stage.standing(1), Standing::Ended(Ending::Done));
     }
 }
@@ -223,10 +224,11 @@ UPDATE account SET balance = 7 WHERE id = 1;
     let file = read(&text);
     let mut stage = stage(&file);
     stage.restart().unwrap();
-    let shown = steps(&mut stage, &[0, 1, 0, 0, 0, 0]);
+    let shown = steps(&mut stage, &[0, 1, 1, 0, 0, 0, 0]);
     let expected = [
         "0 Statement [[Some(\"100\")]]",
         "1 Statement UPDATE 1",
+        "1 Commit ",
         "0 Statement UPDATE 1",
         "0 Statement [[Some(\"8\")]]",
         "0 Statement UPDATE 1",
