@@ -30,9 +30,9 @@ impl Writer<'_, '_> {
             return Ok(self.pick(&["n", "0", "1", "2", "f[1]", "f[3]", "Len(q)", "Cardinality(s)", "i"])?.into());
         }
         Ok(match self.from.int_in_range(0..=6)? {
-            0 => format!("({} + {}) % 4", self.int(depth - 1)?, self.int(depth - 1)?),
+            0 => format!("(({} + {}) % 4)", self.int(depth - 1)?, self.int(depth - 1)?),
             1 => format!("(IF {} THEN {} ELSE {})", self.bool(depth - 1)?, self.int(depth - 1)?, self.int(depth - 1)?),
-            2 => format!("f[1 + ({}) % 3]", self.int(depth - 1)?),
+            2 => format!("f[1 + (({}) % 3)]", self.int(depth - 1)?),
             3 => format!("Cardinality({})", self.set(depth - 1)?),
             4 => format!("(CHOOSE k \\in 0..3 : k = 3 \\/ k > {})", self.int(depth - 1)?),
             5 => format!("(LET m == {} IN (m * m) % 4)", self.int(depth - 1)?),
@@ -82,7 +82,7 @@ impl Writer<'_, '_> {
         let s = if self.from.arbitrary()? { "s' = s".to_string() } else { format!("s' = {}", self.set(2)?) };
         let f = match self.from.int_in_range(0..=2)? {
             0 => "UNCHANGED f".to_string(),
-            1 => format!("f' = [f EXCEPT ![1 + ({}) % 3] = {}]", self.int(1)?, self.int(1)?),
+            1 => format!("f' = [f EXCEPT ![1 + (({}) % 3)] = {}]", self.int(1)?, self.int(1)?),
             _ => format!("f' = [f EXCEPT ![i] = (@ + {}) % 4]", self.int(1)?),
         };
         let q = match self.from.int_in_range(0..=3)? {

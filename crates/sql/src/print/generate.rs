@@ -370,11 +370,12 @@ fn on_conflict(u: U, depth: usize) -> Result<OnConflict> {
 }
 
 pub(super) fn block(u: U, depth: usize) -> Result<Block> {
+    let (label, declarations) = (some(u, ident)?, some(u, |u| list(u, 3, declaration))?.unwrap_or_default());
     Ok(Block {
-        label: some(u, ident)?,
-        declare: None,
+        label,
+        declare: (!declarations.is_empty()).then(here),
         begin: here(),
-        declarations: some(u, |u| list(u, 3, declaration))?.unwrap_or_default(),
+        declarations,
         body: stmts(u, depth)?,
         handlers: some(u, |u| list(u, 2, |u| handler(u, depth)))?.unwrap_or_default(),
         span: here(),
