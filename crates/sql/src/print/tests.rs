@@ -88,7 +88,9 @@ fn random_procedures_come_back() {
         let text = block.to_string();
         let again = parse::plpgsql::body(whole(&text)).unwrap_or_else(|e| refused(&text, e));
         assert_eq!(text, again.to_string());
-        assert_eq!(shape(&block), shape(&again.block), "{text}");
+        // Where a level stands is only known of a text.
+        let placed = shape(&again.block).replace("level_span: Some(Span)", "level_span: None");
+        assert_eq!(shape(&block), placed, "{text}");
         Ok(())
     })
     .budget_ms(300);
