@@ -239,7 +239,9 @@ fn look<B: Backend>(
     }
     let mut searched = seen_by_all(settings, summary, visitors, checkpoint);
     // Also what was cut off outside of any run: in an invariant, in a serial order.
-    searched.endless = searched.endless.or_else(|| system.first_cut());
+    if !matches!(searched.summary.completeness, Completeness::Stopped(Limit::Time | Limit::Memory | Limit::Interrupt)) {
+        searched.endless = searched.endless.or_else(|| system.first_cut());
+    }
     Ok(Some(searched))
 }
 

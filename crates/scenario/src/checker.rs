@@ -161,6 +161,7 @@ impl<B: Backend> Checker<'_, B> {
         for thread in 0..self.system.threads() {
             if let Fate::Failed(Failure::Sql(error)) = self.system.fate(state, thread)
                 && error.is_cut()
+                && !error.is_not_begun()
             {
                 let name = self.system.member(thread).name;
                 self.endless.get_or_insert_with(|| format!("{name} is cut off in {}", error.message));

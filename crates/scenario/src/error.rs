@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use isolde_sql::{Diagnostic, SqlState};
+use isolde_sql::Diagnostic;
 
 /// What is wrong with a scenario, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub struct ScenarioError {
 impl ScenarioError {
     /// Whether nothing is wrong, as far as is known, but set-up was cut off because a budget had ended.
     pub fn is_cut(&self) -> bool {
-        self.diagnostic.state == SqlState::OUT_OF_BUDGET
+        self.diagnostic.state.is_cut()
     }
 
     /// Line and column, both from 1; the column counts characters.

@@ -1,9 +1,8 @@
 //! How much work a statement may cost, and who ends it.
 //!
 //! Input can make a computation as long as it likes: a loop, a join, a recursion, a text that doubles. Every loop of
-//! that kind
-//! [spends](spend) on a [`Budget`], which ends in two ways. Either what one step may cost is used up: that is a number,
-//! the same in every run. Or somebody outside [ends](Budget::end) it, who has a clock, looks at the memory or hears the
+//! that kind [spends](spend) on a [`Budget`], which ends in two ways. Either what one step may cost is used up: that is
+//! a number, the same in every run. Or somebody outside [ends](Budget::end) it, who has a clock, looks at the memory or hears the
 //! interrupt; nothing here does.
 //!
 //! Functions of SQL are functions of their arguments alone, so the budget is none of these. A thread works under one
@@ -156,7 +155,9 @@ fn look(work: u64) -> Result<(), SqlError> {
         return Err(Exhausted::Work.error());
     }
     if let Some(why) = CURRENT.with_borrow(|current| current.as_ref().and_then(Budget::ended)) {
-        return Err(why.error());
+        let begun = left < WORK_MAX;
+        let error = why.error();
+        return Err(if begun { error } else { SqlError::new(SqlState::NOT_BEGUN, error.message.clone()) });
     }
     let next = LOOK_EVERY.min(left - work);
     UNTIL_LOOK.set(next);
@@ -197,12 +198,24 @@ impl Exhausted {
 impl SqlState {
     /// A statement was cut off. No server has this state, and no program can raise or catch it: its letters are small.
     pub const OUT_OF_BUDGET: SqlState = SqlState(*b"isBGT");
+    /// The budget had ended before the statement did anything: it is cut off, but not to blame.
+    pub const NOT_BEGUN: SqlState = SqlState(*b"isEND");
+
+    /// Whether a statement was cut off, because a budget had ended. No database says that.
+    pub fn is_cut(self) -> bool {
+        self == SqlState::OUT_OF_BUDGET || self == SqlState::NOT_BEGUN
+    }
 }
 
 impl SqlError {
     /// Whether a statement was cut off, because a budget had ended. No database says that.
     pub fn is_cut(&self) -> bool {
-        self.state == SqlState::OUT_OF_BUDGET
+        self.state.is_cut()
+    }
+
+    /// Whether it was cut off before it began.
+    pub fn is_not_begun(&self) -> bool {
+        self.state == SqlState::NOT_BEGUN
     }
 }
 
@@ -239,6 +252,11 @@ mod tests {
             assert!(spend(1).is_ok());
             budget.clone().end(Exhausted::Time);
             assert_eq!(spend_all(), Exhausted::Time.error());
+            let _next = budget.enter();
+            assert!(
+                spend(1).is_err_and(|error| error.is_cut() && error.is_not_begun()),
+                "the next step is not to blame"
+            );
         }
         assert!(spend(1).is_ok(), "the budget around it has not ended");
         budget.end(Exhausted::Interrupt);

@@ -156,6 +156,10 @@ impl Machine<'_> {
 
     /// A budget has ended: the error says what was cut off, the innermost loop or else the statement.
     pub(super) fn cut_off(&self, error: &SqlError) -> SqlError {
+        if error.is_not_begun() {
+            self.db.budget.note_cut(&error.message);
+            return error.clone();
+        }
         let looping = self.session.frames.iter().rev().find_map(|frame| match frame {
             Frame::Routine(routine) => routine.looping(),
             Frame::Statement(_) => None,
