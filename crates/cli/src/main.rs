@@ -5,6 +5,7 @@
 
 mod app;
 mod args;
+mod baseline;
 mod complain;
 mod emit;
 mod explore;

@@ -12,8 +12,8 @@ use isolde_report::{Baseline, DeleteGraph, ModelReport};
 use isolde_smt::{INSTALL, Silence, Solver};
 
 use crate::args::{self, CheckOutput, Color, Html};
+use crate::baseline::Baselines;
 use crate::complain::Mistake;
-use crate::input;
 use crate::model_files::{Application, application, properties};
 use crate::output::{self, write};
 use crate::page::{self, Page};
@@ -91,16 +91,8 @@ pub(crate) struct Model {
     #[arg(long, value_name = "PROGRAM")]
     solver: Option<String>,
 
-    /// Do not count the findings that this file lists
-    ///
-    /// A team begins with what is there (--write-baseline), and is told of what is new from then on. What is listed and
-    /// no longer goes wrong is told too.
-    #[arg(long, value_name = "FILE", help_heading = "Teams")]
-    baseline: Option<PathBuf>,
-
-    /// Write what is found now as a baseline
-    #[arg(long, value_name = "FILE", help_heading = "Teams")]
-    write_baseline: Option<PathBuf>,
+    #[command(flatten)]
+    baselines: Baselines,
 
     /// Draw the classes and what their deletes do
     #[arg(long, value_name = "FILE", help_heading = "Output")]
@@ -139,17 +131,15 @@ fn objects(text: &str) -> Result<usize, String> {
 /// Reads, decides and prints; says what to exit with.
 pub(crate) fn run(args: &Model, color: Color) -> Result<u8, Mistake> {
     let application = application(&args.path)?;
-    let known = args.baseline.as_deref().map(baseline).transpose()?;
+    let known = args.baselines.read()?;
     let properties = args.props.as_deref().map(|file| properties(file, &application.model)).transpose()?;
     let options = options(args, application.model.framework);
     if let (Some(path), Some(properties)) = (&args.emit_smt2, &properties) {
         write(path, &check::questions(&application.model, properties, &options))?;
     }
     let mut page = Page::open(args.output.format, args.output.output.as_deref(), color)?.with(&args.html)?;
-    let outputs = [&args.write_baseline, &args.svg, &args.dot, &args.emit_sql, &args.emit_smt2];
-    // A baseline may be brought up to date.
-    let outputs = outputs.into_iter().flatten().filter(|path| Some(*path) != args.baseline.as_ref());
-    outputs.map(PathBuf::as_path).try_for_each(output::declare)?;
+    let outputs = [&args.svg, &args.dot, &args.emit_sql, &args.emit_smt2];
+    outputs.into_iter().flatten().map(PathBuf::as_path).try_for_each(output::declare)?;
     let Application { files, model, root } = &application;
     let answer = solver(args).and_then(|solver| check::check(model, files, properties.as_ref(), &solver, &options));
     let mut report = match answer {
@@ -191,10 +181,7 @@ fn write_files(
     options: &Options,
     report: &ModelReport,
 ) -> Result<(), Mistake> {
-    if let Some(path) = &args.write_baseline {
-        let put = if Some(path) == args.baseline.as_ref() { output::replace } else { write };
-        put(path, &Baseline::of(report))?;
-    }
+    args.baselines.write(|| Baseline::of(report))?;
     if let Some(path) = &args.emit_sql {
         write(path, &report.to_sql())?;
     }
@@ -227,14 +214,6 @@ fn draw_examples(folder: &Path, report: &ModelReport) -> Result<(), Mistake> {
 /// The name of a finding without what some file systems do not like: `dangling-Photo.profile-Profile`.
 fn file_name(name: &str) -> String {
     name.chars().map(|c| if c.is_alphanumeric() || "._-".contains(c) { c } else { '-' }).collect()
-}
-
-fn baseline(path: &Path) -> Result<Baseline, Mistake> {
-    let text = input::read_text(path).map_err(|message| Mistake::Elsewhere {
-        message,
-        hint: Some(format!("--write-baseline {} writes one", path.display())),
-    })?;
-    Ok(Baseline::parse(&text))
 }
 
 fn options(args: &Model, framework: Framework) -> Options {

@@ -6,15 +6,16 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use isolde_prove::{Gap, Known, Limits, Named, Options, Program, abstraction, ir};
-use isolde_report::{Baseline, FlowGraph, ProofCell, ProveReport};
+use isolde_report::{FlowGraph, ProofCell, ProveReport};
 use isolde_scenario::file::{self, QuerySection, ScenarioFile};
 use isolde_smt::Solver;
 
 use crate::args::{self, Color, Html, Output};
+use crate::baseline::Baselines;
 use crate::complain::Mistake;
 use crate::page::{self, Page};
 use crate::server::{self, Server};
-use crate::{input, prove_confirm};
+use crate::{input, output, prove_confirm};
 
 /// Nothing is known, because nobody can answer.
 const EXIT_INCONCLUSIVE: u8 = 3;
@@ -110,22 +111,14 @@ pub(crate) struct Prove {
     #[arg(long, value_name = "DIR")]
     cache: Option<PathBuf>,
 
-    /// Set aside what this file lists
-    ///
-    /// A team begins with what is there (--write-baseline), and is told of what is new from then on. What is listed and
-    /// safe by now is named, so that it can be taken off the list.
-    #[arg(long, value_name = "FILE")]
-    baseline: Option<PathBuf>,
-
-    /// Write what is not proved now as a baseline
-    #[arg(long, value_name = "FILE")]
-    write_baseline: Option<PathBuf>,
-
     /// Show each answer on standard error as it is decided
     ///
     /// Without it, only where that is a terminal.
     #[arg(long)]
     progress: bool,
+
+    #[command(flatten)]
+    baselines: Baselines,
 
     #[command(flatten)]
     output: Output,
@@ -164,7 +157,7 @@ pub(crate) fn run(args: &Prove, color: Color) -> Result<u8, Mistake> {
         path: args.path.display().to_string(),
         jobs: args.jobs.unwrap_or_else(processors) as usize,
     };
-    let baseline = args.baseline.as_deref().map(baseline).transpose()?;
+    let baseline = args.baselines.read()?;
     let known = args.cache.as_deref().map(cached).transpose()?.unwrap_or_default();
     let shows = args.progress || std::io::stderr().is_terminal();
     let tell = move |cell: &ProofCell| {
@@ -191,9 +184,7 @@ pub(crate) fn run(args: &Prove, color: Color) -> Result<u8, Mistake> {
             if let Some(folder) = &args.cache {
                 keep(folder, &known, &report)?;
             }
-            if let Some(path) = &args.write_baseline {
-                write(path, &report.baseline())?;
-            }
+            args.baselines.write(|| report.baseline())?;
             if let Some(baseline) = &baseline {
                 report.compare(baseline);
             }
@@ -254,18 +245,6 @@ fn processors() -> u64 {
     std::thread::available_parallelism().map_or(1, |n| n.get() as u64)
 }
 
-fn baseline(path: &Path) -> Result<Baseline, Mistake> {
-    let text = input::read_text(path).map_err(|message| Mistake::Elsewhere {
-        message,
-        hint: Some(format!("--write-baseline {} writes one", path.display())),
-    })?;
-    Ok(Baseline::parse(&text))
-}
-
-fn write(path: &Path, text: &str) -> Result<(), Mistake> {
-    std::fs::write(path, text).map_err(|error| Mistake::new(format!("{} cannot be written: {error}", path.display())))
-}
-
 /// The file of a cache: cells by what they are about.
 const CELLS: &str = "cells.json";
 
@@ -283,7 +262,7 @@ fn keep(folder: &Path, known: &Known, report: &ProveReport) -> Result<(), Mistak
     let decided = report.cells.iter().filter(|cell| matches!(cell.verdict.as_str(), "safe" | "unsafe"));
     all.extend(decided.map(|cell| (cell.content.clone(), cell.clone())));
     let text = serde_json::to_string(&all).map_err(|error| Mistake::new(error.to_string()))?;
-    write(&folder.join(CELLS), &text)
+    output::write(&folder.join(CELLS), &text)
 }
 
 fn named(section: &QuerySection) -> Named<'_> {

@@ -11,7 +11,7 @@ use isolde_sql::ast::plpgsql::RaiseLevel;
 use isolde_sql::ast::{ParamMode, Volatility};
 use isolde_sql::catalog::{Catalog, RoutineId};
 use isolde_sql::typed::{
-    Expr, ExprKind, FieldRef, Handler, Into, OpenSource, Place, Query, QueryBody, Raise, RaiseMessage, Routine,
+    Expr, ExprKind, FieldRef, Handler, Into, OpenSource, Place, Query, QueryBody, RaiseMessage, Routine,
     RoutineReturns, Statement, StatementKind, Stmt, StmtKind, Transaction,
 };
 use isolde_sql::{Span, SqlState, Type, Value, bind};
@@ -377,7 +377,7 @@ impl Lowering<'_> {
             StmtKind::ReturnNext(values) => self.evaluated(at, values, span).map(Some),
             StmtKind::ReturnQuery(statement) => self.perform(at, statement).map(Some),
             StmtKind::Raise(raise) => {
-                let at = self.evaluated(at, &said(raise), span)?;
+                let at = self.evaluated(at, &raise.exprs().cloned().collect::<Vec<_>>(), span)?;
                 let action = match (raise.level, &raise.message) {
                     (RaiseLevel::Exception, RaiseMessage::Again) => Action::Again,
                     (RaiseLevel::Exception, _) if raise.code.is_some() => Action::Raise(None),
@@ -670,17 +670,6 @@ const HARMLESS_SETTINGS: &[&str] = &[
     "synchronous_commit",
     "work_mem",
 ];
-
-/// What a RAISE evaluates.
-fn said(raise: &Raise) -> Vec<Expr> {
-    let message: &[Expr] = match &raise.message {
-        RaiseMessage::Format(_, values) => values,
-        RaiseMessage::Expr(message) => std::slice::from_ref(message),
-        RaiseMessage::Again => &[],
-    };
-    let about = raise.about.iter().map(|(_, expr)| expr);
-    message.iter().chain(&raise.detail).chain(&raise.hint).chain(&raise.code).chain(about).cloned().collect()
-}
 
 fn has_routine(expr: &Expr) -> bool {
     let mut found = false;

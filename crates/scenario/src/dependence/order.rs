@@ -22,8 +22,8 @@ use isolde_engine::{Database, OrderedRows};
 use isolde_sql::ast::ReferentialAction;
 use isolde_sql::catalog::{Catalog, RoutineId, TableId};
 use isolde_sql::typed::{
-    Expr, Open, OpenSource, OrderCause, OrderRead, RaiseMessage, Routine, RoutineReturns, SessionCommand, Statement,
-    StatementKind, Stmt, StmtKind, Taken, With, WithBody,
+    Expr, Open, OpenSource, OrderCause, OrderRead, Routine, RoutineReturns, SessionCommand, Statement, StatementKind,
+    Stmt, StmtKind, Taken, With, WithBody,
 };
 use isolde_sql::{Span, bind};
 
@@ -314,16 +314,7 @@ impl Finder<'_> {
             S::Exit { when, .. } | S::Continue { when, .. } | S::Return(when) => self.exprs(when),
             S::ReturnNext(exprs) => self.exprs(exprs),
             S::Assert(condition, message) => self.exprs([condition].into_iter().chain(message)),
-            S::Raise(raise) => {
-                let message: &[Expr] = match &raise.message {
-                    RaiseMessage::Format(_, args) => args,
-                    RaiseMessage::Expr(e) => std::slice::from_ref(e),
-                    RaiseMessage::Again => &[],
-                };
-                let about = raise.about.iter().map(|(_, e)| e);
-                let rest = raise.detail.iter().chain(&raise.hint).chain(&raise.code).chain(about);
-                self.exprs(message.iter().chain(rest))
-            }
+            S::Raise(raise) => self.exprs(raise.exprs()),
             S::Shape(..) | S::ShapeOf(..) | S::Fetch { .. } | S::Close(_) | S::Fail(_) => Some(()),
             S::RowCount(_) | S::StackedDiagnostics(_) | S::CaseNotFound => Some(()),
         }

@@ -24,9 +24,8 @@ use isolde_sql::bind;
 use isolde_sql::catalog::{Catalog, RoutineId, TableId};
 use isolde_sql::facts::SettingKind;
 use isolde_sql::typed::{
-    CursorCommand, Expansion, Expr, ExprKind, From, MergeAction, Open, OpenSource, Place, Query, QueryBody,
-    RaiseMessage, RelSource, Routine, Select, Statement, StatementKind, Stmt, StmtKind, Transaction, Update, With,
-    WithBody,
+    CursorCommand, Expansion, Expr, ExprKind, From, MergeAction, Open, OpenSource, Place, Query, QueryBody, RelSource,
+    Routine, Select, Statement, StatementKind, Stmt, StmtKind, Transaction, Update, With, WithBody,
 };
 use isolde_sql::{Type, Value};
 
@@ -394,16 +393,7 @@ impl Finder<'_> {
             S::Exit { when, .. } | S::Continue { when, .. } | S::Return(when) => self.exprs(when, known),
             S::ReturnNext(exprs) => self.exprs(exprs, known),
             S::Assert(condition, message) => self.exprs([condition].into_iter().chain(message), known),
-            S::Raise(raise) => {
-                let message: &[Expr] = match &raise.message {
-                    RaiseMessage::Format(_, args) => args,
-                    RaiseMessage::Expr(e) => std::slice::from_ref(e),
-                    RaiseMessage::Again => &[],
-                };
-                let about = raise.about.iter().map(|(_, e)| e);
-                let rest = raise.detail.iter().chain(&raise.hint).chain(&raise.code).chain(about);
-                self.exprs(message.iter().chain(rest), known)
-            }
+            S::Raise(raise) => self.exprs(raise.exprs(), known),
             S::Shape(..) | S::ShapeOf(..) | S::Fetch { .. } | S::Close(_) | S::Fail(_) => Some(()),
             S::RowCount(_) | S::StackedDiagnostics(_) | S::CaseNotFound => Some(()),
         }

@@ -288,6 +288,19 @@ pub struct Raise {
     pub about: Vec<(AboutField, Expr)>,
 }
 
+impl Raise {
+    /// The expressions that it evaluates.
+    pub fn exprs(&self) -> impl Iterator<Item = &Expr> {
+        let message: &[Expr] = match &self.message {
+            RaiseMessage::Format(_, values) => values,
+            RaiseMessage::Expr(message) => std::slice::from_ref(message),
+            RaiseMessage::Again => &[],
+        };
+        let about = self.about.iter().map(|(_, expr)| expr);
+        message.iter().chain(&self.detail).chain(&self.hint).chain(&self.code).chain(about)
+    }
+}
+
 /// What else a RAISE says it is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
