@@ -510,15 +510,7 @@ fn withs(catalog: &Catalog, with: &[typed::With]) -> Option<Arc<[WithPlan]>> {
 }
 
 fn merge_plan(catalog: &Catalog, merge: &typed::Merge) -> MergePlan {
-    let mut used: Vec<&typed::Expr> = Vec::new();
-    for when in &merge.whens {
-        used.extend(&when.condition);
-        match &when.action {
-            typed::MergeAction::Update(set) => used.extend(set.iter().map(|(_, e)| e)),
-            typed::MergeAction::Insert(values) => used.extend(values),
-            typed::MergeAction::Delete | typed::MergeAction::Nothing => {}
-        }
-    }
+    let used: Vec<&typed::Expr> = merge.whens.iter().flat_map(typed::MergeWhen::exprs).collect();
     let action = |action: &typed::MergeAction| match action {
         typed::MergeAction::Update(set) => {
             MergeActionPlan::Update(assignments(catalog, set), set_columns(catalog, merge.table, set))

@@ -83,14 +83,7 @@ pub(crate) fn start(ctx: &mut Context, program: &Program, graph: &Graph, plan: &
             None => Sym::null(&sort_of(variable.ty).ok_or_else(|| Refusal::new("a variable that is a row"))?),
         });
     }
-    let state = State {
-        variables,
-        db,
-        cursors: BTreeMap::new(),
-        saved: BTreeMap::new(),
-        error: Term::Int(0),
-        transaction: Term::Int(0),
-    };
+    let state = State::new(variables, db);
     for table in plan.counts.keys() {
         let table = catalog.table(*table).clone();
         let mut evaluator = Evaluator { ctx, catalog, state: &state, levels: Vec::new() };

@@ -29,6 +29,14 @@ pub struct State {
     pub transaction: Term,
 }
 
+impl State {
+    /// At the start of a procedure, in its first transaction, with no error to handle.
+    pub fn new(variables: Vec<Sym>, db: Db) -> State {
+        let (cursors, saved) = (BTreeMap::new(), BTreeMap::new());
+        State { variables, db, cursors, saved, error: Term::Int(0), transaction: Term::Int(0) }
+    }
+}
+
 /// The tracked part of the database.
 #[derive(Clone, Debug, Default)]
 pub struct Db {

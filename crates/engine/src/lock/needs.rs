@@ -4,7 +4,7 @@ use super::LockKey;
 use isolde_sql::ast::{Maintenance, TableLockMode};
 use isolde_sql::catalog::{Catalog, ForeignKey, Table, TableId};
 use isolde_sql::typed::{
-    self, CursorCommand, Define, Edit, MergeAction, QueryBody, RelSource, SessionCommand, StatementKind, TableEdit,
+    self, CursorCommand, Define, Edit, MergeWhen, QueryBody, RelSource, SessionCommand, StatementKind, TableEdit,
     Validate, With, WithBody,
 };
 
@@ -44,14 +44,7 @@ pub(crate) fn locks(catalog: &Catalog, statement: &StatementKind) -> Box<[Lock]>
             locks.withs(catalog, &merge.with);
             locks.add(merge.table, TableLockMode::RowExclusive);
             locks.select(&merge.select);
-            for when in &merge.whens {
-                locks.exprs(&when.condition);
-                match &when.action {
-                    MergeAction::Update(set) => locks.exprs(set.iter().map(|(_, e)| e)),
-                    MergeAction::Insert(values) => locks.exprs(values),
-                    MergeAction::Delete | MergeAction::Nothing => {}
-                }
-            }
+            locks.exprs(merge.whens.iter().flat_map(MergeWhen::exprs));
         }
         StatementKind::Truncate(truncate) => {
             truncate.tables.iter().for_each(|t| locks.add(*t, TableLockMode::AccessExclusive));

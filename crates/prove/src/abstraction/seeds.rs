@@ -69,14 +69,7 @@ fn state(subject: &Subject<'_>, rows: &BTreeMap<TableId, usize>) -> State {
     let variables = (0..subject.graph.variables.len())
         .map(|at| named_value(&called(subject.graph, at), subject.graph.variables[at].not_null));
     let variables = variables.collect();
-    State {
-        variables,
-        db,
-        cursors: BTreeMap::new(),
-        saved: BTreeMap::new(),
-        error: Term::Int(0),
-        transaction: Term::Int(0),
-    }
+    State::new(variables, db)
 }
 
 impl Planter<'_, '_> {

@@ -357,8 +357,7 @@ impl Cutting<'_> {
             }
             cursors.insert(cursor, rows);
         }
-        let state =
-            State { variables, db, cursors, saved: BTreeMap::new(), error: Term::Int(0), transaction: Term::Int(0) };
+        let state = State { cursors, ..State::new(variables, db) };
         for table in plan.counts.keys() {
             let table = catalog.table(*table).clone();
             let mut evaluator = Evaluator { ctx: &mut self.ctx, catalog, state: &state, levels: Vec::new() };

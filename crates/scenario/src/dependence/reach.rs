@@ -24,7 +24,7 @@ use isolde_sql::bind;
 use isolde_sql::catalog::{Catalog, RoutineId, TableId};
 use isolde_sql::facts::SettingKind;
 use isolde_sql::typed::{
-    CursorCommand, Expansion, Expr, ExprKind, From, MergeAction, Open, OpenSource, Place, Query, QueryBody, RelSource,
+    CursorCommand, Expansion, Expr, ExprKind, From, MergeWhen, Open, OpenSource, Place, Query, QueryBody, RelSource,
     Routine, Select, Statement, StatementKind, Stmt, StmtKind, Transaction, Update, With, WithBody,
 };
 use isolde_sql::{Type, Value};
@@ -134,14 +134,7 @@ impl Finder<'_> {
                 self.withs(&merge.with, known)?;
                 self.select(&merge.select, known)?;
                 self.read(merge.table, Vec::new());
-                for when in &merge.whens {
-                    self.exprs(&when.condition, known)?;
-                    match &when.action {
-                        MergeAction::Update(set) => self.exprs(set.iter().map(|(_, e)| e), known)?,
-                        MergeAction::Insert(values) => self.exprs(values, known)?,
-                        MergeAction::Delete | MergeAction::Nothing => {}
-                    }
-                }
+                self.exprs(merge.whens.iter().flat_map(MergeWhen::exprs), known)?;
                 self.written(merge.table, Written::Enters, &mut Vec::new())
             }
             StatementKind::Call(id, args) => {

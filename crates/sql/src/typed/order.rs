@@ -149,14 +149,7 @@ impl Finder<'_> {
             }
             StatementKind::Merge(merge) => {
                 self.select(&merge.select, true);
-                for when in &merge.whens {
-                    self.exprs(&when.condition);
-                    match &when.action {
-                        MergeAction::Update(set) => self.exprs(set.iter().map(|(_, e)| e)),
-                        MergeAction::Insert(values) => self.exprs(values),
-                        MergeAction::Delete | MergeAction::Nothing => {}
-                    }
-                }
+                self.exprs(merge.whens.iter().flat_map(MergeWhen::exprs));
                 self.with(&merge.with);
             }
             StatementKind::Call(_, args) => self.exprs(args),

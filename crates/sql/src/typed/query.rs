@@ -135,6 +135,18 @@ pub struct MergeWhen {
     pub action: MergeAction,
 }
 
+impl MergeWhen {
+    /// Its condition, and the values that it writes.
+    pub fn exprs(&self) -> impl Iterator<Item = &Expr> {
+        let (set, values): (&[_], &[_]) = match &self.action {
+            MergeAction::Update(set) => (set, &[]),
+            MergeAction::Insert(values) => (&[], values),
+            MergeAction::Delete | MergeAction::Nothing => (&[], &[]),
+        };
+        self.condition.iter().chain(set.iter().map(|(_, e)| e)).chain(values)
+    }
+}
+
 /// What MERGE does with a row.
 #[derive(Clone, Debug)]
 pub enum MergeAction {

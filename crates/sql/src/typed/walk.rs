@@ -458,14 +458,7 @@ impl Reach {
                 self.with(&merge.with);
                 self.tables.insert(merge.table);
                 self.select(&merge.select);
-                for when in &merge.whens {
-                    self.exprs(&when.condition);
-                    match &when.action {
-                        MergeAction::Update(set) => self.exprs(set.iter().map(|(_, e)| e)),
-                        MergeAction::Insert(values) => self.exprs(values),
-                        MergeAction::Delete | MergeAction::Nothing => {}
-                    }
-                }
+                self.exprs(merge.whens.iter().flat_map(MergeWhen::exprs));
             }
             StatementKind::Call(id, args) => {
                 self.routines.insert(*id);
