@@ -77,7 +77,7 @@ END $$;
 const ALERT: &str = "
   IF pg_try_advisory_lock({alerts}, thread) THEN
     PERFORM pg_advisory_unlock({alerts}, thread);
-    PERFORM set_config('deadlock_timeout', '100s', false);
+    PERFORM set_config('deadlock_timeout', '1s', false);
   ELSE
     PERFORM set_config('deadlock_timeout', '1ms', false);
   END IF;";

@@ -16,9 +16,10 @@
 //!
 //! Runs must not differ by what earlier ones have left in the files of tables. While dead versions may be reused, a new
 //! version can lie before an old one, and rows come in another order; so a session with an old snapshot keeps them from
-//! being reused. And an index that has grown has more pages, which SERIALIZABLE can tell; so after some runs, and after
-//! each one where a thread is SERIALIZABLE, the small tables are truncated and filled again, and all is as at the
-//! beginning. (VACUUM would do as well, but it also tells the planner how large the tables are, and plans change.)
+//! being reused. An index that has grown has more pages, which SERIALIZABLE can tell. And each session remembers the page
+//! into which it put its last row: once a table has grown by a page, rows of several sessions lie in an order that
+//! depends on the runs before. So after some runs, and after each one where a thread is SERIALIZABLE or takes rows in
+//! the order in which they lie, the small tables are truncated and filled again, as at the beginning. (VACUUM would do as well, but it also tells the planner how large the tables are, and plans change.)
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -125,7 +126,7 @@ pub struct Plan {
     pub keyed: Vec<u32>,
     /// Runs can tell of some tables how their rows lie.
     pub ordered: bool,
-    /// Runs can tell how many pages there are: a thread is SERIALIZABLE.
+    /// Runs can tell how many pages there are: a thread is SERIALIZABLE, or takes rows in the order in which they lie.
     pub exact: bool,
     /// Nothing writes but the statements of clients, and in no tables but these, by oid.
     pub told: Option<BTreeSet<u32>>,
@@ -218,7 +219,7 @@ impl Restore {
     /// How it is done, for `--stats`.
     pub fn describe(&self) -> String {
         match &self.reason {
-            None if self.exact => "changed rows are put back, and tables rewritten for SERIALIZABLE".into(),
+            None if self.exact => "changed rows are put back, and tables rewritten".into(),
             None => "changed rows are put back".into(),
             Some(reason) => format!("the database is copied for each run: {reason}"),
         }
@@ -245,7 +246,8 @@ impl Restore {
     }
 
     /// Begins to. Until that is [finished](Restore::finish), transactions may be begun, but not look at anything, and
-    /// the connection may not be used for anything else.
+    /// the connection may not be used for anything else. Where it [rewrites](Restore::rewrites) tables, sessions may not
+    /// even begin: a lock that a statement takes before its first gate would be waited for.
     pub fn begin(&mut self, connection: &mut Connection) -> Result<(), Trouble> {
         let mut undo = match &mut self.told {
             Some(told) => told.take_back(),
@@ -265,14 +267,20 @@ impl Restore {
         Ok(())
     }
 
+    /// Whether what was begun ends with rewriting tables.
+    pub fn rewrites(&self) -> bool {
+        self.under_way && (self.restores + 1).is_multiple_of(self.sweep_every)
+    }
+
     /// Waits until everything is taken back, if that was begun.
     pub fn finish(&mut self, connection: &mut Connection) -> Result<(), Trouble> {
+        let rewrites = self.rewrites();
         if !std::mem::take(&mut self.under_way) {
             return Ok(());
         }
         connection.finish()?;
         self.restores += 1;
-        if self.restores.is_multiple_of(self.sweep_every) {
+        if rewrites {
             // Whoever holds an old snapshot would see tables empty.
             self.pin = None;
             let swept = connection.execute("SELECT isolde.sweep()")?;

@@ -16,7 +16,9 @@
 //! **Deadlocks** are the server's business: those who wait in a cycle are not at rest, because one of them will be
 //! given an error. Which one must not be a matter of microseconds, or no schedule could be followed twice. A session
 //! looks for a deadlock once, some time after it began to wait; so whoever is waited for is told to look at once
-//! ([`LOOK_SOON`]), and the others never to ([`LOOK_LATE`]): the one that closes the cycle is the one that finds it.
+//! ([`LOOK_SOON`]), and the others late ([`LOOK_LATE`]): the one that closes the cycle is the one that finds it. Only
+//! sessions that one step wakes together can close a cycle although none was waited for when it began its statement;
+//! then the one that waits longest finds it, late.
 //! One that has been told to look soon is not at rest before it has looked, which it says itself (`log_lock_waits`).
 //! Where the role may not set that, the server's own second decides, which nearly always falls on the one that waited
 //! first.
@@ -36,8 +38,8 @@ const GO_BACK: &str = "ROLLBACK TO isolde_within; RELEASE isolde_within";
 
 /// How long after beginning to wait a session looks for a deadlock that it may have closed.
 const LOOK_SOON: &str = "SET deadlock_timeout = '1ms'";
-/// The same for a session that nobody waits for: it cannot close a cycle.
-const LOOK_LATE: &str = "SET deadlock_timeout = '100s'";
+/// The same for a session that no other waits for. It cannot close a cycle, unless it is woken within its statement.
+const LOOK_LATE: &str = "SET deadlock_timeout = '1s'";
 
 /// Lets a session say that it has looked, to its client and to nobody else.
 const SAY_SO: &str = "SET log_lock_waits = on; SET client_min_messages = log; SET log_min_messages = panic";

@@ -1,10 +1,11 @@
 //! Generated scenarios on a real server and on the embedded engine.
 //!
-//! Three claims. What the reduction leaves out on a server comes to nothing new: the ends of its runs are those of all
-//! runs. The engine knows everything that a server does: each end on the server is one on the engine. (Not the other
-//! way round: on a server nobody comes between a commit and what it wakes, and the server chooses the victims of
-//! deadlocks.) And under these rules, with who has waited longest going on first, the engine comes to exactly the same
-//! ends.
+//! Ends: the reduction on a server reaches the ends of all runs. Each end on the server is one on the engine; the
+//! engine has more, because on a server no session acts between a commit and the statements that it wakes, and the
+//! server chooses the victims of deadlocks. Under these two rules the engine has exactly the server's ends.
+//!
+//! Verdicts: on a server the default search and `--search stateless` agree, and the engine finds a violation wherever
+//! the server has one.
 
 #![allow(clippy::unwrap_used)]
 
@@ -12,7 +13,11 @@ mod both;
 #[path = "../../scenario/tests/common/mod.rs"]
 mod common;
 
-use both::{ends_on_engine, ends_on_engine_at_once, ends_on_server, read, stage};
+use std::ops::ControlFlow;
+
+use both::{check_until, ends_on_engine, ends_on_engine_at_once, ends_on_server, on_engine, read, stage};
+use isolde_explore::Limit;
+use isolde_report::Verdict;
 
 /// Runs of one program that are worth the time.
 const RUNS_MAX: u64 = 150;
@@ -20,11 +25,12 @@ const RUNS_MAX: u64 = 150;
 #[test]
 fn servers_do_what_the_engine_does_and_the_reduction_loses_nothing() {
     let mut compared = 0;
-    let first = std::env::var("ISOLDE_SERVER_FIRST").map_or(0, |first| first.parse().unwrap());
-    for seed in common::seeds("ISOLDE_SERVER_SEEDS", 12).skip_while(|seed| *seed < first) {
+    let plain = common::seeds("ISOLDE_SERVER_SEEDS", 12);
+    let inside = common::inside_seeds("ISOLDE_SERVER_SEEDS", 3);
+    for seed in plain.chain(inside) {
         eprintln!("seed {seed}");
         let text = common::generate(seed).to_string();
-        match compare(&text) {
+        match compare(&text, seed < common::INSIDE) {
             Ok(done) => compared += usize::from(done),
             Err(complaint) => panic!("seed {seed}: {complaint}\n{text}"),
         }
@@ -33,8 +39,9 @@ fn servers_do_what_the_engine_does_and_the_reduction_loses_nothing() {
     eprintln!("{compared} programs compared");
 }
 
-/// Compares the ends of a program; whether there are few enough runs for that.
-fn compare(text: &str) -> Result<bool, String> {
+/// Compares the ends of a program; whether there are few enough runs for that. `same_steps` if what is one step on a
+/// server is one on the engine: there, the statements of a function that a query calls are steps, too.
+fn compare(text: &str, same_steps: bool) -> Result<bool, String> {
     let scenario = common::scenario(text);
     let tables: Vec<&str> = scenario.database().catalog().tables().map(|table| &*table.name).collect();
     let file = read(text);
@@ -53,6 +60,9 @@ fn compare(text: &str) -> Result<bool, String> {
     if !strange.is_empty() {
         return Err(format!("the engine does not know {strange:#?}\nbut {engine:#?}"));
     }
+    if !same_steps {
+        return Ok(true);
+    }
     let at_once = ends_on_engine_at_once(text, &tables);
     match at_once == all {
         true => Ok(true),
@@ -60,6 +70,40 @@ fn compare(text: &str) -> Result<bool, String> {
             Err(format!("under the rules of a server, the engine comes to {at_once:#?}\nbut the server to {all:#?}"))
         }
     }
+}
+
+/// The verdict of a check on the server with the default search, or with this one; none if there are too many runs.
+fn verdict_on_server(text: &str, search: Option<&str>) -> Option<Verdict> {
+    let option = search.map_or_else(String::new, |kind| format!("--@ option search {kind}\n"));
+    let file = read(&format!("{text}{option}"));
+    let report = check_until(&file, &mut stage(&file), &mut |progress| match progress.leaves > RUNS_MAX {
+        true => ControlFlow::Break(Limit::States),
+        false => ControlFlow::Continue(()),
+    });
+    let verdict = report.unwrap_or_else(|trouble| panic!("{trouble}\n{text}")).verdict;
+    (!matches!(verdict, Verdict::Inconclusive(_))).then_some(verdict)
+}
+
+#[test]
+fn verdicts_do_not_depend_on_search_or_back_end() {
+    let (mut compared, mut violated) = (0, 0);
+    let plain = common::seeds("ISOLDE_VERDICT_SEEDS", 4);
+    let inside = common::inside_seeds("ISOLDE_VERDICT_SEEDS", 4);
+    for seed in plain.chain(inside) {
+        eprintln!("seed {seed}");
+        let text = common::generate(seed).to_string();
+        let Some(server) = verdict_on_server(&text, None) else { continue };
+        compared += 1;
+        if let Some(stateless) = verdict_on_server(&text, Some("stateless")) {
+            assert_eq!(server, stateless, "seed {seed}: the default search and stateless differ\n{text}");
+        }
+        if server == Verdict::Violated {
+            violated += 1;
+            assert_eq!(on_engine(&text).verdict, Verdict::Violated, "seed {seed}: only the server is violated\n{text}");
+        }
+    }
+    assert!(compared > 0, "all programs have too many runs");
+    eprintln!("{compared} programs compared, {violated} of them violated");
 }
 
 /// One step wakes two sessions that then want the same: a key that was given up, a table that was locked, rows one
@@ -101,6 +145,23 @@ BEGIN; SELECT pg_advisory_xact_lock_shared(7); UPDATE t SET n = n + 5; COMMIT;
 ",
     ];
     for text in texts {
-        assert_eq!(compare(text), Ok(true), "{text}");
+        assert_eq!(compare(text, true), Ok(true), "{text}");
     }
+}
+
+/// A commit wakes two sessions, which then wait for each other: none was waited for when it began its statement. Which
+/// of them the server ends is not ours to say.
+#[test]
+fn sessions_that_one_step_wakes_can_close_a_cycle() {
+    let text = "CREATE TABLE t (id int PRIMARY KEY, n int); INSERT INTO t VALUES (1, 1), (2, 2), (3, 3);
+--@ thread a
+SELECT sum(n) FROM (SELECT n FROM t WHERE id <= 3 FOR UPDATE) AS z;
+--@ thread b
+DELETE FROM t WHERE id = 1;
+--@ thread c
+BEGIN; UPDATE t SET n = n + 5 WHERE id = 3; UPDATE t SET n = n + 5; COMMIT;
+";
+    let ends = ends_on_server(&mut stage(&read(text)), &["t"], false, RUNS_MAX).unwrap().unwrap();
+    assert!(ends.iter().any(|end| end.contains("deadlock detected")), "{ends:#?}");
+    assert!(ends.is_subset(&ends_on_engine(text, &["t"])), "{ends:#?}");
 }

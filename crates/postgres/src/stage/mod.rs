@@ -318,6 +318,9 @@ impl Stage for ScenarioStage {
 
     fn restart(&mut self) -> Result<(), Trouble> {
         self.put_back()?;
+        if self.restore.rewrites() {
+            self.restore.finish(self.sessions.control())?;
+        }
         self.rows.restart();
         self.net = Net::default();
         for (thread, script) in self.scripts.iter().enumerate() {

@@ -164,7 +164,8 @@ impl ScenarioStage {
 /// What can be told of the runs before there is one.
 fn plan(file: &ScenarioFile, effects: Effects, analyst: &Analyst, known: &Known) -> Plan {
     let levels = file.threads.iter().map(|t| t.isolation).chain([file.options.isolation]);
-    let exact = levels.flatten().any(|level| level == Isolation::Serializable) || effects.serializable;
+    let serializable = levels.flatten().any(|level| level == Isolation::Serializable) || effects.serializable;
+    let exact = serializable || known.oids.values().any(|table| analyst.orders(*table));
     let truncates = effects.truncates;
     let Some(mut scanned) = scanned(file, analyst).filter(|_| !truncates) else {
         return Plan { truncates, exact, ..Plan::default() };
