@@ -16,7 +16,7 @@ use crate::kept::{Message, Named};
 use crate::machine::{Machine, Ran};
 use crate::plan;
 use crate::prepare::Prepared;
-use crate::session::{Notice, Part};
+use crate::session::{Notice, Part, SessionState};
 use crate::settings::{self, Settings};
 
 impl Machine<'_> {
@@ -31,7 +31,7 @@ impl Machine<'_> {
             }
             SessionCommand::Show(name) => match self.show(name) {
                 Ok(produced) => {
-                    self.session.frames.pop();
+                    self.stack.frames.pop();
                     self.deliver(produced)
                 }
                 Err(error) => self.fail(error),
@@ -101,14 +101,14 @@ impl Machine<'_> {
         let args = bind::execute_args(&schema.catalog, name, args, &named.definition.params, types)?;
         let compiled: Vec<_> = args.iter().map(|arg| plan::expr(&schema.catalog, arg)).collect();
         let mut calls = Calls::default();
-        let values = self.with_context(crate::storage::Tables::none(), params, &mut calls, |ctx| {
+        let values = self.exec().with_context(crate::storage::Tables::none(), params, &mut calls, |ctx| {
             compiled.iter().map(|arg| eval::eval(ctx, &Env::new(&[]), arg)).collect::<Result<Vec<Value>, _>>()
         });
         let values = values.map_err(|stop| match stop {
             Interrupt::Error(error) => error,
             _ => SqlError::unsupported(Construct::ROUTINE_IN_AN_ARGUMENT_OF_EXECUTE),
         })?;
-        self.session.frames.pop();
+        self.stack.frames.pop();
         self.push_statement(named.prepared.clone(), values.into());
         Ok(())
     }
@@ -169,9 +169,9 @@ impl Machine<'_> {
     /// Some commands cannot be part of a larger transaction.
     pub(crate) fn not_in_block(&self, command: &str) -> Result<(), SqlError> {
         let explicit = self.session.transaction.as_ref().is_some_and(|t| t.explicit);
-        let message = if explicit || self.session.part != Part::Whole {
+        let message = if explicit || self.stack.part != Part::Whole {
             format!("{command} cannot run inside a transaction block")
-        } else if self.session.frames.len() > 1 {
+        } else if self.stack.frames.len() > 1 {
             format!("{command} cannot be executed from a function")
         } else {
             return Ok(());
@@ -180,15 +180,14 @@ impl Machine<'_> {
     }
 
     fn say(&mut self, message: Message, verb: &'static str) -> Result<&'static str, SqlError> {
-        let depth = self.depth();
+        let depth = self.session.depth();
         Arc::make_mut(&mut self.session.kept).say(depth, message);
         Ok(verb)
     }
 
     /// SET. What changes behaviour is interpreted; the rest is remembered.
     pub(crate) fn set(&mut self, local: bool, name: &str, value: Option<&str>) -> Result<&'static str, SqlError> {
-        let explicit =
-            self.session.transaction.as_ref().is_some_and(|t| t.explicit) || self.session.part != Part::Whole;
+        let explicit = self.session.transaction.as_ref().is_some_and(|t| t.explicit) || self.stack.part != Part::Whole;
         if local && !explicit {
             self.warn("SET LOCAL can only be used in transaction blocks");
         }
@@ -198,7 +197,7 @@ impl Machine<'_> {
     }
 
     fn change_settings(&mut self, act: impl FnOnce(&mut Settings)) {
-        let depth = self.depth();
+        let depth = self.session.depth();
         let kept = Arc::make_mut(&mut self.session.kept);
         kept.remember(depth, self.session.options);
         act(&mut kept.settings);
@@ -247,12 +246,7 @@ impl SessionHost<'_> {
 }
 
 /// Sets; says what is shown from now on.
-fn set(
-    session: &mut crate::session::Session,
-    name: &str,
-    value: Option<&str>,
-    local: bool,
-) -> Result<String, SqlError> {
+fn set(session: &mut SessionState, name: &str, value: Option<&str>, local: bool) -> Result<String, SqlError> {
     let lower = name.to_lowercase();
     let wanted = || value.map(str::to_lowercase).and_then(|v| settings::level(&v));
     let depth = session.transaction.as_ref().map_or(0, |t| t.savepoints.len());
@@ -284,7 +278,7 @@ fn set(
 }
 
 /// A setting as SHOW shows it; those of the transaction are its own.
-pub(crate) fn shown(session: &crate::session::Session, name: &str) -> Result<String, SqlError> {
+pub(crate) fn shown(session: &SessionState, name: &str) -> Result<String, SqlError> {
     let options = &session.options;
     let t = session.transaction.as_ref();
     let on_off = |on: bool| Ok(if on { "on" } else { "off" }.to_string());

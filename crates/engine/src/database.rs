@@ -183,7 +183,7 @@ impl Database {
         if self.sessions[session.0].advisory.is_empty() {
             return Vec::new();
         }
-        advisory::release_all(Arc::make_mut(&mut self.sessions[session.0]))
+        advisory::release_all(&mut Arc::make_mut(&mut self.sessions[session.0]).state)
     }
 
     /// Opens a session.
@@ -264,7 +264,9 @@ impl Database {
         let own = self.sessions[session.0].transaction.as_ref().and_then(|t| t.definitions.schema.as_ref());
         let catalog = &self.sessions[session.0].names(&own.unwrap_or(&self.schema).catalog);
         Prepared::new(catalog, statement, source, params).map(Arc::new).or_else(|error| {
-            if matches!(statement.kind, ast::StatementKind::LockTable(_)) && !self.sessions[session.0].is_in_block() {
+            let own = &self.sessions[session.0];
+            let in_block = own.stack.is_in_block(own.transaction.as_ref());
+            if matches!(statement.kind, ast::StatementKind::LockTable(_)) && !in_block {
                 return Err(Diagnostic::new(error.span, SqlState::NO_ACTIVE_TRANSACTION, LOCK_OUTSIDE));
             }
             let changing = || self.sessions_except(session).any(|(_, s)| s.is_redefining() || s.shuts_tables());
@@ -299,11 +301,14 @@ impl Database {
         params: &[Value],
         part: Part,
     ) -> Option<Reply> {
-        assert!(self.sessions[session.0].is_idle(), "a client waits for the answer before it sends the next statement");
+        assert!(
+            self.sessions[session.0].stack.is_idle(),
+            "a client waits for the answer before it sends the next statement"
+        );
         let mut machine = Machine::take(self, session);
-        machine.session.part = part;
+        machine.stack.part = part;
         let reply = machine.submit(statement, params);
-        machine.session.notices = std::mem::take(&mut machine.notices);
+        machine.stack.notices = std::mem::take(&mut machine.notices);
         machine.put_back();
         self.untangle(session);
         self.renew_waits();
@@ -313,10 +318,10 @@ impl Database {
 
     /// What was said to the client while [`Database::submit`] did its work; steps bring their own.
     pub fn take_notices(&mut self, session: SessionId) -> Vec<Notice> {
-        if self.sessions[session.0].notices.is_empty() {
+        if self.sessions[session.0].stack.notices.is_empty() {
             return Vec::new();
         }
-        std::mem::take(&mut Arc::make_mut(&mut self.sessions[session.0]).notices)
+        std::mem::take(&mut Arc::make_mut(&mut self.sessions[session.0]).stack.notices)
     }
 
     /// What has been notified on the channels that a session listens on, and has reached its client: between
@@ -378,7 +383,7 @@ impl Database {
         let s = &*self.sessions[session.0];
         match &s.wait {
             Some(wait) => lock::is_over(self, session, wait),
-            None => !s.is_idle(),
+            None => !s.stack.is_idle(),
         }
     }
 
@@ -456,19 +461,22 @@ impl Database {
     /// What holds whenever a session was put back.
     fn assert_at_rest(&self, session: SessionId, reply: Option<&Reply>) {
         let s = &*self.sessions[session.0];
-        debug_assert!(reply.is_none() || s.is_idle(), "who has answered has nothing left to do");
-        debug_assert!(reply.is_some() || !s.is_idle(), "who has not answered has something to do");
-        debug_assert!(s.wait.is_none() || !s.is_idle(), "only a statement, or the end of a transaction, waits");
+        debug_assert!(reply.is_none() || s.stack.is_idle(), "who has answered has nothing left to do");
+        debug_assert!(reply.is_some() || !s.stack.is_idle(), "who has not answered has something to do");
+        debug_assert!(s.wait.is_none() || !s.stack.is_idle(), "only a statement, or the end of a transaction, waits");
         debug_assert!(
-            s.is_committing() || s.frames.last().is_none_or(|top| matches!(top, Frame::Statement(_))),
+            s.stack.is_committing() || s.stack.frames.last().is_none_or(|top| matches!(top, Frame::Statement(_))),
             "a routine rests before its next statement or its commit, never between two instructions"
         );
         debug_assert!(
-            s.frames.is_empty() || matches!(s.frames[0], Frame::Statement(_)),
+            s.stack.frames.is_empty() || matches!(s.stack.frames[0], Frame::Statement(_)),
             "at the bottom is what the client sent"
         );
-        debug_assert!(s.granted.is_none() || !s.is_idle(), "what a wait has brought is taken by the call that waited");
-        debug_assert!(s.running().all(|run| !run.view.is_after(self.epoch)), "no snapshot is of the future");
+        debug_assert!(
+            s.granted.is_none() || !s.stack.is_idle(),
+            "what a wait has brought is taken by the call that waited"
+        );
+        debug_assert!(s.stack.running().all(|run| !run.view.is_after(self.epoch)), "no snapshot is of the future");
     }
 
     /// Runs a query on the committed rows, changing nothing.
@@ -497,18 +505,21 @@ impl Database {
 
     fn pending(&self, session: SessionId) -> Option<Pending> {
         let s = &*self.sessions[session.0];
-        if s.is_committing() {
+        if s.stack.is_committing() {
             let kind = PendingKind::ImplicitCommit;
             let (text, span) = (commit_text(), Span::default());
             return Some(Pending { text, span, kind, statement: None, in_routine: false });
         }
-        let Some(Frame::Statement(frame)) = s.frames.last() else { return None };
+        let Some(Frame::Statement(frame)) = s.stack.frames.last() else { return None };
         // A WITH statement, the query of a cursor, a subquery that locks: a part is named after the whole.
-        let (whole, in_routine) = s.whole_statement()?;
+        let (whole, in_routine) = s.stack.whole_statement()?;
         let statement = &whole.prepared.statement;
         let ends = matches!(statement.kind, isolde_sql::typed::StatementKind::Transaction(_));
         let kind = if ends { PendingKind::End } else { PendingKind::Statement };
-        debug_assert!(frame.running.is_some() || is_step(s, &frame.prepared), "a session rests only before a step");
+        debug_assert!(
+            frame.running.is_some() || is_step(&s.stack, s.transaction.as_ref(), &frame.prepared),
+            "a session rests only before a step"
+        );
         let text = statement.text.clone();
         Some(Pending { text, span: statement.span, kind, statement: Some(statement.clone()), in_routine })
     }

@@ -76,7 +76,7 @@ impl Database {
             }
             OrderedRows::Of(rows) => rows.iter().for_each(|(table, key)| self.hash_order_of(*table, key, ordered, h)),
         }
-        for run in self.sessions.iter().flat_map(|session| session.running()) {
+        for run in self.sessions.iter().flat_map(|session| session.stack.running()) {
             if let Some(Input::Candidates(candidates) | Input::Limited(candidates, ..)) = &run.input {
                 let rest = candidates.get(run.next..).unwrap_or_default();
                 rest.iter().for_each(|c| c.rows.iter().for_each(|r| r.id.hash(h)));
@@ -136,7 +136,7 @@ impl Database {
                 // Of a snapshot, only what can still be read from it counts.
                 beyond((KEPT, id.0, 0), kept.tables.table(table), committed, &|row| kept.may_show(table, row));
             }
-            for (at, run) in session.running().enumerate() {
+            for (at, run) in session.stack.running().enumerate() {
                 if (table.0 as usize) < run.view.tables.len() {
                     let shown = run.view.tables.table(table);
                     beyond((READ, id.0, at), shown, committed, &|row| run.view.may_show(table, row));

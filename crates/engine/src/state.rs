@@ -58,7 +58,7 @@ impl Database {
             if let Some(Target::Row(target)) = session.wait.as_ref().map(|wait| &wait.target) {
                 target.row.hash(&mut h);
             }
-            for frame in &session.frames {
+            for frame in &session.stack.frames {
                 if let Frame::Statement(StatementFrame { running: Some(run), .. }) = frame
                     && let Some(Input::Candidates(candidates) | Input::Limited(candidates, ..)) = &run.input
                 {
@@ -97,7 +97,7 @@ impl Database {
         if !session.kept.is_plain() {
             session.kept.hash(&mut h);
         }
-        (session.part, &session.prepared_as).hash(&mut h);
+        (session.stack.part, &session.prepared_as).hash(&mut h);
         session.drawn.hash(&mut h);
         session.randoms.hash(&mut h);
         for (key, counts) in &session.advisory {
@@ -106,16 +106,16 @@ impl Database {
         if self.timed {
             (self.clock - session.statement_began).hash(&mut h);
         }
-        session.committing.is_some().hash(&mut h);
-        if let Some(produced) = &session.committing_inside {
+        session.stack.committing.is_some().hash(&mut h);
+        if let Some(produced) = &session.stack.committing_inside {
             (&produced.rows, produced.count).hash(&mut h);
         }
-        session.frames.len().hash(&mut h);
-        for frame in &session.frames {
+        session.stack.frames.len().hash(&mut h);
+        for frame in &session.stack.frames {
             self.hash_frame(frame, &mut h);
         }
-        session.portals.hash(&mut h);
-        for cursor in &session.cursors {
+        session.stack.portals.hash(&mut h);
+        for cursor in &session.stack.cursors {
             (&cursor.name, &cursor.rows, cursor.at, cursor.scrolls, cursor.held, cursor.depth).hash(&mut h);
             if let Some(rest) = &cursor.rest {
                 self.hash_statement(rest, &mut h);

@@ -14,11 +14,11 @@ use isolde_sql::{Row, SqlError, SqlState, Value};
 
 use crate::database::Schema;
 use crate::eval::{self, Calls, Env, Interrupt, RelRow};
-use crate::machine::Machine;
+use crate::exec::Executor;
 use crate::session::Notice;
 use crate::storage::{Key, TableData, Tuple, key_of};
 
-impl Machine<'_> {
+impl Executor<'_> {
     /// Carries out a change; `catalog` ends as what it shall be.
     pub(super) fn change(&mut self, catalog: &mut Catalog, change: &Change) -> Result<&'static str, SqlError> {
         for notice in &change.notices {

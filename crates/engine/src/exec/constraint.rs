@@ -9,16 +9,15 @@ use isolde_sql::ast::Deferral;
 use isolde_sql::catalog::{Index, Table, TableId};
 use isolde_sql::{Row, SqlError, SqlState, Value};
 
-use super::{Running, Stop};
+use super::{Executor, Running, Stop};
 use crate::eval;
 use crate::footprint::{ColumnSet, Probe, ProbeKind};
 use crate::lock::{RowRef, Target, Wants};
-use crate::machine::Machine;
 use crate::prepare::RowPlan;
 use crate::session::SessionId;
 use crate::storage::{Key, RowId, key_of, same_entries};
 
-impl Machine<'_> {
+impl Executor<'_> {
     /// Generated columns get their values; then NOT NULL and CHECK.
     pub(crate) fn check_row(
         &mut self,

@@ -14,11 +14,10 @@ use isolde_sql::{Row, SqlError, SqlState, Value};
 
 use super::constraint::key_text;
 use super::version::{Lock, Version, concurrent_update};
-use super::{Running, Stop};
+use super::{Executor, Running, Stop};
 use crate::eval;
 use crate::footprint::{ColumnSet, HeavyEvent, LockEventKind, Probe, ProbeKind};
 use crate::lock::{LockKey, Modes, RowRef};
-use crate::machine::Machine;
 use crate::storage::{RowId, Tables, Tuple};
 use crate::trigger::{Event, Fire, RowStage, TableTriggers};
 
@@ -88,7 +87,7 @@ impl ParentCheck {
     }
 }
 
-impl Machine<'_> {
+impl Executor<'_> {
     /// Queues a check for each foreign key of a row just inserted.
     pub(super) fn queue_child_checks(&mut self, run: &mut Running, row: RowRef, new: &Row) {
         // A NULL refers to nobody, but the parent's table is locked all the same.
@@ -156,7 +155,7 @@ impl Machine<'_> {
             After::Parent(check) => {
                 let looks = matches!(check.action, ReferentialAction::NoAction | ReferentialAction::Restrict);
                 let mode = if looks { TableLockMode::RowShare } else { TableLockMode::RowExclusive };
-                self.lock_table(check.child, mode)?;
+                self.locks().lock_table(check.child, mode)?;
                 self.parent_check(run, catalog.table(check.parent), catalog.table(check.child), &check)
             }
             After::Unique { row, index, ref entered } => self.check_deferred_key(row, index, entered),
@@ -323,7 +322,7 @@ impl Machine<'_> {
             After::Child { before, .. } => *before.get_or_insert(now),
             _ => now,
         };
-        self.lock_table(parents, TableLockMode::RowShare)?;
+        self.locks().lock_table(parents, TableLockMode::RowShare)?;
         let refers = self.newest(row).is_none_or(|t| fk.columns.iter().all(|&c| !t.values[c].is_null()));
         if refers || held(self) == had {
             return Ok(());

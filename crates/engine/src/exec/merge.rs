@@ -10,14 +10,13 @@ use std::sync::Arc;
 use isolde_sql::{SqlError, SqlState, Value};
 
 use super::version::{Lock, Version};
-use super::{Input, Running, Stop};
+use super::{Executor, Input, Running, Stop};
 use crate::footprint::ColumnSet;
-use crate::machine::Machine;
 use crate::prepare::{MergeActionPlan, MergePlan, MergeWhenPlan};
 use crate::query::{self, Candidate};
 use crate::trigger::{Event, RowStage, TableTriggers};
 
-impl Machine<'_> {
+impl Executor<'_> {
     /// MERGE.
     pub(super) fn merge(&mut self, plan: &MergePlan, params: &[Value], run: &mut Running) -> Result<(), Stop> {
         let triggers = self.triggers_of(plan.table);

@@ -17,6 +17,7 @@
 
 mod constraint;
 mod deferred;
+mod executor;
 mod foreign_key;
 mod merge;
 mod modify;
@@ -32,7 +33,6 @@ use isolde_sql::{Row, SqlError, Value};
 
 use crate::eval::{Calls, Inner, Interrupt};
 use crate::lock::{RowRef, Target};
-use crate::machine::Machine;
 use crate::plan::{WithPlan, WithScope};
 use crate::prepare::{Plan, Prepared};
 use crate::query::Candidate;
@@ -41,7 +41,8 @@ use crate::transaction::Snapshot;
 use crate::trigger::{self, Triggered};
 
 pub(crate) use constraint::{index_key_text, key_text};
-pub(crate) use deferred::{Deferred, Settling};
+pub(crate) use deferred::Deferred;
+pub(crate) use executor::Executor;
 pub(crate) use foreign_key::After;
 pub(crate) use version::Lock;
 
@@ -207,7 +208,7 @@ impl Running {
     }
 }
 
-impl Machine<'_> {
+impl Executor<'_> {
     /// Runs a statement on from where it stands, to its end or its next stop.
     pub(crate) fn run_statement(
         &mut self,

@@ -1,6 +1,6 @@
 //! INSERT, UPDATE and DELETE: what happens to one row.
 //!
-//! The heart of READ COMMITTED is in [`Machine::lock_target`]: the row was found in the statement's snapshot, but it is
+//! The heart of READ COMMITTED is in [`Executor::lock_target`]: the row was found in the statement's snapshot, but it is
 //! the newest version that is changed. If somebody changed it in between, the conditions are evaluated again on the
 //! newest version (EvalPlanQual), with every other row of the join as it was. Rows that match only now are not found.
 //! REPEATABLE READ refuses instead.
@@ -12,19 +12,17 @@ use isolde_sql::catalog::TableId;
 use isolde_sql::{Row, SqlError, SqlState, Value};
 
 use super::version::{Lock, Version};
-use super::{Input, Running, Stop};
+use super::{Executor, Input, Running, Stop};
 use crate::eval::{self, Context, Env, Interrupt, RelRow};
 use crate::footprint::{ColumnSet, Write};
 use crate::lock::RowRef;
-use crate::machine::Machine;
 use crate::plan::Expr;
 use crate::prepare::{ConflictPlan, ConflictUpdatePlan, DeletePlan, InsertPlan, UpdatePlan};
 use crate::query::{self, Candidate};
-use crate::session::Frame;
 use crate::storage::{RowId, Tuple};
 use crate::trigger::{Event, RowStage, TableTriggers};
 
-impl Machine<'_> {
+impl Executor<'_> {
     /// INSERT.
     pub(super) fn insert(&mut self, plan: &InsertPlan, params: &[Value], run: &mut Running) -> Result<(), Stop> {
         let triggers = self.triggers_of(plan.table);
@@ -374,7 +372,7 @@ impl Machine<'_> {
         seen: &Candidate,
         done: &str,
     ) -> Result<Option<Candidate>, Stop> {
-        self.assign_xid();
+        self.locks().assign_xid();
         run.again = false;
         let version = self.lock_version(row, seen.rows[0].position, run.start, lock)?;
         self.refuse_changed(row, &version)?;
@@ -437,19 +435,6 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// The statements that wait for the routine which this change is made by remember it.
-    fn tell_callers(&mut self, row: RowRef) {
-        if self.session.frames.len() < 3 {
-            return;
-        }
-        let called = self.session.frames.iter().rposition(|frame| matches!(frame, Frame::Routine(_)));
-        for run in self.session.frames[..called.unwrap_or(0)].iter_mut().flat_map(Frame::running_mut) {
-            if run.input.is_some() || run.triggered.is_some() {
-                run.disturbed.push(row);
-            }
-        }
-    }
-
     /// Writes a version and notes it in the footprint. At SERIALIZABLE, somebody's having read the old one may forbid
     /// it.
     pub(crate) fn write_row(
@@ -463,12 +448,11 @@ impl Machine<'_> {
         if self.transaction().serial.is_some() {
             self.check_write(row, replaced.as_ref())?;
         }
-        self.assign_xid();
+        self.locks().assign_xid();
         let position = self.db.next_position;
         self.db.next_position += 1;
         let (table, id) = row;
         self.footprint.writes.push(Write { table, row: id, before: before.cloned(), after: after.clone(), set });
-        self.tell_callers(row);
         let replaces = replaced.as_ref().map_or(0, |tuple| tuple.position);
         let key_position = replaced.as_ref().map_or(position, |tuple| tuple.key_position);
         let entry_position = match (&replaced, &after) {

@@ -7,12 +7,11 @@
 use isolde_sql::Value;
 
 use super::version::{Lock, Version, concurrent_update};
-use super::{Input, Running, Stop};
-use crate::machine::Machine;
+use super::{Executor, Input, Running, Stop};
 use crate::prepare::LockingPlan;
 use crate::query::{self, Candidate};
 
-impl Machine<'_> {
+impl Executor<'_> {
     /// The scan and the row phase of a locking query.
     pub(super) fn lock_rows(&mut self, plan: &LockingPlan, params: &[Value], run: &mut Running) -> Result<(), Stop> {
         if run.input.is_none() {

@@ -25,7 +25,7 @@ use isolde_sql::catalog::TableId;
 
 use super::{SessionSet, Target};
 use crate::database::Database;
-use crate::session::{Session, SessionId};
+use crate::session::{SessionId, SessionState};
 
 /// What such a lock is on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -215,7 +215,7 @@ fn held_by_others(db: &Database, me: SessionId, key: LockKey) -> Modes {
     db.sessions_except(me).fold(Modes::NONE, |sum, (_, s)| sum.union(s.holds(key)))
 }
 
-impl Session {
+impl SessionState {
     /// What it holds on a key, by its transaction and by itself.
     pub(crate) fn holds(&self, key: LockKey) -> Modes {
         let of_transaction = self.transaction.as_ref().and_then(|t| t.heavy.get(&key)).copied().unwrap_or_default();

@@ -13,13 +13,14 @@ pub(crate) mod deadlock;
 pub(crate) mod heavy;
 pub(crate) mod needs;
 pub(crate) mod row;
-mod table;
+mod session;
 
 use smallvec::SmallVec;
 
 pub(crate) use advisory::Scope;
 pub(crate) use heavy::{Answer, LockKey, Modes, Queues, request};
 pub(crate) use row::{Held, RowRef, RowWait, Wants, holders, old_holders};
+pub(crate) use session::{Locks, NotGranted};
 
 use isolde_sql::ast::TableLockMode;
 

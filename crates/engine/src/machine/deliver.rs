@@ -10,7 +10,7 @@ impl Machine<'_> {
     /// In autocommit, a statement of a routine is a transaction of its own: it is committed with the statement, or in a
     /// step.
     pub(super) fn end_inner_statement(&mut self, prepared: &Prepared, produced: Produced) -> Ran {
-        let inner = self.session.frames.iter().any(|f| matches!(f, Frame::Routine(_)));
+        let inner = self.stack.frames.iter().any(|f| matches!(f, Frame::Routine(_)));
         let implicit = self.session.transaction.as_ref().is_some_and(|t| !t.explicit);
         if !(self.session.options.autocommit && inner && implicit && prepared.visible && self.called_only()) {
             self.note_whole(prepared, &produced);
@@ -18,7 +18,7 @@ impl Machine<'_> {
         }
         if self.db.commit_steps && self.commits_apart() {
             self.note_whole(prepared, &produced);
-            self.session.committing_inside = Some(Box::new(produced));
+            self.stack.committing_inside = Some(Box::new(produced));
             return Ran::On;
         }
         match self.commit() {
@@ -43,7 +43,7 @@ impl Machine<'_> {
 
     /// A statement is done: its result goes to the routine that ran it, or to the client.
     pub(crate) fn deliver(&mut self, produced: Produced) -> Ran {
-        match self.session.frames.last_mut() {
+        match self.stack.frames.last_mut() {
             None => self.answer(produced),
             Some(Frame::Routine(_)) => match self.take_result(produced) {
                 Ok(()) => Ran::On,
@@ -64,19 +64,19 @@ impl Machine<'_> {
 
     /// A routine is done: its result goes to the statement that called it.
     pub(crate) fn returned(&mut self, result: CallResult, outs: Produced) -> Ran {
-        self.session.frames.pop();
-        let Some(Frame::Statement(frame)) = self.session.frames.last_mut() else {
+        self.stack.frames.pop();
+        let Some(Frame::Statement(frame)) = self.stack.frames.last_mut() else {
             unreachable!("a routine is entered from a statement")
         };
         match &frame.prepared.statement.kind {
             StatementKind::Call(..) if frame.running.as_ref().is_some_and(|r| r.entered) => {
-                self.session.frames.pop();
+                self.stack.frames.pop();
                 self.take_snapshot_to_bind();
                 self.deliver(outs)
             }
             // The transaction has its snapshot then, even if nothing was read.
             StatementKind::Do(_) => {
-                self.session.frames.pop();
+                self.stack.frames.pop();
                 self.take_snapshot_to_bind();
                 self.deliver(Produced::nothing("DO"))
             }
@@ -94,9 +94,9 @@ impl Machine<'_> {
         let result = produced.into_result();
         match &self.session.transaction {
             // More of the same string follows, and is part of the transaction.
-            Some(t) if !t.explicit && self.session.part == Part::More => Ran::Answered(Ok(result)),
+            Some(t) if !t.explicit && self.stack.part == Part::More => Ran::Answered(Ok(result)),
             Some(t) if !t.explicit && self.commits_apart() => {
-                self.session.committing = Some(result);
+                self.stack.committing = Some(result);
                 Ran::On
             }
             Some(t) if !t.explicit => self.commit_implicit(result),
@@ -116,7 +116,7 @@ impl Machine<'_> {
         self.outcome.get_or_insert_with(|| Outcome::Error(error.clone()));
         // An error between two statements of a routine is none of theirs.
         let tells = |(frame, in_routine): &(&StatementFrame, bool)| *in_routine && frame.prepared.tells;
-        let failed = self.session.whole_statement().filter(tells);
+        let failed = self.stack.whole_statement().filter(tells);
         if let Some(statement) = failed.map(|(frame, _)| frame.prepared.statement.clone()) {
             self.returned.push(Returned { statement, outcome: Outcome::Error(error.clone()) });
         }
@@ -128,7 +128,7 @@ impl Machine<'_> {
             self.abort();
         }
         let mut commits = false;
-        while let Some(frame) = self.session.frames.pop() {
+        while let Some(frame) = self.stack.frames.pop() {
             if let Frame::Statement(frame) = &frame {
                 let ends = |control: &Control| matches!(control, Control::Commit { .. } | Control::Prepare(_));
                 commits = matches!(&frame.prepared.statement.kind, StatementKind::Transaction(c) if ends(c));
@@ -138,14 +138,14 @@ impl Machine<'_> {
             {
                 if let Some(depth) = savepoint {
                     self.rollback_to(depth);
-                    self.transaction_mut().release(depth);
+                    self.session.transaction_mut().release(depth);
                 }
-                self.session.frames.push(Frame::Routine(routine));
+                self.stack.frames.push(Frame::Routine(routine));
                 return Ran::On;
             }
         }
-        self.session.committing = None;
-        self.session.committing_inside = None;
+        self.stack.committing = None;
+        self.stack.committing_inside = None;
         match &mut self.session.transaction {
             // COMMIT that fails has ended the transaction, and so has the first of two phases.
             Some(t) if t.explicit && !commits => self.fail_transaction(),
@@ -160,11 +160,11 @@ impl Machine<'_> {
             self.db.budget.note_cut(&error.message);
             return error.clone();
         }
-        let looping = self.session.frames.iter().rev().find_map(|frame| match frame {
+        let looping = self.stack.frames.iter().rev().find_map(|frame| match frame {
             Frame::Routine(routine) => routine.looping(),
             Frame::Statement(_) => None,
         });
-        let statement = || self.session.whole_statement().map(|(frame, _)| shortened(&frame.prepared.statement.text));
+        let statement = || self.stack.whole_statement().map(|(frame, _)| shortened(&frame.prepared.statement.text));
         let message = match looping.or_else(statement) {
             Some(what) => format!("{what}: {}", error.message),
             None => error.message.to_string(),
@@ -176,7 +176,7 @@ impl Machine<'_> {
     /// The statement that has just left the stack is done. If it was a whole one, and not part of the statement that is
     /// at the top now, this is what the step did, and what a routine that sent it gets.
     pub(super) fn note_whole(&mut self, prepared: &Prepared, produced: &Produced) {
-        let in_routine = match self.session.frames.last() {
+        let in_routine = match self.stack.frames.last() {
             None => false,
             Some(Frame::Routine(_)) => true,
             Some(Frame::Statement(_)) => return,

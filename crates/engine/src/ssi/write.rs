@@ -10,9 +10,9 @@ use super::read::{Planner, Reader};
 use super::target::{Relation, Target};
 use super::{Begin, Conflicts, NewVersion, OpenVersion, Ssi, Watched, Written, XactId, page};
 use crate::database::Database;
+use crate::exec::Executor;
 use crate::footprint::{SnapshotTaken, TableSet};
 use crate::lock::{self, RowRef, SessionSet};
-use crate::machine::Machine;
 use crate::session::SessionId;
 use crate::storage::{Tables, Tuple, same_entries};
 use crate::transaction::Transaction;
@@ -57,7 +57,7 @@ impl Database {
     }
 }
 
-impl Machine<'_> {
+impl Executor<'_> {
     /// Changes the watch.
     fn with_ssi<R>(&mut self, act: impl FnOnce(&mut Ssi) -> R) -> R {
         let mut ssi = self.db.ssi.take().unwrap_or_default();
@@ -79,7 +79,7 @@ impl Machine<'_> {
     /// nobody can hurt it, and takes another if somebody did.
     pub(crate) fn take_serial_snapshot(&mut self) -> Result<(), lock::Target> {
         if self.session.transaction.is_none() && self.session.options.isolation == Isolation::Serializable {
-            self.begin_implicit();
+            self.session.begin_implicit(self.db.clock);
         }
         loop {
             let Some(t) = self.session.transaction.as_ref() else { return Ok(()) };

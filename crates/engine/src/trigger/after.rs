@@ -7,9 +7,9 @@ use isolde_sql::catalog::{TableId, Trigger};
 use isolde_sql::{Row, Value};
 
 use super::{Event, TableTriggers};
+use crate::exec::Executor;
 use crate::exec::{After, Running, Stop};
 use crate::footprint::ColumnSet;
-use crate::machine::Machine;
 
 /// A trigger in the queue.
 #[derive(Clone, Debug)]
@@ -138,8 +138,8 @@ impl Running {
     }
 }
 
-impl Machine<'_> {
-    /// The AFTER ROW triggers that a change of a row fires, for [`Machine::queue_after`]: their conditions are looked
+impl Executor<'_> {
+    /// The AFTER ROW triggers that a change of a row fires, for [`Executor::queue_after`]: their conditions are looked
     /// at now.
     pub(crate) fn after_row(
         &mut self,

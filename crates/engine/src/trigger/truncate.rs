@@ -4,11 +4,11 @@ use isolde_sql::catalog::TableId;
 use isolde_sql::typed::Truncate;
 
 use super::Event;
+use crate::exec::Executor;
 use crate::exec::{Produced, Running, Stop};
 use crate::footprint::ColumnSet;
-use crate::machine::Machine;
 
-impl Machine<'_> {
+impl Executor<'_> {
     /// Whether TRUNCATE of these tables fires triggers.
     pub(crate) fn truncate_fires(&self, tables: &[TableId]) -> bool {
         let catalog = self.catalog();
