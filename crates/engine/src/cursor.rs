@@ -249,7 +249,7 @@ impl Machine<'_> {
         let Ok(cursor) = self.cursor_mut(name) else { return Ran::On };
         let Some(mut rest) = cursor.rest.take() else { return Ran::On };
         rest.fetch = Some(count);
-        rest.between = false;
+        rest.resume();
         self.stack.frames.push(Frame::Statement(*rest));
         self.run_statement_frame()
     }

@@ -305,11 +305,12 @@ impl Database {
             self.sessions[session.0].stack.is_idle(),
             "a client waits for the answer before it sends the next statement"
         );
-        let mut machine = Machine::take(self, session);
-        machine.stack.part = part;
-        let reply = machine.submit(statement, params);
-        machine.stack.notices = std::mem::take(&mut machine.notices);
-        machine.put_back();
+        let (reply, _) = Machine::run(self, session, |machine| {
+            machine.stack.part = part;
+            let reply = machine.submit(statement, params);
+            machine.stack.notices = std::mem::take(&mut machine.notices);
+            reply
+        });
         self.untangle(session);
         self.renew_waits();
         self.assert_at_rest(session, reply.as_ref());
@@ -338,9 +339,7 @@ impl Database {
     /// but may have a snapshot now.
     pub fn fail_unbound(&mut self, session: SessionId, statement: &ast::Statement, error: SqlError) -> Reply {
         if statement.kind.is_bound_under_snapshot() {
-            let mut machine = Machine::take(self, session);
-            machine.take_snapshot_to_bind();
-            machine.put_back();
+            Machine::run(self, session, |machine| machine.take_snapshot_to_bind());
         }
         self.fail(session, error)
     }
@@ -348,9 +347,7 @@ impl Database {
     /// The client of an idle session sent something that could not even be parsed: its transaction fails as for any
     /// error.
     pub fn fail(&mut self, session: SessionId, error: SqlError) -> Reply {
-        let mut machine = Machine::take(self, session);
-        let reply = machine.fail_with(error.clone());
-        machine.put_back();
+        let (reply, _) = Machine::run(self, session, |machine| machine.fail_with(error.clone()));
         reply.unwrap_or(Err(error))
     }
 
@@ -400,9 +397,7 @@ impl Database {
     pub fn step(&mut self, session: SessionId) -> Step {
         let pending = self.pending(session).expect("only a session with something to do can do a step");
         let quiet = self.sessions[session.0].is_quiet();
-        let mut machine = Machine::take(self, session);
-        let reply = machine.step();
-        let left = machine.put_back();
+        let (reply, left) = Machine::run(self, session, |machine| machine.step());
         self.finish_step(session, quiet, left, pending, reply)
     }
 
@@ -428,9 +423,7 @@ impl Database {
     /// If the session is idle.
     pub fn interrupt(&mut self, session: SessionId, error: SqlError) -> Step {
         let pending = self.pending(session).expect("only a session with something to do can be interrupted");
-        let mut machine = Machine::take(self, session);
-        let reply = machine.fail_with(error);
-        let left = machine.put_back();
+        let (reply, left) = Machine::run(self, session, |machine| machine.fail_with(error));
         self.finish_step(session, false, left, pending, reply)
     }
 
@@ -517,7 +510,7 @@ impl Database {
         let ends = matches!(statement.kind, isolde_sql::typed::StatementKind::Transaction(_));
         let kind = if ends { PendingKind::End } else { PendingKind::Statement };
         debug_assert!(
-            frame.running.is_some() || is_step(&s.stack, s.transaction.as_ref(), &frame.prepared),
+            !frame.progress.is_new() || is_step(&s.stack, s.transaction.as_ref(), &frame.prepared),
             "a session rests only before a step"
         );
         let text = statement.text.clone();

@@ -33,7 +33,7 @@ impl Machine<'_> {
     /// Before a statement begins, it has its tables: it waits for them if need be.
     pub(crate) fn enter_statement(&mut self) -> Result<(), Ran> {
         let Some(Frame::Statement(frame)) = self.stack.frames.last() else { return Ok(()) };
-        if frame.running.is_some() {
+        if !frame.progress.is_new() {
             return Ok(());
         }
         let reads = !matches!(frame.prepared.plan, Plan::Call(_) | Plan::Do(_) | Plan::Other)

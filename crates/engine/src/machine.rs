@@ -21,16 +21,17 @@ use isolde_sql::{Row, SqlError, SqlState, Value};
 
 use crate::database::{Database, Schema};
 use crate::eval::{self, CallResult, Calls, Env, Inner, Interrupt};
-use crate::exec::{Executor, Produced, Running, Stop};
+use crate::exec::{Executor, Produced, Running, Stop, Wanted};
 use crate::footprint::{ColumnSet, Footprint, Read, SnapshotTaken, TableSet};
 use crate::lock::{Locks, Target};
 use crate::plan::{self, WithScope};
 use crate::prepare::{Plan, Prepared};
 use crate::routine::{Code, RoutineFrame};
 use crate::session::{
-    Frame, Notice, Outcome, Part, Reply, Returned, Session, SessionId, SessionState, Stack, StatementFrame,
+    Frame, Notice, Outcome, Part, Progress, Reply, Returned, Session, SessionId, SessionState, Stack, StatementFrame,
     StatementResult,
 };
+use crate::storage::Tables;
 use crate::transaction::{Snapshot, Transaction};
 use crate::trigger;
 
@@ -38,8 +39,8 @@ use crate::trigger;
 pub(crate) struct Machine<'a> {
     pub(crate) db: &'a mut Database,
     pub(crate) me: SessionId,
-    pub(crate) stack: Stack,
-    pub(crate) session: SessionState,
+    pub(crate) stack: &'a mut Stack,
+    pub(crate) session: &'a mut SessionState,
     pub(crate) footprint: Footprint,
     pub(crate) notices: Vec<Notice>,
     /// How the statement of this step ended, once it has.
@@ -65,26 +66,25 @@ pub(crate) struct Left {
 type Answer = Option<Reply>;
 
 impl<'a> Machine<'a> {
-    /// Takes a session out; [`Machine::put_back`] must follow.
-    pub(crate) fn take(db: &'a mut Database, me: SessionId) -> Self {
+    /// Takes a session out of its database, lets it work, and puts it back. What it did stays with the caller.
+    pub(crate) fn run<R>(db: &'a mut Database, me: SessionId, act: impl FnOnce(&mut Machine<'_>) -> R) -> (R, Left) {
         // The place it leaves is never looked at: everybody asks for the *other* sessions.
         static NOBODY: LazyLock<Arc<Session>> = LazyLock::new(Arc::default);
-        let slot = std::mem::replace(&mut db.sessions[me.0], NOBODY.clone());
-        let Session { stack, state: session } = Arc::unwrap_or_clone(slot);
+        let mut slot = std::mem::replace(&mut db.sessions[me.0], NOBODY.clone());
+        let Session { stack, state: session } = Arc::make_mut(&mut slot);
         let (footprint, notices, returned) = (Footprint::default(), Vec::new(), Vec::new());
         let _entered = db.budget.enter();
-        Machine { db, me, stack, session, footprint, notices, outcome: None, returned, _entered }
-    }
-
-    /// Puts the session back; what it did stays with the caller.
-    pub(crate) fn put_back(mut self) -> Left {
-        self.db.sessions[self.me.0] = Arc::new(Session { stack: self.stack, state: self.session });
-        if self.db.ssi.is_some() {
-            let watched = self.db.take_watched(self.me);
-            self.footprint.note_watched(watched);
+        let mut machine =
+            Machine { db: &mut *db, me, stack, session, footprint, notices, outcome: None, returned, _entered };
+        let result = act(&mut machine);
+        let Machine { footprint, notices, outcome, returned, .. } = machine;
+        let mut left = Left { footprint, notices, outcome, returned };
+        db.sessions[me.0] = slot;
+        if db.ssi.is_some() {
+            let watched = db.take_watched(me);
+            left.footprint.note_watched(watched);
         }
-        let Machine { footprint, notices, outcome, returned, .. } = self;
-        Left { footprint, notices, outcome, returned }
+        (result, left)
     }
 
     /// What the statement at the top of the stack works with.
@@ -198,7 +198,8 @@ impl<'a> Machine<'a> {
             let ran = match self.stack.frames.last() {
                 None => return None,
                 Some(Frame::Statement(frame))
-                    if frame.between || (frame.running.is_none() && self.is_step(&frame.prepared)) =>
+                    if matches!(frame.progress, Progress::Between(_))
+                        || (frame.progress.is_new() && self.is_step(&frame.prepared)) =>
                 {
                     return None;
                 }
@@ -215,7 +216,7 @@ impl<'a> Machine<'a> {
 
     /// Whether others could notice when a statement runs, so that it must be a step of its own.
     pub(crate) fn is_step(&self, prepared: &Prepared) -> bool {
-        is_step(&self.stack, self.session.transaction.as_ref(), prepared)
+        is_step(self.stack, self.session.transaction.as_ref(), prepared)
     }
 
     /// Runs the statement at the top of the stack, from its start or from where it stopped.
@@ -223,32 +224,27 @@ impl<'a> Machine<'a> {
         if let Err(ran) = self.enter_statement() {
             return ran;
         }
-        let Some(Frame::Statement(frame)) = self.stack.frames.last_mut() else {
-            unreachable!("a step begins with a statement at the top of the stack")
-        };
+        let frame = self.stack.statement();
         let (prepared, params) = (frame.prepared.clone(), frame.params.clone());
-        frame.between = false;
         // The end of a transaction costs nothing: it must be possible when nothing is left to spend.
         if !matches!(prepared.statement.kind, StatementKind::Transaction(_))
             && let Err(cut) = spend(STATEMENT_COST)
         {
             return self.fail(cut);
         }
-        let Some(Frame::Statement(frame)) = self.stack.frames.last_mut() else {
-            unreachable!("the statement is still there")
-        };
-        let (begun, fetch) = (frame.running.take(), frame.fetch);
+        let frame = self.stack.statement_mut();
+        let (progress, fetch) = (std::mem::take(&mut frame.progress), frame.fetch);
         match &prepared.statement.kind {
             StatementKind::Query(_)
             | StatementKind::Insert(_)
             | StatementKind::Update(_)
             | StatementKind::Delete(_)
-            | StatementKind::Merge(_) => self.run_rows(&prepared, &params, begun, fetch),
-            StatementKind::Call(routine, _) => self.run_call(&prepared, *routine, &params, begun),
+            | StatementKind::Merge(_) => self.run_rows(&prepared, &params, progress, fetch),
+            StatementKind::Call(routine, _) => self.run_call(&prepared, *routine, &params, progress),
             StatementKind::Do(_) => {
                 let Plan::Do(code) = &prepared.plan else { unreachable!("DO has code") };
                 let code = code.clone();
-                self.mark_entered(Running::new(Snapshot::empty(), 0));
+                self.stack.statement_mut().progress = Progress::Called;
                 self.enter(code, Vec::new())
             }
             StatementKind::Cursor(command) => self.run_cursor(&prepared, command),
@@ -278,7 +274,7 @@ impl<'a> Machine<'a> {
                 }
             },
             StatementKind::Truncate(truncate) if self.exec().truncate_fires(&truncate.tables) => {
-                self.run_rows(&prepared, &params, begun, fetch)
+                self.run_rows(&prepared, &params, progress, fetch)
             }
             StatementKind::Truncate(truncate) => self.statement_done(|machine| {
                 machine.session.mark_queried();
@@ -297,17 +293,22 @@ impl<'a> Machine<'a> {
         &mut self,
         prepared: &Arc<Prepared>,
         params: &[Value],
-        begun: Option<Box<Running>>,
+        progress: Progress,
         fetch: Option<usize>,
     ) -> Ran {
-        let mut run = match begun {
-            Some(run) => run,
-            None => match self.begin_statement(prepared) {
+        let mut run = match progress {
+            Progress::Running(run) | Progress::Between(run) => run,
+            Progress::New => match self.begin_statement(prepared) {
                 Ok(run) => Box::new(run),
                 Err(error) => return self.fail(error),
             },
+            Progress::Arguments(_) | Progress::Called => unreachable!("only CALL and DO call a routine themselves"),
         };
-        run.rows_max = fetch.or(prepared.rows_max);
+        run.wanted = match (fetch, prepared.rows_max) {
+            (Some(rows), _) => Wanted::Next(rows),
+            (None, Some(rows)) => Wanted::First(rows),
+            (None, None) => Wanted::All,
+        };
         let (looked_before, written_before) = (self.footprint.reads.len(), self.footprint.writes.len());
         let ran = self.exec().run_statement(prepared, params, &mut run);
         self.tell_callers(prepared, written_before);
@@ -330,26 +331,26 @@ impl<'a> Machine<'a> {
                 }
                 if let Some(Frame::Statement(frame)) = frame.filter(|_| fetch.is_some_and(|n| produced.rows.len() >= n))
                 {
-                    produced.rest = Some(Box::new(StatementFrame { running: Some(run), between: true, ..frame }));
+                    produced.rest = Some(Box::new(StatementFrame { progress: Progress::Between(run), ..frame }));
                 }
                 self.end_inner_statement(prepared, produced)
             }
             Err(Stop::Error(error)) => self.fail(error),
             Err(Stop::Wait(target)) => {
-                run.again = run.probing.is_none();
-                self.mark_entered(*run);
+                run.wait();
+                self.suspend(run);
                 self.begin_wait(target)
             }
             Err(Stop::Call(routine, args)) => {
-                self.mark_entered(*run);
+                self.suspend(run);
                 self.enter_routine(routine, args)
             }
             Err(Stop::Trigger(call)) => {
-                self.mark_entered(*run);
+                self.suspend(run);
                 self.enter_trigger(*call)
             }
-            Err(Stop::Query(query)) => self.enter_query(query, params, *run),
-            Err(Stop::With(slot, statement)) => self.enter_with(slot, statement, params, *run),
+            Err(Stop::Query(query)) => self.enter_query(query, params, run),
+            Err(Stop::With(slot, statement)) => self.enter_with(slot, statement, params, run),
         }
     }
 
@@ -361,66 +362,67 @@ impl<'a> Machine<'a> {
         }
         let called = frames.iter().rposition(|frame| matches!(frame, Frame::Routine(_)));
         for run in frames[..called.unwrap_or(0)].iter_mut().flat_map(Frame::running_mut) {
-            if run.input.is_some() || run.triggered.is_some() {
+            if run.has_found_rows() {
                 run.disturbed.extend(self.footprint.writes[written_before..].iter().map(|w| (w.table, w.row)));
             }
         }
     }
 
     /// CALL: the arguments, then the routine.
-    fn run_call(
-        &mut self,
-        prepared: &Arc<Prepared>,
-        routine: RoutineId,
-        params: &[Value],
-        begun: Option<Box<Running>>,
-    ) -> Ran {
+    fn run_call(&mut self, prepared: &Arc<Prepared>, routine: RoutineId, params: &[Value], progress: Progress) -> Ran {
         let Plan::Call(args) = &prepared.plan else { unreachable!("CALL has arguments") };
-        let mut run = match begun {
-            Some(run) => run,
-            None => Box::new(Running::new(Snapshot::empty(), 0)),
+        let mut calls = match progress {
+            Progress::New => Calls::default(),
+            Progress::Arguments(calls) => calls,
+            Progress::Called | Progress::Running(_) | Progress::Between(_) => {
+                unreachable!("CALL goes through no rows, and is done when its routine is")
+            }
         };
-        run.calls.rewind();
-        let values = self.exec().with_context(&run.view.tables, params, &mut run.calls, |ctx| {
+        calls.rewind();
+        let values = self.exec().with_context(Tables::none(), params, &mut calls, |ctx| {
             args.iter().map(|a| eval::eval(ctx, &Env::new(&[]), a)).collect::<Result<Vec<Value>, _>>()
         });
-        let (routine, values) = match values {
+        let frame = self.stack.statement_mut();
+        match values {
             Ok(values) => {
-                run.entered = true;
-                (routine, values)
+                frame.progress = Progress::Called;
+                self.enter_routine(routine, values)
             }
-            Err(Interrupt::Call(function, args)) => (function, args),
-            Err(Interrupt::Lock(query)) => return self.enter_query(query, params, *run),
+            Err(Interrupt::Call(function, args)) => {
+                frame.progress = Progress::Arguments(calls);
+                self.enter_routine(function, args)
+            }
             Err(Interrupt::Wait(target)) => {
-                self.mark_entered(*run);
-                return self.begin_wait(target);
+                frame.progress = Progress::Arguments(calls);
+                self.begin_wait(target)
             }
-            Err(Interrupt::With(slot, statement)) => return self.enter_with(slot, statement, params, *run),
-            Err(Interrupt::Error(error)) => return self.fail(error),
-        };
-        self.mark_entered(*run);
-        self.enter_routine(routine, values)
+            Err(Interrupt::Error(error)) => self.fail(error),
+            Err(Interrupt::Lock(_) | Interrupt::With(..)) => unreachable!("an argument of CALL has no subquery"),
+        }
     }
 
     /// Runs a query inside the statement at the top, with its snapshot; the rows go to the statement.
-    fn enter_query(&mut self, query: Inner, params: &[Value], run: Running) -> Ran {
+    fn enter_query(&mut self, query: Inner, params: &[Value], run: Box<Running>) -> Ran {
         if self.session.transaction().read_only {
-            self.mark_entered(run);
+            self.suspend(run);
             return self.fail(read_only(&verb_of(&query.statement)));
         }
         let mut inner = Running::new(run.view.clone(), run.start);
         let around = run.withs.own.clone().filter(|_| query.reads_with);
         inner.calls = Calls::knowing(if query.reads_with { run.calls.withs() } else { &[] });
         inner.withs = WithScope { own: query.statement.plan.withs(), around };
-        self.mark_entered(run);
+        self.suspend(run);
         let params = query.params.unwrap_or_else(|| params.into());
-        let frame = StatementFrame { running: Some(Box::new(inner)), ..StatementFrame::new(query.statement, params) };
+        let frame = StatementFrame {
+            progress: Progress::Running(Box::new(inner)),
+            ..StatementFrame::new(query.statement, params)
+        };
         self.stack.frames.push(Frame::Statement(frame));
         Ran::On
     }
 
     /// Runs a WITH statement of the statement at the top, with its snapshot.
-    fn enter_with(&mut self, slot: usize, statement: Arc<Prepared>, params: &[Value], run: Running) -> Ran {
+    fn enter_with(&mut self, slot: usize, statement: Arc<Prepared>, params: &[Value], run: Box<Running>) -> Ran {
         let mut inner = Running::new(run.view.clone(), run.start);
         inner.calls = Calls::knowing(run.calls.withs());
         inner.slot = Some(slot);
@@ -428,17 +430,18 @@ impl<'a> Machine<'a> {
             inner.triggered().begun = triggered.begun.clone();
         }
         inner.withs = WithScope { own: statement.plan.withs(), around: run.withs.own.clone() };
-        self.mark_entered(run);
-        let frame = StatementFrame { running: Some(Box::new(inner)), ..StatementFrame::new(statement, params.into()) };
+        self.suspend(run);
+        let frame = StatementFrame {
+            progress: Progress::Running(Box::new(inner)),
+            ..StatementFrame::new(statement, params.into())
+        };
         self.stack.frames.push(Frame::Statement(frame));
         Ran::On
     }
 
     /// A WITH statement is done: its rows, and what it leaves to do, go to the statement around it.
     fn keep_with(&mut self, slot: usize, rows: Vec<Row>, mut inner: Running) -> Ran {
-        if let Some(Frame::Statement(frame)) = self.stack.frames.last_mut()
-            && let Some(run) = &mut frame.running
-        {
+        if let Some(run) = self.stack.statement_mut().progress.running_mut() {
             for (other, known) in inner.calls.withs().iter().enumerate() {
                 if let Some(known) = known {
                     run.calls.keep_with(other, known.clone());
@@ -458,10 +461,8 @@ impl<'a> Machine<'a> {
                 ReturnsDef::Set(_) => CallResult::Rows(Vec::new()),
                 _ => CallResult::Value(Value::Null),
             };
-            if let Some(Frame::Statement(frame)) = self.stack.frames.last_mut()
-                && let Some(run) = &mut frame.running
-            {
-                run.calls.push(nothing);
+            if let Some(calls) = self.stack.statement_mut().progress.calls_mut() {
+                calls.push(nothing);
             }
             return Ran::On;
         }
@@ -479,11 +480,11 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Puts how far the top statement has come back into its frame.
-    fn mark_entered(&mut self, run: Running) {
-        if let Some(Frame::Statement(frame)) = self.stack.frames.last_mut() {
-            frame.running = Some(Box::new(run));
-        }
+    /// The statement at the top stops here, until what it needs is there.
+    fn suspend(&mut self, run: Box<Running>) {
+        let frame = self.stack.statement_mut();
+        debug_assert!(frame.progress.is_new(), "the progress of a statement is in its frame or at work, never both");
+        frame.progress = Progress::Running(run);
     }
 
     pub(crate) fn enter(&mut self, code: Arc<Code>, args: Vec<Value>) -> Ran {
@@ -504,12 +505,10 @@ impl<'a> Machine<'a> {
         }
         let statement = crate::define::fill_statement(self.catalog(), fill, change.tag);
         let prepared = Arc::new(Prepared::plan(self.catalog(), Arc::new(statement)));
-        let Some(Frame::Statement(frame)) = self.stack.frames.last_mut() else {
-            unreachable!("a definition is a statement at the top of the stack")
-        };
+        let frame = self.stack.statement_mut();
         frame.prepared = prepared.clone();
         let params = frame.params.clone();
-        self.run_rows(&prepared, &params, None, None)
+        self.run_rows(&prepared, &params, Progress::New, None)
     }
 
     pub(crate) fn statement_done(&mut self, act: impl FnOnce(&mut Self) -> Result<&'static str, SqlError>) -> Ran {

@@ -23,7 +23,6 @@ use isolde_sql::Row;
 use isolde_sql::catalog::TableId;
 
 use crate::database::{Database, row_digest};
-use crate::exec::Input;
 use crate::lock::Target;
 use crate::reach::Key;
 use crate::storage::{RowId, TableData, Tables};
@@ -77,10 +76,7 @@ impl Database {
             OrderedRows::Of(rows) => rows.iter().for_each(|(table, key)| self.hash_order_of(*table, key, ordered, h)),
         }
         for run in self.sessions.iter().flat_map(|session| session.stack.running()) {
-            if let Some(Input::Candidates(candidates) | Input::Limited(candidates, ..)) = &run.input {
-                let rest = candidates.get(run.next..).unwrap_or_default();
-                rest.iter().for_each(|c| c.rows.iter().for_each(|r| r.id.hash(h)));
-            }
+            run.candidates_left().iter().for_each(|c| c.rows.iter().for_each(|r| r.id.hash(h)));
         }
     }
 

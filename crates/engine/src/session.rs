@@ -18,6 +18,7 @@ use isolde_sql::{Row, Span, SqlError, Value};
 use crate::clock::Timeouts;
 use crate::cursor::Cursor;
 use crate::database::{Database, Schema};
+use crate::eval::Calls;
 use crate::exec::{Produced, Running};
 use crate::footprint::{Footprint, TableSet};
 use crate::kept::Kept;
@@ -307,18 +308,71 @@ pub(crate) enum Frame {
 pub(crate) struct StatementFrame {
     pub(crate) prepared: Arc<Prepared>,
     pub(crate) params: Arc<[Value]>,
-    /// `None` before it has begun.
-    pub(crate) running: Option<Box<Running>>,
+    pub(crate) progress: Progress,
     /// A loop fetches its rows so many at a time; `None`: all at once.
     pub(crate) fetch: Option<usize>,
-    /// It rests between two fetches: going on is a step of its own.
-    pub(crate) between: bool,
+}
+
+/// How far a statement has come.
+#[derive(Clone, Debug, Default)]
+pub(crate) enum Progress {
+    /// It has not begun, or it does all that it does at once.
+    #[default]
+    New,
+    /// CALL: its arguments are evaluated, with what the routines in them have returned.
+    Arguments(Calls),
+    /// CALL and DO: the routine that they call runs, above them on the stack.
+    Called,
+    /// It reads, locks or changes rows.
+    Running(Box<Running>),
+    /// The same, resting between two fetches: resuming is a step of its own.
+    Between(Box<Running>),
+}
+
+impl Progress {
+    /// How far it has come with its rows.
+    pub(crate) fn running(&self) -> Option<&Running> {
+        match self {
+            Progress::Running(run) | Progress::Between(run) => Some(run),
+            Progress::New | Progress::Arguments(_) | Progress::Called => None,
+        }
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn running_mut(&mut self) -> Option<&mut Running> {
+        match self {
+            Progress::Running(run) | Progress::Between(run) => Some(run),
+            Progress::New | Progress::Arguments(_) | Progress::Called => None,
+        }
+    }
+
+    /// Where the results of what it calls go, if it waits for any.
+    pub(crate) fn calls_mut(&mut self) -> Option<&mut Calls> {
+        match self {
+            Progress::Arguments(calls) => Some(calls),
+            Progress::Running(run) => Some(&mut run.calls),
+            Progress::New | Progress::Called | Progress::Between(_) => None,
+        }
+    }
+
+    /// Whether it has not begun.
+    pub(crate) fn is_new(&self) -> bool {
+        matches!(self, Progress::New)
+    }
 }
 
 impl StatementFrame {
     /// A statement that has not begun.
     pub(crate) fn new(prepared: Arc<Prepared>, params: Arc<[Value]>) -> Self {
-        StatementFrame { prepared, params, running: None, fetch: None, between: false }
+        StatementFrame { prepared, params, progress: Progress::New, fetch: None }
+    }
+
+    /// It rests no longer between two fetches.
+    pub(crate) fn resume(&mut self) {
+        self.progress = match std::mem::take(&mut self.progress) {
+            Progress::Between(run) => Progress::Running(run),
+            progress => progress,
+        };
     }
 }
 
@@ -330,7 +384,7 @@ impl Frame {
             Frame::Routine(frame) => (None, frame.loops.as_slice()),
         };
         let rests = loops.iter().flatten().filter_map(|open| open.rest.as_deref());
-        own.into_iter().chain(rests).filter_map(|frame| frame.running.as_deref())
+        own.into_iter().chain(rests).filter_map(|frame| frame.progress.running())
     }
 
     /// The same, to be changed.
@@ -340,21 +394,37 @@ impl Frame {
             Frame::Routine(frame) => (None, frame.loops.as_mut_slice()),
         };
         let rests = loops.iter_mut().flatten().filter_map(|open| open.rest.as_deref_mut());
-        own.into_iter().chain(rests).filter_map(|frame| frame.running.as_deref_mut())
+        own.into_iter().chain(rests).filter_map(|frame| frame.progress.running_mut())
     }
 }
 
 impl Stack {
     /// All statements that have begun and rest.
     pub(crate) fn running(&self) -> impl Iterator<Item = &Running> {
-        let cursors = self.cursors.iter().filter_map(|cursor| cursor.rest.as_ref()?.running.as_deref());
+        let cursors = self.cursors.iter().filter_map(|cursor| cursor.rest.as_ref()?.progress.running());
         self.frames.iter().flat_map(Frame::running).chain(cursors)
     }
 
     /// The same, to be changed.
     pub(crate) fn running_mut(&mut self) -> impl Iterator<Item = &mut Running> {
-        let cursors = self.cursors.iter_mut().filter_map(|cursor| cursor.rest.as_mut()?.running.as_deref_mut());
+        let cursors = self.cursors.iter_mut().filter_map(|cursor| cursor.rest.as_mut()?.progress.running_mut());
         self.frames.iter_mut().flat_map(Frame::running_mut).chain(cursors)
+    }
+
+    /// The statement at the top.
+    pub(crate) fn statement(&self) -> &StatementFrame {
+        match self.frames.last() {
+            Some(Frame::Statement(frame)) => frame,
+            Some(Frame::Routine(_)) | None => unreachable!("a statement at work is at the top of the stack"),
+        }
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn statement_mut(&mut self) -> &mut StatementFrame {
+        match self.frames.last_mut() {
+            Some(Frame::Statement(frame)) => frame,
+            Some(Frame::Routine(_)) | None => unreachable!("a statement at work is at the top of the stack"),
+        }
     }
 
     /// The routine at work: the nearest one below the statement at the top.
@@ -468,8 +538,8 @@ impl Session {
     /// nor those behind it.
     pub(crate) fn has_entered(&self, row: RowRef, index: usize) -> bool {
         let Some(Frame::Statement(frame)) = self.stack.frames.last() else { return true };
-        let probing = frame.running.as_ref().and_then(|run| run.probing);
-        probing.is_none_or(|(probed, next)| probed != row || index < next)
+        let written = frame.progress.running().and_then(Running::written);
+        written.is_none_or(|(written, next)| written != row || index < next)
     }
 
     /// The tables that statements which have begun may still read from their own snapshots, if these are of this epoch.

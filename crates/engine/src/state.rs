@@ -10,10 +10,10 @@ use std::hash::{Hash, Hasher};
 
 use crate::database::{Database, row_digest};
 use crate::define::frame::Definitions;
-use crate::exec::{After, Input, Running};
+use crate::exec::{After, AtHand, Input, Phase, Running};
 use crate::lock::{RowRef, Target, Wants, row};
 use crate::routine::RoutineFrame;
-use crate::session::{Frame, Session, StatementFrame};
+use crate::session::{Frame, Progress, Session, StatementFrame};
 use crate::storage::{TableData, Tables};
 use crate::transaction::{Snapshot, Transaction};
 use crate::trigger::Triggered;
@@ -59,11 +59,10 @@ impl Database {
                 target.row.hash(&mut h);
             }
             for frame in &session.stack.frames {
-                if let Frame::Statement(StatementFrame { running: Some(run), .. }) = frame
-                    && let Some(Input::Candidates(candidates) | Input::Limited(candidates, ..)) = &run.input
+                if let Frame::Statement(frame) = frame
+                    && let Some(run) = frame.progress.running()
                 {
-                    let rest = candidates.get(run.next..).unwrap_or_default();
-                    rest.iter().for_each(|c| c.rows.iter().for_each(|r| r.id.hash(&mut h)));
+                    run.candidates_left().iter().for_each(|c| c.rows.iter().for_each(|r| r.id.hash(&mut h)));
                 }
             }
         }
@@ -260,9 +259,11 @@ impl Database {
     fn hash_statement(&self, frame: &StatementFrame, h: &mut Digester) {
         (0u8, frame.prepared.id, frame.fetch).hash(h);
         frame.params.hash(h);
-        frame.running.is_some().hash(h);
-        if let Some(run) = &frame.running {
-            self.hash_running(run, h);
+        std::mem::discriminant(&frame.progress).hash(h);
+        match &frame.progress {
+            Progress::New | Progress::Called => {}
+            Progress::Arguments(calls) => calls.iter().for_each(|result| result.hash(h)),
+            Progress::Running(run) | Progress::Between(run) => self.hash_running(run, h),
         }
     }
 
@@ -270,26 +271,34 @@ impl Database {
         hash_snapshot(&run.view, h);
         run.calls.iter().for_each(|result| result.hash(h));
         run.calls.withs().hash(h);
-        (run.slot, run.complete).hash(h);
-        (run.next, run.after_next, run.after.len(), run.count, run.entered).hash(h);
+        (run.slot, run.count, run.after.len()).hash(h);
         run.output.hash(h);
-        run.after.iter().skip(run.after_next).for_each(|after| hash_after(after, h));
         if let Some(triggered) = &run.triggered {
             hash_triggered(triggered, h);
         }
-        if let Some((row, next)) = run.probing {
-            (self.content(row), next, run.enters).hash(h);
+        if let AtHand::Written { row, index, enters } = run.at_hand {
+            (self.content(row), index, enters).hash(h);
         }
-        let rest = run.next;
-        match &run.input {
-            None => 0u8.hash(h),
-            Some(Input::Rows(rows)) => rows.get(rest..).hash(h),
-            Some(Input::Candidates(candidates) | Input::Limited(candidates, ..)) => {
-                for candidate in candidates.get(rest..).unwrap_or_default() {
-                    candidate.rows.iter().for_each(|r| r.values.hash(h));
-                }
+        let queued = match &run.phase {
+            Phase::Scan => {
+                0u8.hash(h);
+                0
             }
-        }
+            Phase::Rows { input: Input::Rows(rows), next } => {
+                (1u8, next, rows.get(*next..)).hash(h);
+                0
+            }
+            Phase::Rows { input: Input::Candidates(_) | Input::Limited(..), next } => {
+                (2u8, next).hash(h);
+                run.candidates_left().iter().for_each(|c| c.rows.iter().for_each(|r| r.values.hash(h)));
+                0
+            }
+            Phase::After { next } => {
+                (3u8, next).hash(h);
+                *next
+            }
+        };
+        run.after.iter().skip(queued).for_each(|after| hash_after(after, h));
     }
 }
 

@@ -93,11 +93,10 @@ impl Executor<'_> {
         let schema = self.schema().clone();
         let (committed, reach, epoch) = (self.db.committed.clone(), self.session.reach.clone(), self.db.epoch);
         let view = self.transaction_mut().begin_statement(&schema.catalog, &committed, &reach, epoch).clone();
-        let mut run = Running::new(Snapshot::new(view, TableSet::NONE, epoch), self.db.next_position);
-        run.after = now;
-        while run.after_next < run.after.len() {
+        let mut run = Running::of_checks(Snapshot::new(view, TableSet::NONE, epoch), self.db.next_position, now);
+        while run.has_check() {
             if let Err(stop) = self.after(&mut run) {
-                let mut rest = run.after.split_off(run.after_next);
+                let mut rest = run.after.split_off(run.check_at());
                 if matches!(stop, Stop::Trigger(_)) {
                     // It fires now, and nobody waits for its answer.
                     rest.remove(0);
@@ -106,7 +105,7 @@ impl Executor<'_> {
                 checks.splice(0..0, rest);
                 return Err(stop);
             }
-            run.after_next += 1;
+            run.check_done();
         }
         Ok(())
     }

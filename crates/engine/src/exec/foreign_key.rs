@@ -13,6 +13,7 @@ use isolde_sql::catalog::{ForeignKey, Table, TableId};
 use isolde_sql::{Row, SqlError, SqlState, Value};
 
 use super::constraint::key_text;
+use super::running::AtHand;
 use super::version::{Lock, Version, concurrent_update};
 use super::{Executor, Running, Stop};
 use crate::eval;
@@ -144,7 +145,7 @@ impl Executor<'_> {
     pub(super) fn after(&mut self, run: &mut Running) -> Result<(), Stop> {
         let schema = self.schema().clone();
         let catalog = &schema.catalog;
-        match run.after[run.after_next].clone() {
+        match run.check_mut().clone() {
             After::Child { row, at, .. } if self.newest(row).is_none_or(|tuple| tuple.position != at) => Ok(()),
             After::Child { row, key, parent, .. } => {
                 let child = catalog.table(row.0);
@@ -183,7 +184,7 @@ impl Executor<'_> {
                 let table = catalog.table(row.0);
                 let triggers = self.triggers_of(row.0);
                 let columns: ColumnSet = set.iter().map(|(c, _)| *c).collect();
-                if run.probing.is_none() && run.staged().is_none() {
+                if run.written().is_none() && run.staged().is_none() {
                     let changes_key = |old: &Row| set.iter().any(|(c, v)| table.is_key_column(*c) && old[*c] != *v);
                     let lock = Lock::update(changes_key(&found.old.values));
                     let Some(current) = self.cascade_target(table, key, &found, lock)? else { return Ok(()) };
@@ -201,11 +202,10 @@ impl Executor<'_> {
                         None => {
                             self.check_row(row.0, &mut new, &crate::prepare::RowPlan::new(catalog, row.0), run)?;
                             self.update_version(run, row, old, new, ColumnSet::ALL)?;
-                            run.probing = Some((row, 0));
                         }
                     }
                 }
-                if let Some(triggers) = triggers.as_ref().filter(|_| run.probing.is_none())
+                if let Some(triggers) = triggers.as_ref().filter(|_| run.written().is_none())
                     && !self.cascade_update(triggers, columns, row, run)?
                 {
                     return Ok(());
@@ -216,7 +216,7 @@ impl Executor<'_> {
                 {
                     self.queue_written(after, run);
                 }
-                run.probing = None;
+                run.at_hand = AtHand::Unwritten { again: false };
                 Ok(())
             }
         }
@@ -267,7 +267,7 @@ impl Executor<'_> {
         };
         let Some((id, seen)) = candidate else { return Err(missing().into()) };
         let target = (parent.id, id);
-        if let After::Child { parent, .. } = &mut run.after[run.after_next] {
+        if let After::Child { parent, .. } = run.check_mut() {
             *parent = candidate;
         }
         let lock = Lock::select(LockStrength::KeyShare, LockWait::Block);
@@ -318,7 +318,7 @@ impl Executor<'_> {
         let lock = LockKey::Table(parents);
         let held = |machine: &Self| machine.transaction().heavy.get(&lock).copied().unwrap_or_default();
         let now = held(self);
-        let had = match &mut run.after[run.after_next] {
+        let had = match run.check_mut() {
             After::Child { before, .. } => *before.get_or_insert(now),
             _ => now,
         };
@@ -381,7 +381,7 @@ impl Executor<'_> {
                 let first = children.first().map(|(row, tuple)| (*row, tuple.position));
                 let Some((row, seen)) = check.waits_for.or(first) else { return Ok(()) };
                 let waits_for = Some((row, seen));
-                run.after[run.after_next] = After::Parent(ParentCheck { waits_for, ..check.clone() });
+                *run.check_mut() = After::Parent(ParentCheck { waits_for, ..check.clone() });
                 let lock = Lock::select(LockStrength::KeyShare, LockWait::Block);
                 let still = match self.lock_version((child.id, row), seen, u64::MAX, lock)? {
                     Version::Same | Version::SameKey => true,
@@ -430,7 +430,7 @@ impl Executor<'_> {
             next.insert(0, After::Begin(triggers.clone(), event, columns));
             next.push(After::End(triggers, event, columns));
         }
-        let at = run.after_next + 1;
+        let at = run.check_at() + 1;
         run.after.splice(at..at, next);
         Ok(())
     }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use isolde_sql::{SqlError, SqlState, Value};
 
 use super::version::{Lock, Version};
-use super::{Executor, Input, Running, Stop};
+use super::{Executor, Input, Phase, Running, Stop};
 use crate::footprint::ColumnSet;
 use crate::prepare::{MergeActionPlan, MergePlan, MergeWhenPlan};
 use crate::query::{self, Candidate};
@@ -24,9 +24,9 @@ impl Executor<'_> {
             self.before_merge(triggers, plan, run)?;
         }
         let candidates = self.merge_candidates(plan, params, run)?;
-        while run.goes_on(candidates.len()) {
+        while let Some(at) = run.row_at_hand() {
             run.calls.rewind();
-            self.merge_row(plan, params, run, &candidates[run.next], triggers.as_ref())?;
+            self.merge_row(plan, params, run, &candidates[at], triggers.as_ref())?;
             run.row_done();
         }
         match &triggers {
@@ -43,7 +43,7 @@ impl Executor<'_> {
         params: &[Value],
         run: &mut Running,
     ) -> Result<Arc<[Candidate]>, Stop> {
-        let fresh = run.input.is_none();
+        let fresh = run.input().is_none();
         let found = self.scan(&plan.select, params, run)?;
         if !fresh || !plan.target_first || found.len() < 2 {
             return Ok(found);
@@ -51,7 +51,7 @@ impl Executor<'_> {
         let mut sorted = found.to_vec();
         sorted.sort_by_key(|candidate| (candidate.rows[0].missing, candidate.rows[0].position));
         let sorted: Arc<[Candidate]> = sorted.into();
-        run.input = Some(Input::Candidates(sorted.clone()));
+        run.phase = Phase::Rows { input: Input::Candidates(sorted.clone()), next: 0 };
         Ok(sorted)
     }
 
@@ -63,7 +63,7 @@ impl Executor<'_> {
         seen: &Candidate,
         triggers: Option<&Arc<TableTriggers>>,
     ) -> Result<(), Stop> {
-        if run.probing.is_some() {
+        if run.written().is_some() {
             return self.finish_merge(plan, run, ColumnSet::ALL, triggers);
         }
         if let Some(triggers) = triggers.filter(|_| run.staged().is_some()) {
@@ -144,7 +144,7 @@ impl Executor<'_> {
                 (Lock::merge(changes_key, sets_key), Some(wanted), before)
             }
         };
-        run.again = false;
+        run.not_again();
         // All of it counts: what is not set is carried along.
         self.footprint.looked.push(row);
         let version = self.lock_version(row, target.position, run.start, lock)?;
@@ -182,7 +182,6 @@ impl Executor<'_> {
                     run.triggered().written = Some((Event::Update, Some(old.clone())));
                 }
                 self.update_version(run, row, old, new, *columns)?;
-                run.written(row);
                 self.finish_merge(plan, run, *columns, triggers)?;
             }
             (.., Some(triggers)) => self.delete_merged(triggers, row, &old, run)?,
@@ -223,7 +222,7 @@ impl Executor<'_> {
         triggers: Option<&Arc<TableTriggers>>,
     ) -> Result<(), Stop> {
         self.probe_unique(run, columns)?;
-        if let (Some((row, _)), Some(triggers)) = (run.probing, triggers)
+        if let (Some((row, _)), Some(triggers)) = (run.written(), triggers)
             && let Some(written) = self.written_triggers(triggers, plan.set_columns(), row, run)?
         {
             self.queue_written(written, run);

@@ -54,8 +54,8 @@ impl Machine<'_> {
                     let prepared = frame.prepared.clone();
                     return self.cursor_rows(&prepared, command, produced);
                 }
-                if let Some(run) = &mut frame.running {
-                    run.calls.push(CallResult::Rows(produced.rows));
+                if let Some(calls) = frame.progress.calls_mut() {
+                    calls.push(CallResult::Rows(produced.rows));
                 }
                 Ran::On
             }
@@ -69,20 +69,22 @@ impl Machine<'_> {
             unreachable!("a routine is entered from a statement")
         };
         match &frame.prepared.statement.kind {
-            StatementKind::Call(..) if frame.running.as_ref().is_some_and(|r| r.entered) => {
+            StatementKind::Call(..) if matches!(frame.progress, Progress::Called) => {
                 self.stack.frames.pop();
                 self.take_snapshot_to_bind();
                 self.deliver(outs)
             }
             // The transaction has its snapshot then, even if nothing was read.
             StatementKind::Do(_) => {
+                debug_assert!(matches!(frame.progress, Progress::Called), "the routine of a DO was called by it");
                 self.stack.frames.pop();
                 self.take_snapshot_to_bind();
                 self.deliver(Produced::nothing("DO"))
             }
             _ => {
-                if let Some(run) = &mut frame.running {
-                    run.calls.push(result);
+                // SET CONSTRAINTS and COMMIT, which fire triggers, have no use for it.
+                if let Some(calls) = frame.progress.calls_mut() {
+                    calls.push(result);
                 }
                 Ran::On
             }
@@ -176,12 +178,15 @@ impl Machine<'_> {
     /// The statement that has just left the stack is done. If it was a whole one, and not part of the statement that is
     /// at the top now, this is what the step did, and what a routine that sent it gets.
     pub(super) fn note_whole(&mut self, prepared: &Prepared, produced: &Produced) {
-        let in_routine = match self.stack.frames.last() {
+        let reaches_routine = match self.stack.frames.last() {
             None => false,
-            Some(Frame::Routine(_)) => true,
+            // PERFORM throws its rows away: the routine gets none of them.
+            Some(Frame::Routine(routine)) => {
+                !(matches!(prepared.statement.kind, StatementKind::Query(_)) && routine.ignores_rows())
+            }
             Some(Frame::Statement(_)) => return,
         };
-        if in_routine && prepared.tells {
+        if reaches_routine && prepared.tells {
             self.returned.push(Returned { statement: prepared.statement.clone(), outcome: produced.outcome() });
         }
         if prepared.visible {

@@ -8,7 +8,7 @@ use isolde_sql::{Row, Value};
 
 use super::{Event, TableTriggers};
 use crate::exec::Executor;
-use crate::exec::{After, Running, Stop};
+use crate::exec::{After, Phase, Running, Stop};
 use crate::footprint::ColumnSet;
 
 /// A trigger in the queue.
@@ -201,8 +201,8 @@ impl Executor<'_> {
                 queued.push(After::Fire(Fire { triggers, at, event, old: None, new: None, transition }));
             }
         }
-        // What WITH has queued waits until the rows are done; after that, one of the queue is at work.
-        let waiting = if run.withs.own.is_some() && !run.complete { 0 } else { run.after_next + 1 };
+        // Until the rows are done nothing of the queue has begun; after that, one of it is at work.
+        let waiting = if let Phase::After { next } = run.phase { next + 1 } else { 0 };
         run.forget_queued((triggers.table.id, event), waiting);
         run.after.extend(queued);
         Ok(())

@@ -133,7 +133,6 @@ impl Executor<'_> {
         }
         run.triggered().written = Some((Event::Update, Some(old.clone())));
         self.update_version(run, row, old, new, ColumnSet::ALL)?;
-        run.written(row);
         Ok(())
     }
 
