@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use isolde_sql::ast::plpgsql::RaiseLevel;
-use isolde_sql::ast::{Discard, Maintenance};
+use isolde_sql::ast::{Discard, Maintenance, TransactionModes};
 use isolde_sql::catalog::TableId;
 use isolde_sql::refused::Construct;
 use isolde_sql::typed::{OutputColumn, PreparedStatement, SessionCommand};
@@ -257,7 +257,8 @@ fn set(session: &mut SessionState, name: &str, value: Option<&str>, local: bool)
     if let Some(t) = &mut session.transaction {
         match lower.as_str() {
             "transaction_isolation" => {
-                t.isolation = wanted().unwrap_or(options.isolation);
+                let isolation = Some(wanted().unwrap_or(options.isolation));
+                t.set_modes(TransactionModes { isolation, ..TransactionModes::default() })?;
                 return Ok(settings::level_name(t.isolation).into());
             }
             "transaction_read_only" => {
@@ -265,7 +266,7 @@ fn set(session: &mut SessionState, name: &str, value: Option<&str>, local: bool)
                 return Ok(shown);
             }
             "transaction_deferrable" => {
-                t.deferrable = shown == "on";
+                t.set_modes(TransactionModes { deferrable: Some(shown == "on"), ..TransactionModes::default() })?;
                 return Ok(shown);
             }
             _ => {}

@@ -198,27 +198,8 @@ impl Machine<'_> {
         })
     }
 
-    pub(crate) fn set_modes(&mut self, modes: TransactionModes) -> Result<(), SqlError> {
-        let Some(t) = &mut self.session.transaction else { return Ok(()) };
-        if t.failed {
-            return Err(in_failed_transaction());
-        }
-        if modes.isolation.is_some_and(|level| level != t.isolation) && t.queried {
-            let message = "SET TRANSACTION ISOLATION LEVEL must be called before any query";
-            return Err(SqlError::new(SqlState::ACTIVE_TRANSACTION, message));
-        }
-        if modes.isolation.is_some_and(|level| level != t.isolation) && !t.savepoints.is_empty() {
-            let message = "SET TRANSACTION ISOLATION LEVEL must not be called in a subtransaction";
-            return Err(SqlError::new(SqlState::ACTIVE_TRANSACTION, message));
-        }
-        if modes.deferrable.is_some() && t.queried {
-            let message = "SET TRANSACTION [NOT] DEFERRABLE must be called before any query";
-            return Err(SqlError::new(SqlState::ACTIVE_TRANSACTION, message));
-        }
-        t.isolation = modes.isolation.unwrap_or(t.isolation);
-        t.read_only = modes.read_only.unwrap_or(t.read_only);
-        t.deferrable = modes.deferrable.unwrap_or(t.deferrable);
-        Ok(())
+    fn set_modes(&mut self, modes: TransactionModes) -> Result<(), SqlError> {
+        self.session.transaction.as_mut().map_or(Ok(()), |t| t.set_modes(modes))
     }
 
     pub(crate) fn warn(&mut self, message: &str) {
@@ -238,6 +219,8 @@ impl Machine<'_> {
 
     fn publish(&mut self) {
         let Some(t) = self.session.transaction.take() else { return };
+        debug_assert!(!t.failed, "a transaction that has failed publishes nothing");
+        debug_assert!(t.deferred.checks.is_empty(), "checks that were put off are made before the commit");
         let watched = self.exec().others().any(|(_, session)| holds_snapshot(session));
         // What open snapshots must know of, if there are any.
         let mut published: Vec<Published> = Vec::new();

@@ -451,27 +451,6 @@ impl Database {
         Step { pending, outcome, returned, footprint, notices, reply }
     }
 
-    /// What holds whenever a session was put back.
-    fn assert_at_rest(&self, session: SessionId, reply: Option<&Reply>) {
-        let s = &*self.sessions[session.0];
-        debug_assert!(reply.is_none() || s.stack.is_idle(), "who has answered has nothing left to do");
-        debug_assert!(reply.is_some() || !s.stack.is_idle(), "who has not answered has something to do");
-        debug_assert!(s.wait.is_none() || !s.stack.is_idle(), "only a statement, or the end of a transaction, waits");
-        debug_assert!(
-            s.stack.is_committing() || s.stack.frames.last().is_none_or(|top| matches!(top, Frame::Statement(_))),
-            "a routine rests before its next statement or its commit, never between two instructions"
-        );
-        debug_assert!(
-            s.stack.frames.is_empty() || matches!(s.stack.frames[0], Frame::Statement(_)),
-            "at the bottom is what the client sent"
-        );
-        debug_assert!(
-            s.granted.is_none() || !s.stack.is_idle(),
-            "what a wait has brought is taken by the call that waited"
-        );
-        debug_assert!(s.stack.running().all(|run| !run.view.is_after(self.epoch)), "no snapshot is of the future");
-    }
-
     /// Runs a query on the committed rows, changing nothing.
     pub fn query(&self, query: &Arc<Prepared>) -> Result<Vec<Row>, SqlError> {
         let mut copy = self.clone();

@@ -9,6 +9,9 @@
 //!                │                        │
 //!                └── answer               └── blocked: rest; the next step tries again
 //! ```
+//!
+//! It only coordinates: it alone has the stack, decides what runs next and where a result goes. What a statement does
+//! is the [`Executor`]'s work, what it locks and waits for that of [`Locks`]; both borrow the parts they need from it.
 
 mod deliver;
 

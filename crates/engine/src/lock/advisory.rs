@@ -69,6 +69,7 @@ impl SessionState {
             return false;
         }
         *count -= 1;
+        debug_assert!(self.transaction.is_some(), "a function that gives a lock back runs in a transaction");
         if *counts == Counts::default() {
             self.advisory.remove(&key);
         }

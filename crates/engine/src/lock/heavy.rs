@@ -122,6 +122,7 @@ impl Queues {
 
     pub(crate) fn insert(&mut self, key: LockKey, at: usize, session: SessionId) {
         let queue = Arc::make_mut(&mut self.0).entry(key).or_default();
+        debug_assert!(!queue.contains(&session), "a session has one place in a queue");
         queue.insert(at.min(queue.len()), session);
     }
 
@@ -138,6 +139,10 @@ impl Queues {
     /// Puts a queue into another order.
     pub(crate) fn reorder(&mut self, key: LockKey, order: Vec<SessionId>) {
         if let Some(queue) = Arc::make_mut(&mut self.0).get_mut(&key) {
+            debug_assert!(
+                queue.len() == order.len() && queue.iter().all(|waiter| order.contains(waiter)),
+                "a queue that is put into another order keeps its waiters"
+            );
             *queue = order;
         }
     }

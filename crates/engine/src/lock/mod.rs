@@ -18,8 +18,8 @@ mod session;
 use smallvec::SmallVec;
 
 pub(crate) use advisory::Scope;
-pub(crate) use heavy::{Answer, LockKey, Modes, Queues, request};
-pub(crate) use row::{Held, RowRef, RowWait, Wants, holders, old_holders};
+pub(crate) use heavy::{Answer, LockKey, Modes, Queues, conflicts, request};
+pub(crate) use row::{Held, RowRef, RowWait, Wants, conflict as row_conflict, holders, old_holders};
 pub(crate) use session::{Locks, NotGranted};
 
 use isolde_sql::ast::TableLockMode;
