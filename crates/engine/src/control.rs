@@ -11,7 +11,7 @@ use isolde_sql::{Span, SqlError, SqlState};
 use crate::exec::{Produced, Stop};
 use crate::footprint::{ColumnSet, Write};
 use crate::lock::RowRef;
-use crate::machine::{Machine, Ran, in_failed_transaction};
+use crate::machine::{Machine, Ran};
 use crate::prepare::Prepared;
 use crate::session::{Frame, Notice, Outcome, Part, Session, StatementResult};
 use crate::transaction::{Change, Published, Snapshot, Transaction, heavy_released, released};

@@ -37,7 +37,9 @@ impl Machine<'_> {
             return Ok(());
         }
         let reads = !matches!(frame.prepared.plan, Plan::Call(_) | Plan::Do(_) | Plan::Other)
-            || matches!(frame.prepared.statement.kind, StatementKind::Truncate(_) | StatementKind::Define(_));
+            || matches!(frame.prepared.statement.kind, StatementKind::Truncate(_) | StatementKind::Define(_))
+            // With arguments that look at tables.
+            || (matches!(frame.prepared.plan, Plan::Call(_)) && frame.prepared.visible);
         if frame.prepared.lock_table().is_some() && !self.stack.is_in_block(self.session.transaction.as_ref()) {
             // Before anybody asks whether there is such a table.
             return Err(self.fail(SqlError::new(SqlState::NO_ACTIVE_TRANSACTION, LOCK_OUTSIDE)));

@@ -13,6 +13,7 @@
 //! It only coordinates: it alone has the stack, decides what runs next and where a result goes. What a statement does
 //! is the [`Executor`]'s work, what it locks and waits for that of [`Locks`]; both borrow the parts they need from it.
 
+mod call;
 mod deliver;
 
 use std::sync::{Arc, LazyLock};
@@ -34,7 +35,6 @@ use crate::session::{
     Frame, Notice, Outcome, Part, Progress, Reply, Returned, Session, SessionId, SessionState, Stack, StatementFrame,
     StatementResult,
 };
-use crate::storage::Tables;
 use crate::transaction::{Snapshot, Transaction};
 use crate::trigger;
 
@@ -371,135 +371,6 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// CALL: the arguments, then the routine.
-    fn run_call(&mut self, prepared: &Arc<Prepared>, routine: RoutineId, params: &[Value], progress: Progress) -> Ran {
-        let Plan::Call(args) = &prepared.plan else { unreachable!("CALL has arguments") };
-        let mut calls = match progress {
-            Progress::New => Calls::default(),
-            Progress::Arguments(calls) => calls,
-            Progress::Called | Progress::Running(_) | Progress::Between(_) => {
-                unreachable!("CALL goes through no rows, and is done when its routine is")
-            }
-        };
-        calls.rewind();
-        let values = self.exec().with_context(Tables::none(), params, &mut calls, |ctx| {
-            args.iter().map(|a| eval::eval(ctx, &Env::new(&[]), a)).collect::<Result<Vec<Value>, _>>()
-        });
-        let frame = self.stack.statement_mut();
-        match values {
-            Ok(values) => {
-                frame.progress = Progress::Called;
-                self.enter_routine(routine, values)
-            }
-            Err(Interrupt::Call(function, args)) => {
-                frame.progress = Progress::Arguments(calls);
-                self.enter_routine(function, args)
-            }
-            Err(Interrupt::Wait(target)) => {
-                frame.progress = Progress::Arguments(calls);
-                self.begin_wait(target)
-            }
-            Err(Interrupt::Error(error)) => self.fail(error),
-            Err(Interrupt::Lock(_) | Interrupt::With(..)) => unreachable!("an argument of CALL has no subquery"),
-        }
-    }
-
-    /// Runs a query inside the statement at the top, with its snapshot; the rows go to the statement.
-    fn enter_query(&mut self, query: Inner, params: &[Value], run: Box<Running>) -> Ran {
-        if self.session.transaction().read_only {
-            self.suspend(run);
-            return self.fail(read_only(&verb_of(&query.statement)));
-        }
-        let mut inner = Running::new(run.view.clone(), run.start);
-        let around = run.withs.own.clone().filter(|_| query.reads_with);
-        inner.calls = Calls::knowing(if query.reads_with { run.calls.withs() } else { &[] });
-        inner.withs = WithScope { own: query.statement.plan.withs(), around };
-        self.suspend(run);
-        let params = query.params.unwrap_or_else(|| params.into());
-        let frame = StatementFrame {
-            progress: Progress::Running(Box::new(inner)),
-            ..StatementFrame::new(query.statement, params)
-        };
-        self.stack.frames.push(Frame::Statement(frame));
-        Ran::On
-    }
-
-    /// Runs a WITH statement of the statement at the top, with its snapshot.
-    fn enter_with(&mut self, slot: usize, statement: Arc<Prepared>, params: &[Value], run: Box<Running>) -> Ran {
-        let mut inner = Running::new(run.view.clone(), run.start);
-        inner.calls = Calls::knowing(run.calls.withs());
-        inner.slot = Some(slot);
-        if let Some(triggered) = &run.triggered {
-            inner.triggered().begun = triggered.begun.clone();
-        }
-        inner.withs = WithScope { own: statement.plan.withs(), around: run.withs.own.clone() };
-        self.suspend(run);
-        let frame = StatementFrame {
-            progress: Progress::Running(Box::new(inner)),
-            ..StatementFrame::new(statement, params.into())
-        };
-        self.stack.frames.push(Frame::Statement(frame));
-        Ran::On
-    }
-
-    /// A WITH statement is done: its rows, and what it leaves to do, go to the statement around it.
-    fn keep_with(&mut self, slot: usize, rows: Vec<Row>, mut inner: Running) -> Ran {
-        if let Some(run) = self.stack.statement_mut().progress.running_mut() {
-            for (other, known) in inner.calls.withs().iter().enumerate() {
-                if let Some(known) = known {
-                    run.calls.keep_with(other, known.clone());
-                }
-            }
-            run.calls.keep_with(slot, rows.into());
-            run.adopt_triggers(&mut inner);
-        }
-        Ran::On
-    }
-
-    fn enter_routine(&mut self, routine: RoutineId, args: Vec<Value>) -> Ran {
-        let def = self.catalog().routine(routine);
-        if def.strict && args.iter().any(Value::is_null) {
-            // It is not called at all.
-            let nothing = match def.returns {
-                ReturnsDef::Set(_) => CallResult::Rows(Vec::new()),
-                _ => CallResult::Value(Value::Null),
-            };
-            if let Some(calls) = self.stack.statement_mut().progress.calls_mut() {
-                calls.push(nothing);
-            }
-            return Ran::On;
-        }
-        match self.schema().code(routine) {
-            Ok(code) => self.enter(code, args),
-            Err(error) => self.fail(error),
-        }
-    }
-
-    /// Enters the function of a trigger.
-    pub(crate) fn enter_trigger(&mut self, call: trigger::Call) -> Ran {
-        match call.code(self.catalog()) {
-            Ok(code) => self.enter(code, call.variables()),
-            Err(error) => self.fail(error),
-        }
-    }
-
-    /// The statement at the top stops here, until what it needs is there.
-    fn suspend(&mut self, run: Box<Running>) {
-        let frame = self.stack.statement_mut();
-        debug_assert!(frame.progress.is_new(), "the progress of a statement is in its frame or at work, never both");
-        frame.progress = Progress::Running(run);
-    }
-
-    pub(crate) fn enter(&mut self, code: Arc<Code>, args: Vec<Value>) -> Ran {
-        const FRAMES_MAX: usize = 200;
-        if self.stack.frames.len() >= FRAMES_MAX {
-            let message = "stack depth limit exceeded";
-            return self.fail(SqlError::new(SqlState::STATEMENT_TOO_COMPLEX, message));
-        }
-        self.stack.frames.push(Frame::Routine(Box::new(RoutineFrame::new(code, args))));
-        Ran::On
-    }
-
     /// CREATE TABLE AS, REFRESH: the definition, then the INSERT that takes its place.
     fn define_and_fill(&mut self, change: &Arc<Change>) -> Ran {
         let Some(fill) = &change.fill else { return Ran::On };
@@ -549,27 +420,39 @@ impl<'a> Machine<'a> {
         }
         if prepared.visible || transaction.keeps_snapshot() {
             transaction.statements += 1;
-            if !transaction.keeps_snapshot() {
-                self.footprint.snapshot = Some(SnapshotTaken::Statement);
-            } else if transaction.snapshot.is_none() {
-                self.footprint.snapshot = Some(SnapshotTaken::Transaction);
-            }
+            self.note_snapshot();
         }
+        let transaction = self.session.transaction_mut();
         if self.db.faults.stale_snapshot && transaction.statements > 1 {
             transaction.pretend_fresh(self.db.epoch);
         }
         if let Some(run) = self.begin_in_stable_function(prepared, changes)? {
             return Ok(run);
         }
-        let reach = &self.session.reach;
-        let transaction = self.session.transaction.as_mut().expect("a transaction was just begun");
-        let schema = transaction.definitions.schema.as_ref().unwrap_or(&self.db.schema).clone();
+        Ok(self.take_view(prepared))
+    }
+
+    /// A statement takes its snapshot, or the one that its transaction keeps.
+    fn note_snapshot(&mut self) {
+        let transaction = self.session.transaction();
+        if !transaction.keeps_snapshot() {
+            self.footprint.snapshot = Some(SnapshotTaken::Statement);
+        } else if transaction.snapshot.is_none() {
+            self.footprint.snapshot = Some(SnapshotTaken::Transaction);
+        }
+    }
+
+    /// A statement that begins now, with what it reads.
+    fn take_view(&mut self, prepared: &Prepared) -> Running {
+        let schema = self.schema().clone();
+        let SessionState { reach, transaction, .. } = &mut *self.session;
+        let transaction = transaction.as_mut().expect("a statement begins in a transaction");
         let view = transaction.begin_statement(&schema.catalog, &self.db.committed, reach, self.db.epoch).clone();
         // What a kept snapshot shows is known from there.
         let reads = if transaction.keeps_snapshot() { TableSet::NONE } else { prepared.reads };
         let snapshot = Snapshot::new(view, reads, self.db.epoch);
         let withs = WithScope { own: prepared.plan.withs(), around: None };
-        Ok(Running { withs, ..Running::new(snapshot, self.db.next_position) })
+        Running { withs, ..Running::new(snapshot, self.db.next_position) }
     }
 
     /// The queries of a STABLE or IMMUTABLE function see what the statement that called it sees, and change nothing.

@@ -320,7 +320,7 @@ pub(crate) enum Progress {
     #[default]
     New,
     /// CALL: its arguments are evaluated, with what the routines in them have returned.
-    Arguments(Calls),
+    Arguments(Box<Running>),
     /// CALL and DO: the routine that they call runs, above them on the stack.
     Called,
     /// It reads, locks or changes rows.
@@ -330,27 +330,26 @@ pub(crate) enum Progress {
 }
 
 impl Progress {
-    /// How far it has come with its rows.
+    /// The statement that has begun, with its snapshot.
     pub(crate) fn running(&self) -> Option<&Running> {
         match self {
-            Progress::Running(run) | Progress::Between(run) => Some(run),
-            Progress::New | Progress::Arguments(_) | Progress::Called => None,
+            Progress::Arguments(run) | Progress::Running(run) | Progress::Between(run) => Some(run),
+            Progress::New | Progress::Called => None,
         }
     }
 
     /// The same, to be changed.
     pub(crate) fn running_mut(&mut self) -> Option<&mut Running> {
         match self {
-            Progress::Running(run) | Progress::Between(run) => Some(run),
-            Progress::New | Progress::Arguments(_) | Progress::Called => None,
+            Progress::Arguments(run) | Progress::Running(run) | Progress::Between(run) => Some(run),
+            Progress::New | Progress::Called => None,
         }
     }
 
     /// Where the results of what it calls go, if it waits for any.
     pub(crate) fn calls_mut(&mut self) -> Option<&mut Calls> {
         match self {
-            Progress::Arguments(calls) => Some(calls),
-            Progress::Running(run) => Some(&mut run.calls),
+            Progress::Arguments(run) | Progress::Running(run) => Some(&mut run.calls),
             Progress::New | Progress::Called | Progress::Between(_) => None,
         }
     }

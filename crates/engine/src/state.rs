@@ -262,8 +262,7 @@ impl Database {
         std::mem::discriminant(&frame.progress).hash(h);
         match &frame.progress {
             Progress::New | Progress::Called => {}
-            Progress::Arguments(calls) => calls.iter().for_each(|result| result.hash(h)),
-            Progress::Running(run) | Progress::Between(run) => self.hash_running(run, h),
+            Progress::Arguments(run) | Progress::Running(run) | Progress::Between(run) => self.hash_running(run, h),
         }
     }
 

@@ -247,6 +247,11 @@ impl Snapshot {
         let (shown, now) = (shown.map(|tuple| &tuple.values), now.map(|tuple| &tuple.values));
         isolde_digest::tagged(PUBLISHED, (row.0, shown, now, same_key, updated_first))
     }
+
+    /// Of a database without tables, for what reads none.
+    pub(crate) fn empty() -> Self {
+        Snapshot::new(Tables::none().clone(), TableSet::NONE, 0)
+    }
 }
 
 /// A point to roll back to.

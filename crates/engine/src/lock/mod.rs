@@ -6,7 +6,8 @@
 //!
 //! Locks on rows ([`row`]) follow rules of their own. Tables, sequences and advisory keys share one mechanism
 //! ([`heavy`]): eight modes, a queue per key, and an order in that queue which a [deadlock check](deadlock) may change.
-//! [`advisory`] has the functions of the family `pg_advisory_lock`.
+//! [`advisory`] has the functions of the family `pg_advisory_lock`. A session at work asks, waits and resumes through
+//! [`Locks`], which borrows of it what locking needs and no more.
 
 pub(crate) mod advisory;
 pub(crate) mod deadlock;
