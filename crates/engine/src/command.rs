@@ -154,7 +154,7 @@ impl Machine<'_> {
             // The planner knows now how large they are.
             let all = (0..self.db.committed.len()).filter(|_| tables.is_empty()).map(|n| TableId(n as u32));
             let known = tables.iter().copied().chain(all);
-            Arc::make_mut(&mut self.db.statistics).known.extend(known);
+            Arc::make_mut(&mut self.db.ambient).statistics.known.extend(known);
         }
         for &table in tables.iter().filter(|_| work == Maintenance::Reindex) {
             let table = self.catalog().table(table);
@@ -192,7 +192,7 @@ impl Machine<'_> {
             self.warn("SET LOCAL can only be used in transaction blocks");
         }
         let local = local && self.session.transaction.is_some();
-        set(&mut self.session, name, value, local)?;
+        set(self.session, name, value, local)?;
         Ok("SET")
     }
 
@@ -205,7 +205,7 @@ impl Machine<'_> {
     }
 
     fn show(&mut self, name: &str) -> Result<Produced, SqlError> {
-        let value = shown(&self.session, name)?;
+        let value = shown(self.session, name)?;
         let column = OutputColumn { name: settings::spelling(name).into(), ty: Type::Text, origin: None };
         let row = [Value::text(value)].into_iter().collect();
         Ok(Produced { columns: [column].into(), rows: vec![row], count: 1, ..Produced::nothing("SHOW") })

@@ -44,7 +44,6 @@ pub struct Database {
     pub(crate) next_xid: u64,
     /// What serializable transactions share, while there are any.
     pub(crate) ssi: Option<Arc<Ssi>>,
-    pub(crate) statistics: Arc<Statistics>,
     pub(crate) sequences: Sequences,
     /// What generated values start from.
     pub(crate) generators: Generators,
@@ -67,8 +66,17 @@ pub struct Database {
     pub(crate) timed: bool,
     pub(crate) sessions: SmallVec<[Arc<Session>; 4]>,
     pub(crate) faults: Faults,
-    /// What every step is done under. Clones share it: it is no part of the state.
+    /// What every step is done under.
+    pub(crate) ambient: Arc<Ambient>,
+}
+
+/// What steps are done under and hardly ever change: one pointer, so that a copy of a database costs less.
+#[derive(Clone, Debug)]
+pub(crate) struct Ambient {
+    /// What the steps may cost. Clones share it: it is no part of the state.
     pub(crate) budget: Budget,
+    /// What the planner knows of tables.
+    pub(crate) statistics: Statistics,
 }
 
 /// The catalog, and its routines compiled when first called.
@@ -121,7 +129,6 @@ impl Database {
             next_ticket: 1,
             next_xid: 1,
             ssi: None,
-            statistics: Arc::default(),
             sequences: Sequences::default(),
             generators: Generators::default(),
             schema_versions: 0,
@@ -135,13 +142,13 @@ impl Database {
             timed: false,
             sessions: SmallVec::new(),
             faults: Faults::default(),
-            budget: Budget::current(),
+            ambient: Arc::new(Ambient { budget: Budget::current(), statistics: Statistics::default() }),
         }
     }
 
     /// What its steps are done under: the budget that its maker worked under, who may end it.
     pub fn budget(&self) -> &Budget {
-        &self.budget
+        &self.ambient.budget
     }
 
     /// The same database, broken on purpose.
@@ -260,7 +267,7 @@ impl Database {
         source: &str,
         params: &[Type],
     ) -> Result<Arc<Prepared>, Diagnostic> {
-        let _entered = self.budget.enter();
+        let _entered = self.ambient.budget.enter();
         let own = self.sessions[session.0].transaction.as_ref().and_then(|t| t.definitions.schema.as_ref());
         let catalog = &self.sessions[session.0].names(&own.unwrap_or(&self.schema).catalog);
         Prepared::new(catalog, statement, source, params).map(Arc::new).or_else(|error| {

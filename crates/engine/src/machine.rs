@@ -76,7 +76,7 @@ impl<'a> Machine<'a> {
         let mut slot = std::mem::replace(&mut db.sessions[me.0], NOBODY.clone());
         let Session { stack, state: session } = Arc::make_mut(&mut slot);
         let (footprint, notices, returned) = (Footprint::default(), Vec::new(), Vec::new());
-        let _entered = db.budget.enter();
+        let _entered = db.ambient.budget.enter();
         let mut machine =
             Machine { db: &mut *db, me, stack, session, footprint, notices, outcome: None, returned, _entered };
         let result = act(&mut machine);

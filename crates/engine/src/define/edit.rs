@@ -86,7 +86,7 @@ impl Executor<'_> {
         };
         if !data.is_empty() {
             // Building indexes has counted the rows.
-            Arc::make_mut(&mut self.db.statistics).known.insert(table.id);
+            Arc::make_mut(&mut self.db.ambient).statistics.known.insert(table.id);
         }
         *self.db.committed.table_mut(table.id) = data;
         Ok(())

@@ -64,7 +64,7 @@ impl Executor<'_> {
         let schema = Arc::clone(self.schema());
         let serial = self.session.transaction.as_ref().and_then(|t| t.serial);
         let mut ssi = serial.and_then(|_| self.db.ssi.take());
-        let statistics = ssi.as_ref().map(|_| self.db.statistics.clone());
+        let ambient = ssi.as_ref().map(|_| self.db.ambient.clone());
         let planner = if ssi.is_some() { Planner::of(&self.session.kept.settings) } else { Planner::default() };
         let mut host = SessionHost {
             catalog: &schema.catalog,
@@ -79,11 +79,11 @@ impl Executor<'_> {
             routine: self.routine,
         };
         let reads = &mut self.footprint.reads;
-        let reader = serial.zip(ssi.as_mut()).zip(statistics.as_deref()).map(|((me, ssi), statistics)| Reader {
+        let reader = serial.zip(ssi.as_mut()).zip(ambient.as_ref()).map(|((me, ssi), ambient)| Reader {
             ssi: Arc::make_mut(ssi),
             me,
             catalog: &schema.catalog,
-            statistics,
+            statistics: &ambient.statistics,
             planner,
         });
         let result = act(&mut Context { view, params, host: &mut host, calls, reads, reader });

@@ -159,7 +159,7 @@ impl Machine<'_> {
     /// A budget has ended: the error says what was cut off, the innermost loop or else the statement.
     pub(super) fn cut_off(&self, error: &SqlError) -> SqlError {
         if error.is_not_begun() {
-            self.db.budget.note_cut(&error.message);
+            self.db.ambient.budget.note_cut(&error.message);
             return error.clone();
         }
         let looping = self.stack.frames.iter().rev().find_map(|frame| match frame {
@@ -171,7 +171,7 @@ impl Machine<'_> {
             Some(what) => format!("{what}: {}", error.message),
             None => error.message.to_string(),
         };
-        self.db.budget.note_cut(&message);
+        self.db.ambient.budget.note_cut(&message);
         SqlError::new(error.state, message)
     }
 

@@ -20,12 +20,12 @@ use crate::transaction::Transaction;
 impl Database {
     /// Lets the planner believe that it knows all tables (ANALYZE has run), or none: see [`super::read::Statistics`].
     pub fn set_analyzed(&mut self, analyzed: bool) {
-        Arc::make_mut(&mut self.statistics).analyzed = analyzed;
+        Arc::make_mut(&mut self.ambient).statistics.analyzed = analyzed;
     }
 
     /// Whether the planner knows how large a table is: then it may read all of it although an index would serve.
     pub fn is_analyzed(&self, table: TableId) -> bool {
-        self.statistics.analyzed || self.statistics.known.contains(&table)
+        self.ambient.statistics.analyzed || self.ambient.statistics.known.contains(&table)
     }
 
     /// The sessions that a READ ONLY transaction waits for until its snapshot is known to be safe or not.
@@ -287,10 +287,10 @@ impl Executor<'_> {
     fn with_reader(&mut self, act: impl FnOnce(&mut Reader<'_>) -> Result<(), SqlError>) -> Result<(), SqlError> {
         let Some(me) = self.serial() else { return Ok(()) };
         let schema = self.schema().clone();
-        let statistics = self.db.statistics.clone();
+        let ambient = self.db.ambient.clone();
         let planner = Planner::of(&self.session.kept.settings);
         let Some(ssi) = self.db.ssi.as_mut().map(Arc::make_mut) else { return Ok(()) };
-        let mut reader = Reader { ssi, me, catalog: &schema.catalog, statistics: &statistics, planner };
+        let mut reader = Reader { ssi, me, catalog: &schema.catalog, statistics: &ambient.statistics, planner };
         if reader.watches() { act(&mut reader) } else { Ok(()) }
     }
 
