@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use isolde_sql::ast::plpgsql::RaiseLevel;
-use isolde_sql::ast::{Discard, Maintenance};
+use isolde_sql::ast::{Discard, Maintenance, TransactionModes};
 use isolde_sql::catalog::TableId;
 use isolde_sql::refused::Construct;
 use isolde_sql::typed::{OutputColumn, PreparedStatement, SessionCommand};
@@ -16,7 +16,7 @@ use crate::kept::{Message, Named};
 use crate::machine::{Machine, Ran};
 use crate::plan;
 use crate::prepare::Prepared;
-use crate::session::{Notice, Part};
+use crate::session::{Notice, Part, SessionState};
 use crate::settings::{self, Settings};
 
 impl Machine<'_> {
@@ -31,7 +31,7 @@ impl Machine<'_> {
             }
             SessionCommand::Show(name) => match self.show(name) {
                 Ok(produced) => {
-                    self.session.frames.pop();
+                    self.stack.frames.pop();
                     self.deliver(produced)
                 }
                 Err(error) => self.fail(error),
@@ -101,14 +101,14 @@ impl Machine<'_> {
         let args = bind::execute_args(&schema.catalog, name, args, &named.definition.params, types)?;
         let compiled: Vec<_> = args.iter().map(|arg| plan::expr(&schema.catalog, arg)).collect();
         let mut calls = Calls::default();
-        let values = self.with_context(crate::storage::Tables::none(), params, &mut calls, |ctx| {
+        let values = self.exec().with_context(crate::storage::Tables::none(), params, &mut calls, |ctx| {
             compiled.iter().map(|arg| eval::eval(ctx, &Env::new(&[]), arg)).collect::<Result<Vec<Value>, _>>()
         });
         let values = values.map_err(|stop| match stop {
             Interrupt::Error(error) => error,
             _ => SqlError::unsupported(Construct::ROUTINE_IN_AN_ARGUMENT_OF_EXECUTE),
         })?;
-        self.session.frames.pop();
+        self.stack.frames.pop();
         self.push_statement(named.prepared.clone(), values.into());
         Ok(())
     }
@@ -154,7 +154,7 @@ impl Machine<'_> {
             // The planner knows now how large they are.
             let all = (0..self.db.committed.len()).filter(|_| tables.is_empty()).map(|n| TableId(n as u32));
             let known = tables.iter().copied().chain(all);
-            Arc::make_mut(&mut self.db.statistics).known.extend(known);
+            Arc::make_mut(&mut self.db.ambient).statistics.known.extend(known);
         }
         for &table in tables.iter().filter(|_| work == Maintenance::Reindex) {
             let table = self.catalog().table(table);
@@ -169,9 +169,9 @@ impl Machine<'_> {
     /// Some commands cannot be part of a larger transaction.
     pub(crate) fn not_in_block(&self, command: &str) -> Result<(), SqlError> {
         let explicit = self.session.transaction.as_ref().is_some_and(|t| t.explicit);
-        let message = if explicit || self.session.part != Part::Whole {
+        let message = if explicit || self.stack.part != Part::Whole {
             format!("{command} cannot run inside a transaction block")
-        } else if self.session.frames.len() > 1 {
+        } else if self.stack.frames.len() > 1 {
             format!("{command} cannot be executed from a function")
         } else {
             return Ok(());
@@ -180,25 +180,24 @@ impl Machine<'_> {
     }
 
     fn say(&mut self, message: Message, verb: &'static str) -> Result<&'static str, SqlError> {
-        let depth = self.depth();
+        let depth = self.session.depth();
         Arc::make_mut(&mut self.session.kept).say(depth, message);
         Ok(verb)
     }
 
     /// SET. What changes behaviour is interpreted; the rest is remembered.
     pub(crate) fn set(&mut self, local: bool, name: &str, value: Option<&str>) -> Result<&'static str, SqlError> {
-        let explicit =
-            self.session.transaction.as_ref().is_some_and(|t| t.explicit) || self.session.part != Part::Whole;
+        let explicit = self.session.transaction.as_ref().is_some_and(|t| t.explicit) || self.stack.part != Part::Whole;
         if local && !explicit {
             self.warn("SET LOCAL can only be used in transaction blocks");
         }
         let local = local && self.session.transaction.is_some();
-        set(&mut self.session, name, value, local)?;
+        set(self.session, name, value, local)?;
         Ok("SET")
     }
 
     fn change_settings(&mut self, act: impl FnOnce(&mut Settings)) {
-        let depth = self.depth();
+        let depth = self.session.depth();
         let kept = Arc::make_mut(&mut self.session.kept);
         kept.remember(depth, self.session.options);
         act(&mut kept.settings);
@@ -206,7 +205,7 @@ impl Machine<'_> {
     }
 
     fn show(&mut self, name: &str) -> Result<Produced, SqlError> {
-        let value = shown(&self.session, name)?;
+        let value = shown(self.session, name)?;
         let column = OutputColumn { name: settings::spelling(name).into(), ty: Type::Text, origin: None };
         let row = [Value::text(value)].into_iter().collect();
         Ok(Produced { columns: [column].into(), rows: vec![row], count: 1, ..Produced::nothing("SHOW") })
@@ -247,12 +246,7 @@ impl SessionHost<'_> {
 }
 
 /// Sets; says what is shown from now on.
-fn set(
-    session: &mut crate::session::Session,
-    name: &str,
-    value: Option<&str>,
-    local: bool,
-) -> Result<String, SqlError> {
+fn set(session: &mut SessionState, name: &str, value: Option<&str>, local: bool) -> Result<String, SqlError> {
     let lower = name.to_lowercase();
     let wanted = || value.map(str::to_lowercase).and_then(|v| settings::level(&v));
     let depth = session.transaction.as_ref().map_or(0, |t| t.savepoints.len());
@@ -263,7 +257,8 @@ fn set(
     if let Some(t) = &mut session.transaction {
         match lower.as_str() {
             "transaction_isolation" => {
-                t.isolation = wanted().unwrap_or(options.isolation);
+                let isolation = Some(wanted().unwrap_or(options.isolation));
+                t.set_modes(TransactionModes { isolation, ..TransactionModes::default() })?;
                 return Ok(settings::level_name(t.isolation).into());
             }
             "transaction_read_only" => {
@@ -271,7 +266,7 @@ fn set(
                 return Ok(shown);
             }
             "transaction_deferrable" => {
-                t.deferrable = shown == "on";
+                t.set_modes(TransactionModes { deferrable: Some(shown == "on"), ..TransactionModes::default() })?;
                 return Ok(shown);
             }
             _ => {}
@@ -284,7 +279,7 @@ fn set(
 }
 
 /// A setting as SHOW shows it; those of the transaction are its own.
-pub(crate) fn shown(session: &crate::session::Session, name: &str) -> Result<String, SqlError> {
+pub(crate) fn shown(session: &SessionState, name: &str) -> Result<String, SqlError> {
     let options = &session.options;
     let t = session.transaction.as_ref();
     let on_off = |on: bool| Ok(if on { "on" } else { "off" }.to_string());

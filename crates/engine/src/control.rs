@@ -1,36 +1,25 @@
 //! Beginning and ending transactions.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use isolde_sql::ast::TransactionModes;
 use isolde_sql::ast::plpgsql::RaiseLevel;
-use isolde_sql::catalog::TableId;
-use isolde_sql::typed::Transaction as Control;
-use isolde_sql::{SqlError, SqlState};
+use isolde_sql::catalog::{Catalog, TableId};
+use isolde_sql::typed::{Statement, StatementKind, Transaction as Control};
+use isolde_sql::{Span, SqlError, SqlState};
 
-use crate::exec::{Produced, Settling};
+use crate::exec::{Produced, Stop};
 use crate::footprint::{ColumnSet, Write};
 use crate::lock::RowRef;
-use crate::machine::{Machine, Ran, in_failed_transaction};
-use crate::session::{Frame, Notice, Outcome, Part, Session};
+use crate::machine::{Machine, Ran};
+use crate::prepare::Prepared;
+use crate::session::{Frame, Notice, Outcome, Part, Session, StatementResult};
 use crate::transaction::{Change, Published, Snapshot, Transaction, heavy_released, released};
 
 impl Machine<'_> {
-    /// Opens the transaction that a statement outside of any runs in.
-    pub(crate) fn begin_implicit(&mut self) {
-        self.session.transaction = Some(self.new_transaction(false));
-    }
-
-    fn new_transaction(&self, explicit: bool) -> Transaction {
-        let options = self.session.options;
-        Transaction::new(options.isolation, options.read_only, explicit)
-            .deferred(options.deferrable)
-            .begun_at(self.db.clock)
-    }
-
     /// Runs a transaction command at the top of the stack.
     pub(crate) fn control(&mut self, control: &Control) -> Ran {
-        let inside = self.session.frames.len() > 1;
+        let inside = self.stack.frames.len() > 1;
         if matches!(control, Control::Commit { .. } | Control::Prepare(_)) {
             match self.settle_all() {
                 Ok(()) => {}
@@ -38,20 +27,20 @@ impl Machine<'_> {
                 // COMMIT that fails has ended the transaction.
                 Err(Settling::Fails(error)) if !inside => {
                     self.outcome.get_or_insert_with(|| Outcome::Error(error.clone()));
-                    self.session.frames.pop();
+                    self.stack.frames.pop();
                     self.abort();
                     return Ran::Answered(Err(error));
                 }
                 Err(Settling::Fails(error)) => return self.fail(error),
             }
         }
-        self.session.frames.pop();
+        self.stack.frames.pop();
         match self.run_control(control, inside) {
             Ok(verb) => {
                 let done = Produced::nothing(verb);
-                match self.session.frames.is_empty() {
+                match self.stack.frames.is_empty() {
                     // What the string before it did is committed, unless it says BEGIN.
-                    true if self.session.part != Part::Whole => self.answer(done),
+                    true if self.stack.part != Part::Whole => self.answer(done),
                     // The transaction is what the command left: nothing is committed behind it.
                     true => Ran::Answered(Ok(done.into_result())),
                     false => Ran::On,
@@ -79,7 +68,7 @@ impl Machine<'_> {
                     self.set_modes(*modes)?;
                     return Ok("BEGIN");
                 }
-                self.session.transaction = Some(self.new_transaction(true));
+                self.session.transaction = Some(self.session.new_transaction(true, self.db.clock));
                 self.set_modes(*modes)?;
                 Ok("BEGIN")
             }
@@ -169,7 +158,7 @@ impl Machine<'_> {
         let explicit = self.session.transaction.as_ref().is_some_and(|t| t.explicit);
         // Of the routines on the stack, the one at work last.
         let trying = |frame: &Frame| if let Frame::Routine(routine) = frame { Some(routine.is_trying()) } else { None };
-        let trying: Vec<bool> = self.session.frames.iter().filter_map(trying).collect();
+        let trying: Vec<bool> = self.stack.frames.iter().filter_map(trying).collect();
         let called_from_block = trying.iter().rev().skip(1).any(|trying| *trying);
         if explicit || !self.called_only() || called_from_block {
             return Err(SqlError::new(SqlState::INVALID_TRANSACTION_TERMINATION, "invalid transaction termination"));
@@ -189,18 +178,18 @@ impl Machine<'_> {
                 self.abort();
             }
         }
-        self.begin_implicit();
+        self.session.begin_implicit(self.db.clock);
         Ok("")
     }
 
     /// Whether every routine on the stack was reached by CALL or DO, not from inside a query.
     pub(crate) fn called_only(&self) -> bool {
-        self.session.frames.iter().all(is_called)
+        self.stack.frames.iter().all(is_called)
     }
 
     /// The same for what is below the top of the stack.
     pub(crate) fn below_called_only(&self) -> bool {
-        self.session.frames.iter().rev().skip(1).all(is_called)
+        self.stack.frames.iter().rev().skip(1).all(is_called)
     }
 
     fn in_block(&mut self, command: &str) -> Result<&mut Transaction, SqlError> {
@@ -209,27 +198,8 @@ impl Machine<'_> {
         })
     }
 
-    pub(crate) fn set_modes(&mut self, modes: TransactionModes) -> Result<(), SqlError> {
-        let Some(t) = &mut self.session.transaction else { return Ok(()) };
-        if t.failed {
-            return Err(in_failed_transaction());
-        }
-        if modes.isolation.is_some_and(|level| level != t.isolation) && t.queried {
-            let message = "SET TRANSACTION ISOLATION LEVEL must be called before any query";
-            return Err(SqlError::new(SqlState::ACTIVE_TRANSACTION, message));
-        }
-        if modes.isolation.is_some_and(|level| level != t.isolation) && !t.savepoints.is_empty() {
-            let message = "SET TRANSACTION ISOLATION LEVEL must not be called in a subtransaction";
-            return Err(SqlError::new(SqlState::ACTIVE_TRANSACTION, message));
-        }
-        if modes.deferrable.is_some() && t.queried {
-            let message = "SET TRANSACTION [NOT] DEFERRABLE must be called before any query";
-            return Err(SqlError::new(SqlState::ACTIVE_TRANSACTION, message));
-        }
-        t.isolation = modes.isolation.unwrap_or(t.isolation);
-        t.read_only = modes.read_only.unwrap_or(t.read_only);
-        t.deferrable = modes.deferrable.unwrap_or(t.deferrable);
-        Ok(())
+    fn set_modes(&mut self, modes: TransactionModes) -> Result<(), SqlError> {
+        self.session.transaction.as_mut().map_or(Ok(()), |t| t.set_modes(modes))
     }
 
     pub(crate) fn warn(&mut self, message: &str) {
@@ -239,7 +209,7 @@ impl Machine<'_> {
     /// Puts the transaction's writes into the committed tables and forgets its locks. If it may not commit, it is
     /// rolled back.
     pub(crate) fn commit(&mut self) -> Result<(), SqlError> {
-        if let Err(error) = self.prepare_serial(false) {
+        if let Err(error) = self.exec().prepare_serial(false) {
             self.abort();
             return Err(error);
         }
@@ -249,12 +219,14 @@ impl Machine<'_> {
 
     fn publish(&mut self) {
         let Some(t) = self.session.transaction.take() else { return };
-        let watched = self.others().any(|(_, session)| holds_snapshot(session));
+        debug_assert!(!t.failed, "a transaction that has failed publishes nothing");
+        debug_assert!(t.deferred.checks.is_empty(), "checks that were put off are made before the commit");
+        let watched = self.exec().others().any(|(_, session)| holds_snapshot(session));
         // What open snapshots must know of, if there are any.
         let mut published: Vec<Published> = Vec::new();
         let mut redefined: Vec<(TableId, u128)> = Vec::new();
         if !t.definitions.is_empty() {
-            redefined = self.publish_definitions(&t);
+            redefined = self.exec().publish_definitions(&t);
         }
         let schema = self.db.schema.clone();
         // If nobody has committed since the view was made, the view is what is committed now.
@@ -326,15 +298,15 @@ impl Machine<'_> {
         let old = std::mem::replace(t, failed);
         self.footprint.undone.extend(undone(&old, self.session.transaction.as_ref()));
         self.footprint.everything |= !old.definitions.is_empty();
-        let kept = self.transaction().locks.clone();
+        let kept = self.session.transaction().locks.clone();
         let lost = old.locks.iter().filter(|&(row, held)| kept.get(row) != Some(held));
         self.footprint.locks.extend(lost.map(|(row, held)| released(*row, held.strength)));
-        self.footprint.heavy.extend(heavy_released(&old.heavy, &self.transaction().heavy.clone()));
-        if self.transaction().savepoints.is_empty() {
+        self.footprint.heavy.extend(heavy_released(&old.heavy, &self.session.transaction().heavy.clone()));
+        if self.session.transaction().savepoints.is_empty() {
             self.footprint.ended = Some(false);
-            self.end_serial(&old, false);
+            self.exec().end_serial(&old, false);
         } else {
-            self.unwrite();
+            self.exec().unwrite();
         }
     }
 
@@ -348,7 +320,7 @@ impl Machine<'_> {
             self.footprint.locks.extend(rows);
             self.footprint.heavy.extend(heavy);
             self.rollback_kept(depth);
-            self.unwrite();
+            self.exec().unwrite();
             self.rollback_cursors(depth);
         }
     }
@@ -362,7 +334,7 @@ impl Machine<'_> {
             true => self.footprint.undone.extend(replaced(t)),
             false => self.footprint.undone.extend(undone(t, None)),
         }
-        self.end_serial(t, committed);
+        self.exec().end_serial(t, committed);
         self.end_cursors(committed);
     }
 
@@ -394,9 +366,61 @@ impl Machine<'_> {
             if let Some(snapshot) = session.transaction.as_mut().and_then(|t| t.snapshot.as_mut()) {
                 tell(snapshot);
             }
-            session.running_mut().for_each(|run| tell(&mut run.view));
+            session.stack.running_mut().for_each(|run| tell(&mut run.view));
         }
     }
+
+    /// Before COMMIT: everything that was put off. An error takes the transaction with it.
+    pub(crate) fn settle_all(&mut self) -> Result<(), Settling> {
+        match self.exec().settle(|_, _| true) {
+            Ok(()) => Ok(()),
+            Err(Stop::Wait(target)) => Err(Settling::Waits(self.begin_wait(target))),
+            Err(Stop::Error(error)) => Err(Settling::Fails(error)),
+            Err(Stop::Trigger(call)) => {
+                if self.stack.frames.is_empty() {
+                    self.push_statement(COMMIT.clone(), Arc::default());
+                }
+                Err(Settling::Waits(self.enter_trigger(*call)))
+            }
+            Err(Stop::Call(..) | Stop::Query(_) | Stop::With(..)) => {
+                unreachable!("a constraint that is deferred runs no other code of users")
+            }
+        }
+    }
+
+    /// The end of an implicit transaction: its checks, then COMMIT; the answer waits as long as they do.
+    pub(crate) fn commit_implicit(&mut self, result: StatementResult) -> Ran {
+        match self.settle_all() {
+            Ok(()) => match self.commit() {
+                Ok(()) => Ran::Answered(Ok(result)),
+                Err(error) => self.fail_late(error),
+            },
+            Err(Settling::Waits(ran)) => {
+                self.stack.committing = Some(result);
+                ran
+            }
+            Err(Settling::Fails(error)) => {
+                self.outcome = Some(Outcome::Error(error.clone()));
+                self.abort();
+                Ran::Answered(Err(error))
+            }
+        }
+    }
+}
+
+/// What stands below the deferred triggers of a transaction that nobody said COMMIT to.
+static COMMIT: LazyLock<Arc<Prepared>> = LazyLock::new(|| {
+    let kind = StatementKind::Transaction(Control::Commit { chain: false });
+    let statement = Statement { kind, text: "COMMIT".into(), span: Span::default() };
+    Arc::new(Prepared::plan(&Catalog::default(), Arc::new(statement)))
+});
+
+/// Why a transaction cannot be committed yet.
+pub(crate) enum Settling {
+    /// A check waits for somebody.
+    Waits(Ran),
+    /// A constraint is violated.
+    Fails(SqlError),
 }
 
 /// Whether a frame is a routine, or what CALL or DO is to one.
@@ -409,7 +433,7 @@ fn is_called(frame: &Frame) -> bool {
 }
 
 fn holds_snapshot(session: &Session) -> bool {
-    session.running().next().is_some() || session.transaction.as_ref().is_some_and(|t| t.snapshot.is_some())
+    session.stack.running().next().is_some() || session.transaction.as_ref().is_some_and(|t| t.snapshot.is_some())
 }
 
 /// The uncommitted versions of a transaction that are no more, now that this is left of it.

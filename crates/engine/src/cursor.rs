@@ -143,39 +143,39 @@ pub(crate) fn goes_back(prepared: &Prepared) -> bool {
 impl Machine<'_> {
     /// The open cursor of a name.
     pub(crate) fn cursor_mut(&mut self, name: &str) -> Result<&mut Cursor, SqlError> {
-        let found = self.session.cursors.iter_mut().find(|c| &*c.name == name);
+        let found = self.stack.cursors.iter_mut().find(|c| &*c.name == name);
         found.ok_or_else(|| no_cursor(name))
     }
 
     /// Adds an open cursor.
     pub(crate) fn add_cursor(&mut self, mut cursor: Cursor) {
         cursor.depth = self.session.transaction.as_ref().map_or(0, |t| t.savepoints.len());
-        self.session.cursors.push(cursor);
+        self.stack.cursors.push(cursor);
     }
 
     /// Closes a cursor.
     pub(crate) fn close_cursor(&mut self, name: &str) -> Result<(), SqlError> {
-        let before = self.session.cursors.len();
-        self.session.cursors.retain(|c| &*c.name != name);
-        if self.session.cursors.len() == before { Err(no_cursor(name)) } else { Ok(()) }
+        let before = self.stack.cursors.len();
+        self.stack.cursors.retain(|c| &*c.name != name);
+        if self.stack.cursors.len() == before { Err(no_cursor(name)) } else { Ok(()) }
     }
 
     /// A transaction ends: what a commit does not hold is closed.
     pub(crate) fn end_cursors(&mut self, committed: bool) {
-        if !self.session.cursors.is_empty() && !self.session.options.autocommit {
-            self.session.cursors.retain(|c| c.held && (committed || c.depth == usize::MAX));
-            self.session.cursors.iter_mut().for_each(|c| c.depth = usize::MAX);
+        if !self.stack.cursors.is_empty() && !self.session.options.autocommit {
+            self.stack.cursors.retain(|c| c.held && (committed || c.depth == usize::MAX));
+            self.stack.cursors.iter_mut().for_each(|c| c.depth = usize::MAX);
         }
     }
 
     /// A savepoint is rolled back to: what was opened since is closed.
     pub(crate) fn rollback_cursors(&mut self, depth: usize) {
-        self.session.cursors.retain(|c| c.depth <= depth || c.depth == usize::MAX);
+        self.stack.cursors.retain(|c| c.depth <= depth || c.depth == usize::MAX);
     }
 
     /// A savepoint is forgotten: what was opened since belongs to what is around it.
     pub(crate) fn release_cursors(&mut self, depth: usize) {
-        let opened_since = self.session.cursors.iter_mut().filter(|c| c.depth > depth && c.depth != usize::MAX);
+        let opened_since = self.stack.cursors.iter_mut().filter(|c| c.depth > depth && c.depth != usize::MAX);
         opened_since.for_each(|c| c.depth = depth);
     }
 
@@ -184,11 +184,11 @@ impl Machine<'_> {
         match command {
             CursorCommand::Declare { name, query, scroll, hold } => {
                 let explicit = self.session.transaction.as_ref().is_some_and(|t| t.explicit);
-                if !explicit && !hold && self.session.frames.len() == 1 {
+                if !explicit && !hold && self.stack.frames.len() == 1 {
                     let message = "DECLARE CURSOR can only be used in transaction blocks";
                     return self.fail(SqlError::new(SqlState::NO_ACTIVE_TRANSACTION, message));
                 }
-                if self.session.cursors.iter().any(|c| c.name == *name) {
+                if self.stack.cursors.iter().any(|c| c.name == *name) {
                     return self.fail(in_use(name, "exists"));
                 }
                 let Plan::Cursor(inner) = &prepared.plan else { unreachable!("DECLARE has a query") };
@@ -203,7 +203,7 @@ impl Machine<'_> {
                 }
                 let fetch = locks.then_some(0);
                 let params = Arc::default();
-                self.session
+                self.stack
                     .frames
                     .push(Frame::Statement(StatementFrame { fetch, ..StatementFrame::new(inner.clone(), params) }));
                 self.run_statement_frame()
@@ -213,7 +213,7 @@ impl Machine<'_> {
                 let closed = match name {
                     Some(name) => self.close_cursor(name).map(|()| "CLOSE CURSOR"),
                     None => {
-                        self.session.cursors.clear();
+                        self.stack.cursors.clear();
                         Ok("CLOSE CURSOR ALL")
                     }
                 };
@@ -232,7 +232,7 @@ impl Machine<'_> {
             Err(error) => self.fail(error),
             Ok((Fetched::Short(count), _)) => self.take_more(name, count),
             Ok((Fetched::Rows(rows), columns)) => {
-                self.session.frames.pop();
+                self.stack.frames.pop();
                 let count = rows.len() as u64;
                 let produced = match moves {
                     true => Produced { count, ..Produced::nothing("MOVE") },
@@ -249,8 +249,8 @@ impl Machine<'_> {
         let Ok(cursor) = self.cursor_mut(name) else { return Ran::On };
         let Some(mut rest) = cursor.rest.take() else { return Ran::On };
         rest.fetch = Some(count);
-        rest.between = false;
-        self.session.frames.push(Frame::Statement(*rest));
+        rest.resume();
+        self.stack.frames.push(Frame::Statement(*rest));
         self.run_statement_frame()
     }
 
@@ -263,7 +263,7 @@ impl Machine<'_> {
                 let mut cursor = Cursor::new(name.clone(), produced, scrolls);
                 cursor.held = *hold;
                 self.add_cursor(cursor);
-                self.session.frames.pop();
+                self.stack.frames.pop();
                 self.deliver(Produced::nothing("DECLARE CURSOR"))
             }
             CursorCommand::Fetch { cursor, direction, moves } => {

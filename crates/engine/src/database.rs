@@ -44,7 +44,6 @@ pub struct Database {
     pub(crate) next_xid: u64,
     /// What serializable transactions share, while there are any.
     pub(crate) ssi: Option<Arc<Ssi>>,
-    pub(crate) statistics: Arc<Statistics>,
     pub(crate) sequences: Sequences,
     /// What generated values start from.
     pub(crate) generators: Generators,
@@ -67,8 +66,17 @@ pub struct Database {
     pub(crate) timed: bool,
     pub(crate) sessions: SmallVec<[Arc<Session>; 4]>,
     pub(crate) faults: Faults,
-    /// What every step is done under. Clones share it: it is no part of the state.
+    /// What every step is done under.
+    pub(crate) ambient: Arc<Ambient>,
+}
+
+/// What steps are done under and hardly ever change: one pointer, so that a copy of a database costs less.
+#[derive(Clone, Debug)]
+pub(crate) struct Ambient {
+    /// What the steps may cost. Clones share it: it is no part of the state.
     pub(crate) budget: Budget,
+    /// What the planner knows of tables.
+    pub(crate) statistics: Statistics,
 }
 
 /// The catalog, and its routines compiled when first called.
@@ -121,7 +129,6 @@ impl Database {
             next_ticket: 1,
             next_xid: 1,
             ssi: None,
-            statistics: Arc::default(),
             sequences: Sequences::default(),
             generators: Generators::default(),
             schema_versions: 0,
@@ -135,13 +142,13 @@ impl Database {
             timed: false,
             sessions: SmallVec::new(),
             faults: Faults::default(),
-            budget: Budget::current(),
+            ambient: Arc::new(Ambient { budget: Budget::current(), statistics: Statistics::default() }),
         }
     }
 
     /// What its steps are done under: the budget that its maker worked under, who may end it.
     pub fn budget(&self) -> &Budget {
-        &self.budget
+        &self.ambient.budget
     }
 
     /// The same database, broken on purpose.
@@ -183,7 +190,7 @@ impl Database {
         if self.sessions[session.0].advisory.is_empty() {
             return Vec::new();
         }
-        advisory::release_all(Arc::make_mut(&mut self.sessions[session.0]))
+        advisory::release_all(&mut Arc::make_mut(&mut self.sessions[session.0]).state)
     }
 
     /// Opens a session.
@@ -260,11 +267,13 @@ impl Database {
         source: &str,
         params: &[Type],
     ) -> Result<Arc<Prepared>, Diagnostic> {
-        let _entered = self.budget.enter();
+        let _entered = self.ambient.budget.enter();
         let own = self.sessions[session.0].transaction.as_ref().and_then(|t| t.definitions.schema.as_ref());
         let catalog = &self.sessions[session.0].names(&own.unwrap_or(&self.schema).catalog);
         Prepared::new(catalog, statement, source, params).map(Arc::new).or_else(|error| {
-            if matches!(statement.kind, ast::StatementKind::LockTable(_)) && !self.sessions[session.0].is_in_block() {
+            let own = &self.sessions[session.0];
+            let in_block = own.stack.is_in_block(own.transaction.as_ref());
+            if matches!(statement.kind, ast::StatementKind::LockTable(_)) && !in_block {
                 return Err(Diagnostic::new(error.span, SqlState::NO_ACTIVE_TRANSACTION, LOCK_OUTSIDE));
             }
             let changing = || self.sessions_except(session).any(|(_, s)| s.is_redefining() || s.shuts_tables());
@@ -299,12 +308,16 @@ impl Database {
         params: &[Value],
         part: Part,
     ) -> Option<Reply> {
-        assert!(self.sessions[session.0].is_idle(), "a client waits for the answer before it sends the next statement");
-        let mut machine = Machine::take(self, session);
-        machine.session.part = part;
-        let reply = machine.submit(statement, params);
-        machine.session.notices = std::mem::take(&mut machine.notices);
-        machine.put_back();
+        assert!(
+            self.sessions[session.0].stack.is_idle(),
+            "a client waits for the answer before it sends the next statement"
+        );
+        let (reply, _) = Machine::run(self, session, |machine| {
+            machine.stack.part = part;
+            let reply = machine.submit(statement, params);
+            machine.stack.notices = std::mem::take(&mut machine.notices);
+            reply
+        });
         self.untangle(session);
         self.renew_waits();
         self.assert_at_rest(session, reply.as_ref());
@@ -313,10 +326,10 @@ impl Database {
 
     /// What was said to the client while [`Database::submit`] did its work; steps bring their own.
     pub fn take_notices(&mut self, session: SessionId) -> Vec<Notice> {
-        if self.sessions[session.0].notices.is_empty() {
+        if self.sessions[session.0].stack.notices.is_empty() {
             return Vec::new();
         }
-        std::mem::take(&mut Arc::make_mut(&mut self.sessions[session.0]).notices)
+        std::mem::take(&mut Arc::make_mut(&mut self.sessions[session.0]).stack.notices)
     }
 
     /// What has been notified on the channels that a session listens on, and has reached its client: between
@@ -333,9 +346,7 @@ impl Database {
     /// but may have a snapshot now.
     pub fn fail_unbound(&mut self, session: SessionId, statement: &ast::Statement, error: SqlError) -> Reply {
         if statement.kind.is_bound_under_snapshot() {
-            let mut machine = Machine::take(self, session);
-            machine.take_snapshot_to_bind();
-            machine.put_back();
+            Machine::run(self, session, |machine| machine.take_snapshot_to_bind());
         }
         self.fail(session, error)
     }
@@ -343,9 +354,7 @@ impl Database {
     /// The client of an idle session sent something that could not even be parsed: its transaction fails as for any
     /// error.
     pub fn fail(&mut self, session: SessionId, error: SqlError) -> Reply {
-        let mut machine = Machine::take(self, session);
-        let reply = machine.fail_with(error.clone());
-        machine.put_back();
+        let (reply, _) = Machine::run(self, session, |machine| machine.fail_with(error.clone()));
         reply.unwrap_or(Err(error))
     }
 
@@ -378,7 +387,7 @@ impl Database {
         let s = &*self.sessions[session.0];
         match &s.wait {
             Some(wait) => lock::is_over(self, session, wait),
-            None => !s.is_idle(),
+            None => !s.stack.is_idle(),
         }
     }
 
@@ -395,9 +404,7 @@ impl Database {
     pub fn step(&mut self, session: SessionId) -> Step {
         let pending = self.pending(session).expect("only a session with something to do can do a step");
         let quiet = self.sessions[session.0].is_quiet();
-        let mut machine = Machine::take(self, session);
-        let reply = machine.step();
-        let left = machine.put_back();
+        let (reply, left) = Machine::run(self, session, |machine| machine.step());
         self.finish_step(session, quiet, left, pending, reply)
     }
 
@@ -423,9 +430,7 @@ impl Database {
     /// If the session is idle.
     pub fn interrupt(&mut self, session: SessionId, error: SqlError) -> Step {
         let pending = self.pending(session).expect("only a session with something to do can be interrupted");
-        let mut machine = Machine::take(self, session);
-        let reply = machine.fail_with(error);
-        let left = machine.put_back();
+        let (reply, left) = Machine::run(self, session, |machine| machine.fail_with(error));
         self.finish_step(session, false, left, pending, reply)
     }
 
@@ -451,24 +456,6 @@ impl Database {
             _ => Outcome::Done,
         });
         Step { pending, outcome, returned, footprint, notices, reply }
-    }
-
-    /// What holds whenever a session was put back.
-    fn assert_at_rest(&self, session: SessionId, reply: Option<&Reply>) {
-        let s = &*self.sessions[session.0];
-        debug_assert!(reply.is_none() || s.is_idle(), "who has answered has nothing left to do");
-        debug_assert!(reply.is_some() || !s.is_idle(), "who has not answered has something to do");
-        debug_assert!(s.wait.is_none() || !s.is_idle(), "only a statement, or the end of a transaction, waits");
-        debug_assert!(
-            s.is_committing() || s.frames.last().is_none_or(|top| matches!(top, Frame::Statement(_))),
-            "a routine rests before its next statement or its commit, never between two instructions"
-        );
-        debug_assert!(
-            s.frames.is_empty() || matches!(s.frames[0], Frame::Statement(_)),
-            "at the bottom is what the client sent"
-        );
-        debug_assert!(s.granted.is_none() || !s.is_idle(), "what a wait has brought is taken by the call that waited");
-        debug_assert!(s.running().all(|run| !run.view.is_after(self.epoch)), "no snapshot is of the future");
     }
 
     /// Runs a query on the committed rows, changing nothing.
@@ -497,18 +484,21 @@ impl Database {
 
     fn pending(&self, session: SessionId) -> Option<Pending> {
         let s = &*self.sessions[session.0];
-        if s.is_committing() {
+        if s.stack.is_committing() {
             let kind = PendingKind::ImplicitCommit;
             let (text, span) = (commit_text(), Span::default());
             return Some(Pending { text, span, kind, statement: None, in_routine: false });
         }
-        let Some(Frame::Statement(frame)) = s.frames.last() else { return None };
+        let Some(Frame::Statement(frame)) = s.stack.frames.last() else { return None };
         // A WITH statement, the query of a cursor, a subquery that locks: a part is named after the whole.
-        let (whole, in_routine) = s.whole_statement()?;
+        let (whole, in_routine) = s.stack.whole_statement()?;
         let statement = &whole.prepared.statement;
         let ends = matches!(statement.kind, isolde_sql::typed::StatementKind::Transaction(_));
         let kind = if ends { PendingKind::End } else { PendingKind::Statement };
-        debug_assert!(frame.running.is_some() || is_step(s, &frame.prepared), "a session rests only before a step");
+        debug_assert!(
+            !frame.progress.is_new() || is_step(&s.stack, s.transaction.as_ref(), &frame.prepared),
+            "a session rests only before a step"
+        );
         let text = statement.text.clone();
         Some(Pending { text, span: statement.span, kind, statement: Some(statement.clone()), in_routine })
     }

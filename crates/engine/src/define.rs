@@ -13,11 +13,11 @@ use isolde_sql::Type;
 use isolde_sql::catalog::{Catalog, Trigger};
 use isolde_sql::typed::Define;
 
-use crate::machine::Machine;
+use crate::exec::Executor;
 
 pub(crate) use edit::fill_statement;
 
-impl Machine<'_> {
+impl Executor<'_> {
     /// Carries out a definition on a catalog and the tables of the database.
     pub(crate) fn define_in(&mut self, catalog: &mut Catalog, define: &Define) -> Result<&'static str, SqlError> {
         match define {

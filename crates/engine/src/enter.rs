@@ -11,34 +11,36 @@ use isolde_sql::typed::StatementKind;
 use isolde_sql::{SqlError, SqlState};
 
 use crate::LockKey;
-use crate::exec::Stop;
 use crate::footprint::SnapshotTaken;
+use crate::lock::NotGranted;
 use crate::machine::{Machine, Ran, read_only};
 use crate::prepare::{Plan, Prepared};
 use crate::routine::Instruction;
-use crate::session::{Frame, Session};
+use crate::session::{Frame, Stack};
 use crate::transaction::Transaction;
 
 /// What LOCK TABLE says where its lock would be gone at once.
 pub(crate) const LOCK_OUTSIDE: &str = "LOCK TABLE can only be used in transaction blocks";
 
-impl Session {
+impl Stack {
     /// Whether what runs is part of a transaction that outlives it.
-    pub(crate) fn is_in_block(&self) -> bool {
-        self.frames.len() > 1 || self.transaction.as_ref().is_some_and(|t| t.explicit)
+    pub(crate) fn is_in_block(&self, transaction: Option<&Transaction>) -> bool {
+        self.frames.len() > 1 || transaction.is_some_and(|t| t.explicit)
     }
 }
 
 impl Machine<'_> {
     /// Before a statement begins, it has its tables: it waits for them if need be.
     pub(crate) fn enter_statement(&mut self) -> Result<(), Ran> {
-        let Some(Frame::Statement(frame)) = self.session.frames.last() else { return Ok(()) };
-        if frame.running.is_some() {
+        let Some(Frame::Statement(frame)) = self.stack.frames.last() else { return Ok(()) };
+        if !frame.progress.is_new() {
             return Ok(());
         }
         let reads = !matches!(frame.prepared.plan, Plan::Call(_) | Plan::Do(_) | Plan::Other)
-            || matches!(frame.prepared.statement.kind, StatementKind::Truncate(_) | StatementKind::Define(_));
-        if frame.prepared.lock_table().is_some() && !self.session.is_in_block() {
+            || matches!(frame.prepared.statement.kind, StatementKind::Truncate(_) | StatementKind::Define(_))
+            // With arguments that look at tables.
+            || (matches!(frame.prepared.plan, Plan::Call(_)) && frame.prepared.visible);
+        if frame.prepared.lock_table().is_some() && !self.stack.is_in_block(self.session.transaction.as_ref()) {
             // Before anybody asks whether there is such a table.
             return Err(self.fail(SqlError::new(SqlState::NO_ACTIVE_TRANSACTION, LOCK_OUTSIDE)));
         }
@@ -48,17 +50,17 @@ impl Machine<'_> {
             matches!(kind, StatementKind::Define(_) | StatementKind::Truncate(_) | StatementKind::SetConstraints(_));
         if keeps && self.session.transaction.is_none() {
             // In a thread with autocommit, a routine has no transaction between two of its statements.
-            self.begin_implicit();
+            self.session.begin_implicit(self.db.clock);
         }
         match kind {
-            StatementKind::Define(_) => self.reserve_numbers(),
-            StatementKind::Truncate(_) if self.is_read_only() => {
+            StatementKind::Define(_) => self.exec().reserve_numbers(),
+            StatementKind::Truncate(_) if self.session.is_read_only() => {
                 return Err(self.fail(read_only("TRUNCATE TABLE")));
             }
             _ => {}
         }
         let mut prepared = self.bind_again()?;
-        if reads && let Err(target) = self.take_serial_snapshot() {
+        if reads && let Err(target) = self.exec().take_serial_snapshot() {
             return Err(self.begin_wait(target));
         }
         if prepared.locks.is_empty() {
@@ -73,7 +75,7 @@ impl Machine<'_> {
 
     /// The statement at the top, bound again if definitions have changed since.
     fn bind_again(&mut self) -> Result<Arc<Prepared>, Ran> {
-        let Some(Frame::Statement(frame)) = self.session.frames.last() else {
+        let Some(Frame::Statement(frame)) = self.stack.frames.last() else {
             unreachable!("a statement is at the top of the stack")
         };
         let prepared = frame.prepared.clone();
@@ -97,7 +99,7 @@ impl Machine<'_> {
             self.take_snapshot_to_bind();
         }
         let bound = bound.map_err(|error| self.fail(error))?;
-        if let Some(Frame::Statement(frame)) = self.session.frames.last_mut() {
+        if let Some(Frame::Statement(frame)) = self.stack.frames.last_mut() {
             frame.prepared = bound.clone();
         }
         Ok(bound)
@@ -107,8 +109,8 @@ impl Machine<'_> {
     /// compiled now.
     fn bind_in_routine(&mut self, prepared: &Arc<Prepared>) -> Result<Arc<Prepared>, SqlError> {
         let schema = self.schema().clone();
-        let below = self.session.frames.len().saturating_sub(2);
-        let Some(Frame::Routine(frame)) = self.session.frames.get(below) else { return Ok(prepared.clone()) };
+        let below = self.stack.frames.len().saturating_sub(2);
+        let Some(Frame::Routine(frame)) = self.stack.frames.get(below) else { return Ok(prepared.clone()) };
         let code = match frame.code.routine {
             Some(routine) => schema.code(routine)?,
             None => return Ok(prepared.clone()),
@@ -127,19 +129,17 @@ impl Machine<'_> {
             false
         });
         for &(key, mode) in prepared.locks.iter() {
-            let locked = self.lock_heavy(key, mode, nowait).and_then(|()| match (&prepared.statement.kind, key) {
-                (StatementKind::Truncate(truncate), LockKey::Table(table)) => {
-                    self.refuse_pending(truncate, table).map_err(Stop::from)
-                }
-                _ => Ok(()),
-            });
+            let locked =
+                self.locks().lock_heavy(key, mode, nowait).and_then(|()| match (&prepared.statement.kind, key) {
+                    (StatementKind::Truncate(truncate), LockKey::Table(table)) => {
+                        self.exec().refuse_pending(truncate, table).map_err(NotGranted::Error)
+                    }
+                    _ => Ok(()),
+                });
             match locked {
                 Ok(()) => {}
-                Err(Stop::Wait(target)) => return Err(self.begin_wait(target)),
-                Err(Stop::Error(error)) => return Err(self.fail(error)),
-                Err(Stop::Call(..) | Stop::Trigger(_) | Stop::Query(_) | Stop::With(..)) => {
-                    unreachable!("a table lock needs nothing else")
-                }
+                Err(NotGranted::Wait(target)) => return Err(self.begin_wait(target)),
+                Err(NotGranted::Error(error)) => return Err(self.fail(error)),
             }
         }
         Ok(())
@@ -151,7 +151,7 @@ impl Machine<'_> {
             return;
         }
         if self.session.transaction.is_none() {
-            self.begin_implicit();
+            self.session.begin_implicit(self.db.clock);
         }
         self.take_snapshot_if_kept();
     }
@@ -161,10 +161,10 @@ impl Machine<'_> {
         if self.session.transaction.as_ref().is_none_or(|t| t.failed) {
             return;
         }
-        self.mark_queried();
+        self.session.mark_queried();
         self.take_snapshot_if_kept();
         // One that would have to wait for a safe snapshot fails before.
-        let _ = self.take_serial_snapshot();
+        let _ = self.exec().take_serial_snapshot();
     }
 
     /// Takes the snapshot of a transaction that keeps one and has none yet.

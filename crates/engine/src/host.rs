@@ -16,11 +16,11 @@ use isolde_sql::{SqlError, SqlState, Value};
 
 use crate::database::Database;
 use crate::eval::{Host, Interrupt};
-use crate::footprint::{HeavyEvent, LockEventKind};
+use crate::footprint::{HeavyEvent, LockEvent};
 use crate::generators::{as_float, as_uuid};
-use crate::lock::{Answer, LockKey, Scope, Target, deadlock, request};
+use crate::lock::{LockKey, Locks, Target};
 use crate::routine::{RoutineFrame, field_of};
-use crate::session::{Frame, Granted, Notice, Session, SessionId};
+use crate::session::{Granted, Notice, SessionId, SessionState};
 
 /// The moment at which the clock starts: 2025-01-01 00:00:00 UTC, in microseconds since 2000.
 const NOW: i64 = 9_132 * 24 * 60 * 60 * 1_000_000;
@@ -45,15 +45,16 @@ const LOGGED: u8 = 32;
 pub(crate) struct SessionHost<'a> {
     pub(crate) catalog: &'a Catalog,
     pub(crate) db: &'a mut Database,
-    pub(crate) session: &'a mut Session,
+    pub(crate) session: &'a mut SessionState,
     pub(crate) me: SessionId,
-    /// The records of the routine that is being evaluated; `None` for a statement, whose routine is on the stack.
+    /// The routine at work, whose records expressions name.
     pub(crate) routine: Option<&'a RoutineFrame>,
     /// Draws of this step, for the footprint.
     pub(crate) drawn: &'a mut Vec<(Arc<str>, i64)>,
     /// The footprint's word for what has no entry: that a sequence has come to its end.
     pub(crate) everything: &'a mut bool,
-    /// Advisory locks of this step, for the footprint.
+    /// Lock events of this step, for the footprint.
+    pub(crate) rows: &'a mut Vec<LockEvent>,
     pub(crate) heavy: &'a mut Vec<HeavyEvent>,
     /// What is said to the client.
     pub(crate) notices: &'a mut Vec<Notice>,
@@ -89,11 +90,7 @@ impl Host for SessionHost<'_> {
     }
 
     fn field(&mut self, slot: usize, name: &str) -> Result<usize, SqlError> {
-        let on_stack = self.session.frames.iter().rev().find_map(|f| match f {
-            Frame::Routine(routine) => Some(&**routine),
-            Frame::Statement(_) => None,
-        });
-        let Some(routine) = self.routine.or(on_stack) else { return field_of(&None, name, "") };
+        let Some(routine) = self.routine else { return field_of(&None, name, "") };
         let variable = routine.code.variables.get(slot).map_or("", |variable| &variable.name);
         field_of(routine.shapes.get(slot).unwrap_or(&None), name, variable)
     }
@@ -187,29 +184,13 @@ impl SessionHost<'_> {
     }
 
     fn lock_sequence(&mut self, name: &str, mode: TableLockMode) -> Result<(), Interrupt> {
-        if !self.db.tracks_table_locks {
-            return Ok(());
-        }
-        let (key, scope) = (LockKey::sequence(name), Scope::Transaction);
-        let held = self.session.holds(key);
-        if held.contains(mode) {
-            return Ok(());
-        }
-        match request(self.db, self.me, held, (key, mode), true) {
-            Answer::Granted => {
-                self.heavy.push(HeavyEvent { key, mode, kind: LockEventKind::Taken });
-                self.session.take_heavy(key, mode, scope);
-                Ok(())
-            }
-            Answer::Queue(_) => {
-                self.heavy.push(HeavyEvent { key, mode, kind: LockEventKind::Queued });
-                Err(Interrupt::Wait(Target::Heavy { key, mode, scope }))
-            }
-            Answer::Deadlock => {
-                self.heavy.push(HeavyEvent { key, mode, kind: LockEventKind::Refused });
-                Err(deadlock::detected().into())
-            }
-        }
+        Ok(self.locks().lock_heavy(LockKey::sequence(name), mode, false)?)
+    }
+
+    /// The session's locks, and everybody's.
+    pub(crate) fn locks(&mut self) -> Locks<'_> {
+        let SessionHost { db, me, session, rows, heavy, everything, .. } = self;
+        Locks { db, me: *me, session, rows, heavy, everything }
     }
 
     /// The last value of a sequence: the transaction's own one, or everybody's.

@@ -179,14 +179,9 @@ impl Machine<'_> {
     /// Savepoints were released, or one is about to be set: what was done belongs to those that are there.
     pub(crate) fn settle_kept(&mut self) {
         if self.session.kept.awaits_end() {
-            let depth = self.depth();
+            let depth = self.session.depth();
             Arc::make_mut(&mut self.session.kept).settle(depth);
         }
-    }
-
-    /// How many savepoints there are.
-    pub(crate) fn depth(&self) -> usize {
-        self.session.transaction.as_ref().map_or(0, |t| t.savepoints.len())
     }
 
     fn send(&mut self, message: Message) {

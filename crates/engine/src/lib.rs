@@ -33,6 +33,7 @@
 //! What is *absent*: no I/O, no real time, no threads, no randomness, no schedule. Who acts next is the caller's
 //! choice.
 
+mod at_rest;
 mod carried;
 mod class;
 mod clock;

@@ -9,38 +9,41 @@
 //!                │                        │
 //!                └── answer               └── blocked: rest; the next step tries again
 //! ```
+//!
+//! It only coordinates: it alone has the stack, decides what runs next and where a result goes. What a statement does
+//! is the [`Executor`]'s work, what it locks and waits for that of [`Locks`]; both borrow the parts they need from it.
 
+mod call;
 mod deliver;
 
 use std::sync::{Arc, LazyLock};
 
-use isolde_sql::ast::LockStrength;
 use isolde_sql::budget::{Entered, spend};
 use isolde_sql::catalog::{Catalog, ReturnsDef, RoutineId};
 use isolde_sql::typed::{Change, CursorCommand, Define, StatementKind, Transaction as Control};
 use isolde_sql::{Row, SqlError, SqlState, Value};
 
-use crate::database::Database;
-use crate::eval::{self, CallResult, Calls, Context, Env, Inner, Interrupt};
-use crate::exec::{Produced, Running, Stop};
-use crate::footprint::{ColumnSet, Footprint, LockEvent, LockEventKind, Read, SnapshotTaken, TableSet};
-use crate::host::SessionHost;
-use crate::lock::{self, RowRef, Wants};
+use crate::database::{Database, Schema};
+use crate::eval::{self, CallResult, Calls, Env, Inner, Interrupt};
+use crate::exec::{Executor, Produced, Running, Stop, Wanted};
+use crate::footprint::{ColumnSet, Footprint, Read, SnapshotTaken, TableSet};
+use crate::lock::{Locks, Target};
 use crate::plan::{self, WithScope};
 use crate::prepare::{Plan, Prepared};
 use crate::routine::{Code, RoutineFrame};
 use crate::session::{
-    Frame, Notice, Outcome, Part, Reply, Returned, Session, SessionId, StatementFrame, StatementResult,
+    Frame, Notice, Outcome, Part, Progress, Reply, Returned, Session, SessionId, SessionState, Stack, StatementFrame,
+    StatementResult,
 };
-use crate::ssi::{Planner, Reader};
-use crate::storage::Tables;
 use crate::transaction::{Snapshot, Transaction};
+use crate::trigger;
 
 /// A session taken out of its database, to run.
 pub(crate) struct Machine<'a> {
     pub(crate) db: &'a mut Database,
     pub(crate) me: SessionId,
-    pub(crate) session: Session,
+    pub(crate) stack: &'a mut Stack,
+    pub(crate) session: &'a mut SessionState,
     pub(crate) footprint: Footprint,
     pub(crate) notices: Vec<Notice>,
     /// How the statement of this step ended, once it has.
@@ -66,25 +69,63 @@ pub(crate) struct Left {
 type Answer = Option<Reply>;
 
 impl<'a> Machine<'a> {
-    /// Takes a session out; [`Machine::put_back`] must follow.
-    pub(crate) fn take(db: &'a mut Database, me: SessionId) -> Self {
+    /// Takes a session out of its database, lets it work, and puts it back. What it did stays with the caller.
+    pub(crate) fn run<R>(db: &'a mut Database, me: SessionId, act: impl FnOnce(&mut Machine<'_>) -> R) -> (R, Left) {
         // The place it leaves is never looked at: everybody asks for the *other* sessions.
         static NOBODY: LazyLock<Arc<Session>> = LazyLock::new(Arc::default);
-        let session = Arc::unwrap_or_clone(std::mem::replace(&mut db.sessions[me.0], NOBODY.clone()));
+        let mut slot = std::mem::replace(&mut db.sessions[me.0], NOBODY.clone());
+        let Session { stack, state: session } = Arc::make_mut(&mut slot);
         let (footprint, notices, returned) = (Footprint::default(), Vec::new(), Vec::new());
-        let _entered = db.budget.enter();
-        Machine { db, me, session, footprint, notices, outcome: None, returned, _entered }
+        let _entered = db.ambient.budget.enter();
+        let mut machine =
+            Machine { db: &mut *db, me, stack, session, footprint, notices, outcome: None, returned, _entered };
+        let result = act(&mut machine);
+        let Machine { footprint, notices, outcome, returned, .. } = machine;
+        let mut left = Left { footprint, notices, outcome, returned };
+        db.sessions[me.0] = slot;
+        if db.ssi.is_some() {
+            let watched = db.take_watched(me);
+            left.footprint.note_watched(watched);
+        }
+        (result, left)
     }
 
-    /// Puts the session back; what it did stays with the caller.
-    pub(crate) fn put_back(mut self) -> Left {
-        self.db.sessions[self.me.0] = Arc::new(self.session);
-        if self.db.ssi.is_some() {
-            let watched = self.db.take_watched(self.me);
-            self.footprint.note_watched(watched);
-        }
-        let Machine { footprint, notices, outcome, returned, .. } = self;
-        Left { footprint, notices, outcome, returned }
+    /// What the statement at the top of the stack works with.
+    pub(crate) fn exec(&mut self) -> Executor<'_> {
+        let Machine { db, me, stack, session, footprint, notices, .. } = self;
+        Executor { db, me: *me, session, routine: stack.routine(), footprint, notices }
+    }
+
+    /// What a routine that is not on the stack just now evaluates with.
+    pub(crate) fn exec_for<'m>(&'m mut self, routine: &'m RoutineFrame) -> Executor<'m> {
+        let Machine { db, me, session, footprint, notices, .. } = self;
+        Executor { db, me: *me, session, routine: Some(routine), footprint, notices }
+    }
+
+    /// The session's locks, and everybody's.
+    pub(crate) fn locks(&mut self) -> Locks<'_> {
+        let Machine { db, me, session, footprint, .. } = self;
+        let Footprint { locks: rows, heavy, everything, .. } = footprint;
+        Locks { db, me: *me, session, rows, heavy, everything }
+    }
+
+    /// What is defined, as this session sees it.
+    pub(crate) fn schema(&self) -> &Arc<Schema> {
+        self.session.schema(self.db)
+    }
+
+    pub(crate) fn catalog(&self) -> &Catalog {
+        &self.schema().catalog
+    }
+
+    /// The statement at the top of the stack waits.
+    pub(crate) fn begin_wait(&mut self, target: Target) -> Ran {
+        debug_assert!(
+            matches!(self.stack.frames.last(), None | Some(Frame::Statement(_))),
+            "a statement waits, or the end of a transaction; a routine never does"
+        );
+        self.locks().begin_wait(target);
+        Ran::Blocked
     }
 
     /// The client sends a statement.
@@ -100,7 +141,7 @@ impl<'a> Machine<'a> {
             return Some(Err(in_failed_transaction()));
         }
         if self.session.transaction.is_none() && !matches!(kind, StatementKind::Transaction(_)) {
-            self.begin_implicit();
+            self.session.begin_implicit(self.db.clock);
         }
         self.session.statement_began = self.db.clock;
         self.push_statement(prepared.clone(), params.into());
@@ -109,15 +150,15 @@ impl<'a> Machine<'a> {
 
     /// Does one step: what the session rests before.
     pub(crate) fn step(&mut self) -> Answer {
-        self.end_wait();
-        let ran = if let Some(produced) = self.session.committing_inside.take() {
+        self.locks().end_wait();
+        let ran = if let Some(produced) = self.stack.committing_inside.take() {
             self.outcome = Some(Outcome::Committed);
             match self.commit() {
                 Ok(()) => self.deliver(*produced),
                 Err(error) => self.fail_late(error),
             }
-        } else if self.session.frames.is_empty()
-            && let Some(result) = self.session.committing.take()
+        } else if self.stack.frames.is_empty()
+            && let Some(result) = self.stack.committing.take()
         {
             self.outcome = Some(Outcome::Committed);
             let ran = self.commit_implicit(result);
@@ -137,7 +178,7 @@ impl<'a> Machine<'a> {
 
     /// Ends the statement at the top with an error, as if it had met it: the deadlock check does that to its victim.
     pub(crate) fn fail_with(&mut self, error: SqlError) -> Answer {
-        self.leave_queue();
+        self.locks().leave_queue();
         if self.is_failed() {
             return Some(Err(in_failed_transaction()));
         }
@@ -154,13 +195,14 @@ impl<'a> Machine<'a> {
     /// Runs on until the session rests or answers.
     fn advance(&mut self) -> Answer {
         loop {
-            if self.session.is_committing() {
+            if self.stack.is_committing() {
                 return None;
             }
-            let ran = match self.session.frames.last() {
+            let ran = match self.stack.frames.last() {
                 None => return None,
                 Some(Frame::Statement(frame))
-                    if frame.between || (frame.running.is_none() && self.is_step(&frame.prepared)) =>
+                    if matches!(frame.progress, Progress::Between(_))
+                        || (frame.progress.is_new() && self.is_step(&frame.prepared)) =>
                 {
                     return None;
                 }
@@ -177,7 +219,7 @@ impl<'a> Machine<'a> {
 
     /// Whether others could notice when a statement runs, so that it must be a step of its own.
     pub(crate) fn is_step(&self, prepared: &Prepared) -> bool {
-        is_step(&self.session, prepared)
+        is_step(self.stack, self.session.transaction.as_ref(), prepared)
     }
 
     /// Runs the statement at the top of the stack, from its start or from where it stopped.
@@ -185,39 +227,34 @@ impl<'a> Machine<'a> {
         if let Err(ran) = self.enter_statement() {
             return ran;
         }
-        let Some(Frame::Statement(frame)) = self.session.frames.last_mut() else {
-            unreachable!("a step begins with a statement at the top of the stack")
-        };
+        let frame = self.stack.statement();
         let (prepared, params) = (frame.prepared.clone(), frame.params.clone());
-        frame.between = false;
         // The end of a transaction costs nothing: it must be possible when nothing is left to spend.
         if !matches!(prepared.statement.kind, StatementKind::Transaction(_))
             && let Err(cut) = spend(STATEMENT_COST)
         {
             return self.fail(cut);
         }
-        let Some(Frame::Statement(frame)) = self.session.frames.last_mut() else {
-            unreachable!("the statement is still there")
-        };
-        let (begun, fetch) = (frame.running.take(), frame.fetch);
+        let frame = self.stack.statement_mut();
+        let (progress, fetch) = (std::mem::take(&mut frame.progress), frame.fetch);
         match &prepared.statement.kind {
             StatementKind::Query(_)
             | StatementKind::Insert(_)
             | StatementKind::Update(_)
             | StatementKind::Delete(_)
-            | StatementKind::Merge(_) => self.run_rows(&prepared, &params, begun, fetch),
-            StatementKind::Call(routine, _) => self.run_call(&prepared, *routine, &params, begun),
+            | StatementKind::Merge(_) => self.run_rows(&prepared, &params, progress, fetch),
+            StatementKind::Call(routine, _) => self.run_call(&prepared, *routine, &params, progress),
             StatementKind::Do(_) => {
                 let Plan::Do(code) = &prepared.plan else { unreachable!("DO has code") };
                 let code = code.clone();
-                self.mark_entered(Running::new(Snapshot::empty(), 0));
+                self.stack.statement_mut().progress = Progress::Called;
                 self.enter(code, Vec::new())
             }
             StatementKind::Cursor(command) => self.run_cursor(&prepared, command),
-            StatementKind::Transaction(_) if self.session.committing.is_some() && self.session.frames.len() == 1 => {
+            StatementKind::Transaction(_) if self.stack.committing.is_some() && self.stack.frames.len() == 1 => {
                 // The deferred triggers of a transaction that ends by itself: another one, or its end.
-                self.session.frames.pop();
-                match self.session.committing.take() {
+                self.stack.frames.pop();
+                match self.stack.committing.take() {
                     Some(result) => self.commit_implicit(result),
                     None => Ran::On,
                 }
@@ -225,12 +262,12 @@ impl<'a> Machine<'a> {
             StatementKind::Transaction(control) => self.control(control),
             StatementKind::Define(Define::Change(change)) if change.fill.is_some() => self.define_and_fill(change),
             StatementKind::Define(define) => self.statement_done(|machine| {
-                machine.mark_queried();
+                machine.session.mark_queried();
                 machine.take_snapshot_if_kept();
-                let verb = machine.define(define)?;
-                if machine.is_read_only() { Err(read_only(verb)) } else { Ok(verb) }
+                let verb = machine.exec().define(define)?;
+                if machine.session.is_read_only() { Err(read_only(verb)) } else { Ok(verb) }
             }),
-            StatementKind::SetConstraints(set) => match self.set_constraints(set) {
+            StatementKind::SetConstraints(set) => match self.exec().set_constraints(set) {
                 Ok(()) => self.statement_done(|_| Ok("SET CONSTRAINTS")),
                 Err(Stop::Wait(target)) => self.begin_wait(target),
                 Err(Stop::Error(error)) => self.fail(error),
@@ -239,12 +276,12 @@ impl<'a> Machine<'a> {
                     unreachable!("a constraint that is deferred runs no other code of users")
                 }
             },
-            StatementKind::Truncate(truncate) if self.truncate_fires(&truncate.tables) => {
-                self.run_rows(&prepared, &params, begun, fetch)
+            StatementKind::Truncate(truncate) if self.exec().truncate_fires(&truncate.tables) => {
+                self.run_rows(&prepared, &params, progress, fetch)
             }
             StatementKind::Truncate(truncate) => self.statement_done(|machine| {
-                machine.mark_queried();
-                machine.truncate(truncate)
+                machine.session.mark_queried();
+                machine.exec().truncate(truncate)
             }),
             StatementKind::LockTable { .. } => self.statement_done(|_| Ok("LOCK TABLE")),
             StatementKind::Set { local, name, value } => {
@@ -259,19 +296,25 @@ impl<'a> Machine<'a> {
         &mut self,
         prepared: &Arc<Prepared>,
         params: &[Value],
-        begun: Option<Box<Running>>,
+        progress: Progress,
         fetch: Option<usize>,
     ) -> Ran {
-        let mut run = match begun {
-            Some(run) => run,
-            None => match self.begin_statement(prepared) {
+        let mut run = match progress {
+            Progress::Running(run) | Progress::Between(run) => run,
+            Progress::New => match self.begin_statement(prepared) {
                 Ok(run) => Box::new(run),
                 Err(error) => return self.fail(error),
             },
+            Progress::Arguments(_) | Progress::Called => unreachable!("only CALL and DO call a routine themselves"),
         };
-        run.rows_max = fetch.or(prepared.rows_max);
-        let looked_before = self.footprint.reads.len();
-        let ran = self.run_statement(prepared, params, &mut run);
+        run.wanted = match (fetch, prepared.rows_max) {
+            (Some(rows), _) => Wanted::Next(rows),
+            (None, Some(rows)) => Wanted::First(rows),
+            (None, None) => Wanted::All,
+        };
+        let (looked_before, written_before) = (self.footprint.reads.len(), self.footprint.writes.len());
+        let ran = self.exec().run_statement(prepared, params, &mut run);
+        self.tell_callers(prepared, written_before);
         // An update of any column moves its row to the end of the heap.
         let ordered = |read: &&mut Read| prepared.ordered.contains(read.table.0 as usize);
         self.footprint.reads[looked_before..].iter_mut().filter(ordered).for_each(|r| r.columns = ColumnSet::ALL);
@@ -285,170 +328,61 @@ impl<'a> Machine<'a> {
                 {
                     return self.fail(error);
                 }
-                let frame = self.session.frames.pop();
+                let frame = self.stack.frames.pop();
                 if let Some(slot) = run.slot {
                     return self.keep_with(slot, produced.rows, *run);
                 }
                 if let Some(Frame::Statement(frame)) = frame.filter(|_| fetch.is_some_and(|n| produced.rows.len() >= n))
                 {
-                    produced.rest = Some(Box::new(StatementFrame { running: Some(run), between: true, ..frame }));
+                    produced.rest = Some(Box::new(StatementFrame { progress: Progress::Between(run), ..frame }));
                 }
                 self.end_inner_statement(prepared, produced)
             }
             Err(Stop::Error(error)) => self.fail(error),
             Err(Stop::Wait(target)) => {
-                run.again = run.probing.is_none();
-                self.mark_entered(*run);
+                run.wait();
+                self.suspend(run);
                 self.begin_wait(target)
             }
             Err(Stop::Call(routine, args)) => {
-                self.mark_entered(*run);
+                self.suspend(run);
                 self.enter_routine(routine, args)
             }
             Err(Stop::Trigger(call)) => {
-                self.mark_entered(*run);
+                self.suspend(run);
                 self.enter_trigger(*call)
             }
-            Err(Stop::Query(query)) => self.enter_query(query, params, *run),
-            Err(Stop::With(slot, statement)) => self.enter_with(slot, statement, params, *run),
+            Err(Stop::Query(query)) => self.enter_query(query, params, run),
+            Err(Stop::With(slot, statement)) => self.enter_with(slot, statement, params, run),
         }
     }
 
-    /// CALL: the arguments, then the routine.
-    fn run_call(
-        &mut self,
-        prepared: &Arc<Prepared>,
-        routine: RoutineId,
-        params: &[Value],
-        begun: Option<Box<Running>>,
-    ) -> Ran {
-        let Plan::Call(args) = &prepared.plan else { unreachable!("CALL has arguments") };
-        let mut run = match begun {
-            Some(run) => run,
-            None => Box::new(Running::new(Snapshot::empty(), 0)),
-        };
-        run.calls.rewind();
-        let values = self.with_context(&run.view.tables, params, &mut run.calls, |ctx| {
-            args.iter().map(|a| eval::eval(ctx, &Env::new(&[]), a)).collect::<Result<Vec<Value>, _>>()
-        });
-        let (routine, values) = match values {
-            Ok(values) => {
-                run.entered = true;
-                (routine, values)
+    /// The statements that wait for the routine which this statement is of remember the rows that it has changed.
+    fn tell_callers(&mut self, prepared: &Prepared, written_before: usize) {
+        let frames = &mut self.stack.frames;
+        if frames.len() < 3 || matches!(prepared.statement.kind, StatementKind::Truncate(_)) {
+            return;
+        }
+        let called = frames.iter().rposition(|frame| matches!(frame, Frame::Routine(_)));
+        for run in frames[..called.unwrap_or(0)].iter_mut().flat_map(Frame::running_mut) {
+            if run.has_found_rows() {
+                run.disturbed.extend(self.footprint.writes[written_before..].iter().map(|w| (w.table, w.row)));
             }
-            Err(Interrupt::Call(function, args)) => (function, args),
-            Err(Interrupt::Lock(query)) => return self.enter_query(query, params, *run),
-            Err(Interrupt::Wait(target)) => {
-                self.mark_entered(*run);
-                return self.begin_wait(target);
-            }
-            Err(Interrupt::With(slot, statement)) => return self.enter_with(slot, statement, params, *run),
-            Err(Interrupt::Error(error)) => return self.fail(error),
-        };
-        self.mark_entered(*run);
-        self.enter_routine(routine, values)
-    }
-
-    /// Runs a query inside the statement at the top, with its snapshot; the rows go to the statement.
-    fn enter_query(&mut self, query: Inner, params: &[Value], run: Running) -> Ran {
-        if self.transaction().read_only {
-            self.mark_entered(run);
-            return self.fail(read_only(&verb_of(&query.statement)));
         }
-        let mut inner = Running::new(run.view.clone(), run.start);
-        let around = run.withs.own.clone().filter(|_| query.reads_with);
-        inner.calls = Calls::knowing(if query.reads_with { run.calls.withs() } else { &[] });
-        inner.withs = WithScope { own: query.statement.plan.withs(), around };
-        self.mark_entered(run);
-        let params = query.params.unwrap_or_else(|| params.into());
-        let frame = StatementFrame { running: Some(Box::new(inner)), ..StatementFrame::new(query.statement, params) };
-        self.session.frames.push(Frame::Statement(frame));
-        Ran::On
-    }
-
-    /// Runs a WITH statement of the statement at the top, with its snapshot.
-    fn enter_with(&mut self, slot: usize, statement: Arc<Prepared>, params: &[Value], run: Running) -> Ran {
-        let mut inner = Running::new(run.view.clone(), run.start);
-        inner.calls = Calls::knowing(run.calls.withs());
-        inner.slot = Some(slot);
-        if let Some(triggered) = &run.triggered {
-            inner.triggered().begun = triggered.begun.clone();
-        }
-        inner.withs = WithScope { own: statement.plan.withs(), around: run.withs.own.clone() };
-        self.mark_entered(run);
-        let frame = StatementFrame { running: Some(Box::new(inner)), ..StatementFrame::new(statement, params.into()) };
-        self.session.frames.push(Frame::Statement(frame));
-        Ran::On
-    }
-
-    /// A WITH statement is done: its rows, and what it leaves to do, go to the statement around it.
-    fn keep_with(&mut self, slot: usize, rows: Vec<Row>, mut inner: Running) -> Ran {
-        if let Some(Frame::Statement(frame)) = self.session.frames.last_mut()
-            && let Some(run) = &mut frame.running
-        {
-            for (other, known) in inner.calls.withs().iter().enumerate() {
-                if let Some(known) = known {
-                    run.calls.keep_with(other, known.clone());
-                }
-            }
-            run.calls.keep_with(slot, rows.into());
-            run.adopt_triggers(&mut inner);
-        }
-        Ran::On
-    }
-
-    fn enter_routine(&mut self, routine: RoutineId, args: Vec<Value>) -> Ran {
-        let def = self.catalog().routine(routine);
-        if def.strict && args.iter().any(Value::is_null) {
-            // It is not called at all.
-            let nothing = match def.returns {
-                ReturnsDef::Set(_) => CallResult::Rows(Vec::new()),
-                _ => CallResult::Value(Value::Null),
-            };
-            if let Some(Frame::Statement(frame)) = self.session.frames.last_mut()
-                && let Some(run) = &mut frame.running
-            {
-                run.calls.push(nothing);
-            }
-            return Ran::On;
-        }
-        match self.schema().code(routine) {
-            Ok(code) => self.enter(code, args),
-            Err(error) => self.fail(error),
-        }
-    }
-
-    /// Puts how far the top statement has come back into its frame.
-    fn mark_entered(&mut self, run: Running) {
-        if let Some(Frame::Statement(frame)) = self.session.frames.last_mut() {
-            frame.running = Some(Box::new(run));
-        }
-    }
-
-    pub(crate) fn enter(&mut self, code: Arc<Code>, args: Vec<Value>) -> Ran {
-        const FRAMES_MAX: usize = 200;
-        if self.session.frames.len() >= FRAMES_MAX {
-            let message = "stack depth limit exceeded";
-            return self.fail(SqlError::new(SqlState::STATEMENT_TOO_COMPLEX, message));
-        }
-        self.session.frames.push(Frame::Routine(Box::new(RoutineFrame::new(code, args))));
-        Ran::On
     }
 
     /// CREATE TABLE AS, REFRESH: the definition, then the INSERT that takes its place.
     fn define_and_fill(&mut self, change: &Arc<Change>) -> Ran {
         let Some(fill) = &change.fill else { return Ran::On };
-        if let Err(error) = self.define(&Define::Change(change.clone())) {
+        if let Err(error) = self.exec().define(&Define::Change(change.clone())) {
             return self.fail(error);
         }
         let statement = crate::define::fill_statement(self.catalog(), fill, change.tag);
         let prepared = Arc::new(Prepared::plan(self.catalog(), Arc::new(statement)));
-        let Some(Frame::Statement(frame)) = self.session.frames.last_mut() else {
-            unreachable!("a definition is a statement at the top of the stack")
-        };
+        let frame = self.stack.statement_mut();
         frame.prepared = prepared.clone();
         let params = frame.params.clone();
-        self.run_rows(&prepared, &params, None, None)
+        self.run_rows(&prepared, &params, Progress::New, None)
     }
 
     pub(crate) fn statement_done(&mut self, act: impl FnOnce(&mut Self) -> Result<&'static str, SqlError>) -> Ran {
@@ -458,7 +392,7 @@ impl<'a> Machine<'a> {
         match act(self) {
             Ok(verb) => {
                 self.outcome.get_or_insert(Outcome::Done);
-                self.session.frames.pop();
+                self.stack.frames.pop();
                 self.deliver(Produced::nothing(verb))
             }
             Err(error) => self.fail(error),
@@ -468,7 +402,7 @@ impl<'a> Machine<'a> {
     /// Takes the snapshot a statement reads.
     fn begin_statement(&mut self, prepared: &Prepared) -> Result<Running, SqlError> {
         if self.session.transaction.is_none() {
-            self.begin_implicit();
+            self.session.begin_implicit(self.db.clock);
         }
         let plain = matches!(&prepared.statement.kind, StatementKind::Query(q) if q.locking.is_empty());
         let changes = (!plain && !prepared.plan.is_idle_merge()) || prepared.plan.modifies_in_with();
@@ -486,32 +420,44 @@ impl<'a> Machine<'a> {
         }
         if prepared.visible || transaction.keeps_snapshot() {
             transaction.statements += 1;
-            if !transaction.keeps_snapshot() {
-                self.footprint.snapshot = Some(SnapshotTaken::Statement);
-            } else if transaction.snapshot.is_none() {
-                self.footprint.snapshot = Some(SnapshotTaken::Transaction);
-            }
+            self.note_snapshot();
         }
+        let transaction = self.session.transaction_mut();
         if self.db.faults.stale_snapshot && transaction.statements > 1 {
             transaction.pretend_fresh(self.db.epoch);
         }
         if let Some(run) = self.begin_in_stable_function(prepared, changes)? {
             return Ok(run);
         }
-        let reach = &self.session.reach;
-        let transaction = self.session.transaction.as_mut().expect("a transaction was just begun");
-        let schema = transaction.definitions.schema.as_ref().unwrap_or(&self.db.schema).clone();
+        Ok(self.take_view(prepared))
+    }
+
+    /// A statement takes its snapshot, or the one that its transaction keeps.
+    fn note_snapshot(&mut self) {
+        let transaction = self.session.transaction();
+        if !transaction.keeps_snapshot() {
+            self.footprint.snapshot = Some(SnapshotTaken::Statement);
+        } else if transaction.snapshot.is_none() {
+            self.footprint.snapshot = Some(SnapshotTaken::Transaction);
+        }
+    }
+
+    /// A statement that begins now, with what it reads.
+    fn take_view(&mut self, prepared: &Prepared) -> Running {
+        let schema = self.schema().clone();
+        let SessionState { reach, transaction, .. } = &mut *self.session;
+        let transaction = transaction.as_mut().expect("a statement begins in a transaction");
         let view = transaction.begin_statement(&schema.catalog, &self.db.committed, reach, self.db.epoch).clone();
         // What a kept snapshot shows is known from there.
         let reads = if transaction.keeps_snapshot() { TableSet::NONE } else { prepared.reads };
         let snapshot = Snapshot::new(view, reads, self.db.epoch);
         let withs = WithScope { own: prepared.plan.withs(), around: None };
-        Ok(Running { withs, ..Running::new(snapshot, self.db.next_position) })
+        Running { withs, ..Running::new(snapshot, self.db.next_position) }
     }
 
     /// The queries of a STABLE or IMMUTABLE function see what the statement that called it sees, and change nothing.
     fn begin_in_stable_function(&self, prepared: &Prepared, changes: bool) -> Result<Option<Running>, SqlError> {
-        let mut below = self.session.frames.iter().rev().skip(1);
+        let mut below = self.stack.frames.iter().rev().skip(1);
         let Some(Frame::Routine(routine)) = below.next() else { return Ok(None) };
         if !routine.code.stable {
             return Ok(None);
@@ -528,151 +474,7 @@ impl<'a> Machine<'a> {
     }
 
     pub(crate) fn push_statement(&mut self, prepared: Arc<Prepared>, params: Arc<[Value]>) {
-        self.session.frames.push(Frame::Statement(StatementFrame::new(prepared, params)));
-    }
-
-    /// Evaluates with everything an expression of a statement may need.
-    pub(crate) fn with_context<R>(
-        &mut self,
-        view: &Tables,
-        params: &[Value],
-        calls: &mut Calls,
-        act: impl FnOnce(&mut Context<'_>) -> R,
-    ) -> R {
-        self.with_routine(view, params, calls, None, act)
-    }
-
-    /// The same for a routine that is not on the stack just now.
-    pub(crate) fn with_routine<R>(
-        &mut self,
-        view: &Tables,
-        params: &[Value],
-        calls: &mut Calls,
-        routine: Option<&RoutineFrame>,
-        act: impl FnOnce(&mut Context<'_>) -> R,
-    ) -> R {
-        let schema = Arc::clone(self.schema());
-        let serial = self.session.transaction.as_ref().and_then(|t| t.serial);
-        let mut ssi = serial.and_then(|_| self.db.ssi.take());
-        let statistics = ssi.as_ref().map(|_| self.db.statistics.clone());
-        let planner = if ssi.is_some() { Planner::of(&self.session.kept.settings) } else { Planner::default() };
-        let mut host = SessionHost {
-            catalog: &schema.catalog,
-            db: &mut *self.db,
-            session: &mut self.session,
-            me: self.me,
-            drawn: &mut self.footprint.sequences,
-            everything: &mut self.footprint.everything,
-            heavy: &mut self.footprint.heavy,
-            notices: &mut self.notices,
-            routine,
-        };
-        let reads = &mut self.footprint.reads;
-        let reader = serial.zip(ssi.as_mut()).zip(statistics.as_deref()).map(|((me, ssi), statistics)| Reader {
-            ssi: Arc::make_mut(ssi),
-            me,
-            catalog: &schema.catalog,
-            statistics,
-            planner,
-        });
-        let result = act(&mut Context { view, params, host: &mut host, calls, reads, reader });
-        self.return_ssi(ssi);
-        result
-    }
-
-    /// Locks a row as seen in a version, or says what to wait for. A request that meets no conflicting holder overtakes
-    /// those who wait.
-    pub(crate) fn acquire(
-        &mut self,
-        row: RowRef,
-        version: u64,
-        strength: LockStrength,
-        waits: bool,
-    ) -> Result<(), Wants> {
-        let held = self.transaction().locks.get(&row).copied();
-        if held.is_some_and(|held| held.strength >= strength) {
-            return Ok(());
-        }
-        let ignored = self.db.faults.no_write_lock;
-        let busy = !ignored && !lock::holders(self.others(), self.me, row, strength).is_empty();
-        if busy {
-            self.note_conflict(row, strength, waits);
-            return Err(if held.is_some() { Wants::Upgrade(strength) } else { Wants::Lock(strength) });
-        }
-        if waits && self.db.row_steps && self.has_locked_another(row) {
-            // Nobody is in the way: the wait is over as soon as it begins, and has no place in the queue.
-            self.note_conflict(row, strength, waits);
-            return Err(Wants::Upgrade(strength));
-        }
-        self.footprint.locks.push(LockEvent { table: row.0, row: row.1, strength, kind: LockEventKind::Taken });
-        self.assign_xid();
-        self.transaction_mut().lock(row, strength, version);
-        Ok(())
-    }
-
-    /// Whether this step has locked a row other than this one.
-    fn has_locked_another(&self, row: RowRef) -> bool {
-        self.footprint.locks.iter().any(|l| l.kind == LockEventKind::Taken && (l.table, l.row) != row)
-    }
-
-    /// A transaction that writes or locks has a number.
-    pub(crate) fn assign_xid(&mut self) {
-        let next = self.db.next_xid;
-        let transaction = self.transaction_mut();
-        if transaction.xid.is_none() {
-            transaction.xid = Some(next);
-            self.db.next_xid += 1;
-        }
-        if self.db.waits_in_turn
-            && let Some(t) = &mut self.session.transaction
-        {
-            t.number_savepoints(&mut self.db.next_xid);
-        }
-    }
-
-    /// Notes in the footprint that somebody else has a row.
-    pub(crate) fn note_conflict(&mut self, row: RowRef, strength: LockStrength, waits: bool) {
-        let kind = if waits { LockEventKind::Queued } else { LockEventKind::Refused };
-        self.footprint.locks.push(LockEvent { table: row.0, row: row.1, strength, kind });
-    }
-
-    /// The sessions other than this one.
-    pub(crate) fn others(&self) -> impl Iterator<Item = (SessionId, &Session)> + Clone {
-        self.db.sessions_except(self.me)
-    }
-
-    pub(crate) fn catalog(&self) -> &Catalog {
-        &self.schema().catalog
-    }
-
-    pub(crate) fn transaction(&self) -> &Transaction {
-        self.session.transaction.as_ref().expect("a running statement has a transaction")
-    }
-
-    pub(crate) fn transaction_mut(&mut self) -> &mut Transaction {
-        self.session.transaction.as_mut().expect("a running statement has a transaction")
-    }
-
-    /// From here on the transaction's isolation level is settled.
-    pub(crate) fn mark_queried(&mut self) {
-        if let Some(t) = &mut self.session.transaction {
-            t.queried = true;
-        }
-    }
-
-    /// Whether the transaction that is open may not change anything.
-    pub(crate) fn is_read_only(&self) -> bool {
-        self.session.transaction.as_ref().is_some_and(|t| t.read_only && !t.failed)
-    }
-
-    /// REPEATABLE READ or above.
-    pub(crate) fn keeps_snapshot(&self) -> bool {
-        self.transaction().keeps_snapshot()
-    }
-
-    /// Whether conditions are looked at again on a newer version; only a broken engine in a test does not.
-    pub(crate) fn rechecks(&self) -> bool {
-        !self.db.faults.no_recheck
+        self.stack.frames.push(Frame::Statement(StatementFrame::new(prepared, params)));
     }
 }
 
@@ -728,8 +530,7 @@ impl Produced {
 }
 
 /// Whether others could notice when a session runs a statement.
-pub(crate) fn is_step(session: &Session, prepared: &Prepared) -> bool {
-    let transaction = session.transaction.as_ref();
+pub(crate) fn is_step(stack: &Stack, transaction: Option<&Transaction>, prepared: &Prepared) -> bool {
     match &prepared.statement.kind {
         StatementKind::Transaction(Control::Commit { .. } | Control::Rollback { .. } | Control::RollbackTo(_)) => {
             transaction.is_some_and(|t| !t.is_quiet())
@@ -737,7 +538,7 @@ pub(crate) fn is_step(session: &Session, prepared: &Prepared) -> bool {
         StatementKind::Transaction(Control::Prepare(_)) => transaction.is_some_and(|t| !t.failed || !t.is_quiet()),
         StatementKind::Transaction(Control::CommitPrepared(_) | Control::RollbackPrepared(_)) => true,
         StatementKind::Cursor(CursorCommand::Fetch { cursor, .. }) => {
-            session.cursors.iter().any(|open| open.name == *cursor && open.rest.is_some())
+            stack.cursors.iter().any(|open| open.name == *cursor && open.rest.is_some())
         }
         // The first query of a transaction that keeps its snapshot takes it, whatever it reads.
         StatementKind::Query(_) => {

@@ -23,7 +23,6 @@ use isolde_sql::Row;
 use isolde_sql::catalog::TableId;
 
 use crate::database::{Database, row_digest};
-use crate::exec::Input;
 use crate::lock::Target;
 use crate::reach::Key;
 use crate::storage::{RowId, TableData, Tables};
@@ -76,11 +75,8 @@ impl Database {
             }
             OrderedRows::Of(rows) => rows.iter().for_each(|(table, key)| self.hash_order_of(*table, key, ordered, h)),
         }
-        for run in self.sessions.iter().flat_map(|session| session.running()) {
-            if let Some(Input::Candidates(candidates) | Input::Limited(candidates, ..)) = &run.input {
-                let rest = candidates.get(run.next..).unwrap_or_default();
-                rest.iter().for_each(|c| c.rows.iter().for_each(|r| r.id.hash(h)));
-            }
+        for run in self.sessions.iter().flat_map(|session| session.stack.running()) {
+            run.candidates_left().iter().for_each(|c| c.rows.iter().for_each(|r| r.id.hash(h)));
         }
     }
 
@@ -136,7 +132,7 @@ impl Database {
                 // Of a snapshot, only what can still be read from it counts.
                 beyond((KEPT, id.0, 0), kept.tables.table(table), committed, &|row| kept.may_show(table, row));
             }
-            for (at, run) in session.running().enumerate() {
+            for (at, run) in session.stack.running().enumerate() {
                 if (table.0 as usize) < run.view.tables.len() {
                     let shown = run.view.tables.table(table);
                     beyond((READ, id.0, at), shown, committed, &|row| run.view.may_show(table, row));

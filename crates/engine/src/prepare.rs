@@ -287,8 +287,11 @@ impl Prepared {
         let (reads, called) = (reads(catalog, &statement), statement.routines());
         // A routine that is not volatile reads what the statement that calls it sees: from then on, that statement has
         // seen it.
-        let looks =
-            matches!(statement.kind, StatementKind::Query(_)) && called.iter().any(|id| is_stable(catalog, *id));
+        let looks = match statement.kind {
+            StatementKind::Query(_) => called.iter().any(|id| is_stable(catalog, *id)),
+            StatementKind::Call(..) => called.iter().any(|id| is_not_volatile(catalog, *id)),
+            _ => false,
+        };
         let (tells, visible, calls) = (visible, visible || looks, !called.is_empty());
         let (origin, late, rows_max) = (None, false, None);
         let early = plan::early::of_statement(&statement.kind).map(Box::new);
@@ -335,6 +338,11 @@ fn reads(catalog: &Catalog, statement: &typed::Statement) -> TableSet {
 }
 
 /// Whether a routine reads tables as the statement sees them that calls it.
+/// Whether the queries of a routine see what the statement that called it sees.
+fn is_not_volatile(catalog: &Catalog, routine: RoutineId) -> bool {
+    catalog.routine(routine).volatility != ast::Volatility::Volatile
+}
+
 fn is_stable(catalog: &Catalog, routine: RoutineId) -> bool {
     catalog.routine(routine).volatility == ast::Volatility::Stable
 }

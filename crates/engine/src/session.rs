@@ -7,6 +7,7 @@
 //! Between steps a session rests in one of four ways, its [`Activity`]. It never rests before work that nobody else
 //! could see: local computation is done at once, as part of the step before it.
 
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 use imbl::OrdMap;
@@ -16,6 +17,8 @@ use isolde_sql::{Row, Span, SqlError, Value};
 
 use crate::clock::Timeouts;
 use crate::cursor::Cursor;
+use crate::database::{Database, Schema};
+use crate::eval::Calls;
 use crate::exec::{Produced, Running};
 use crate::footprint::{Footprint, TableSet};
 use crate::kept::Kept;
@@ -213,32 +216,61 @@ pub struct StatementResult {
     pub rows: Vec<Row>,
 }
 
-/// One connection.
+/// One connection: what it is doing, and what it has. The two are apart because most code needs only one of them: a
+/// statement that runs reads and changes the [`SessionState`], and never sees the [`Stack`] that it runs on.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Session {
-    pub(crate) options: SessionOptions,
-    /// Settings, prepared statements, channels.
-    pub(crate) kept: Arc<Kept>,
-    /// Where the present statement stands in its query string.
-    pub(crate) part: Part,
-    /// Not a connection, but a prepared transaction of this name.
-    pub(crate) prepared_as: Option<Arc<str>>,
-    pub(crate) transaction: Option<Transaction>,
+    pub(crate) stack: Stack,
+    pub(crate) state: SessionState,
+}
+
+/// Of another session, mostly what it has is asked for.
+impl Deref for Session {
+    type Target = SessionState;
+
+    fn deref(&self) -> &SessionState {
+        &self.state
+    }
+}
+
+impl DerefMut for Session {
+    fn deref_mut(&mut self) -> &mut SessionState {
+        &mut self.state
+    }
+}
+
+/// What a session is doing: the statements and routines that have begun and are not through.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Stack {
+    /// The client's statement first, what runs now last.
     pub(crate) frames: Vec<Frame>,
     /// Its open cursors.
     pub(crate) cursors: Vec<Cursor>,
     /// How many cursors were opened that were not given a name.
     pub(crate) portals: u64,
-    /// Set while the top frame's statement waits for a lock.
-    pub(crate) wait: Option<Wait>,
+    /// Where the present statement stands in its query string.
+    pub(crate) part: Part,
     /// The reply that waits for the implicit transaction to be committed.
     pub(crate) committing: Option<StatementResult>,
     /// What a statement of a routine has produced that is a transaction of its own, and waits to be committed.
     pub(crate) committing_inside: Option<Box<Produced>>,
-    /// Values this session last drew, by sequence, for `currval`; the last one is `lastval`'s.
-    pub(crate) drawn: Arc<Vec<(Arc<str>, i64)>>,
     /// Said during a submission, and not yet told.
     pub(crate) notices: Vec<Notice>,
+}
+
+/// What a session has: its transaction, its locks, its settings.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SessionState {
+    pub(crate) options: SessionOptions,
+    /// Settings, prepared statements, channels.
+    pub(crate) kept: Arc<Kept>,
+    /// Not a connection, but a prepared transaction of this name.
+    pub(crate) prepared_as: Option<Arc<str>>,
+    pub(crate) transaction: Option<Transaction>,
+    /// Set while the top frame's statement waits for a lock.
+    pub(crate) wait: Option<Wait>,
+    /// Values this session last drew, by sequence, for `currval`; the last one is `lastval`'s.
+    pub(crate) drawn: Arc<Vec<(Arc<str>, i64)>>,
     /// Advisory locks that it keeps from one transaction to the next.
     pub(crate) advisory: OrdMap<LockKey, Counts>,
     /// What its wait has brought, for the call that waited.
@@ -276,18 +308,70 @@ pub(crate) enum Frame {
 pub(crate) struct StatementFrame {
     pub(crate) prepared: Arc<Prepared>,
     pub(crate) params: Arc<[Value]>,
-    /// `None` before it has begun.
-    pub(crate) running: Option<Box<Running>>,
+    pub(crate) progress: Progress,
     /// A loop fetches its rows so many at a time; `None`: all at once.
     pub(crate) fetch: Option<usize>,
-    /// It rests between two fetches: going on is a step of its own.
-    pub(crate) between: bool,
+}
+
+/// How far a statement has come.
+#[derive(Clone, Debug, Default)]
+pub(crate) enum Progress {
+    /// It has not begun, or it does all that it does at once.
+    #[default]
+    New,
+    /// CALL: its arguments are evaluated, with what the routines in them have returned.
+    Arguments(Box<Running>),
+    /// CALL and DO: the routine that they call runs, above them on the stack.
+    Called,
+    /// It reads, locks or changes rows.
+    Running(Box<Running>),
+    /// The same, resting between two fetches: resuming is a step of its own.
+    Between(Box<Running>),
+}
+
+impl Progress {
+    /// The statement that has begun, with its snapshot.
+    pub(crate) fn running(&self) -> Option<&Running> {
+        match self {
+            Progress::Arguments(run) | Progress::Running(run) | Progress::Between(run) => Some(run),
+            Progress::New | Progress::Called => None,
+        }
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn running_mut(&mut self) -> Option<&mut Running> {
+        match self {
+            Progress::Arguments(run) | Progress::Running(run) | Progress::Between(run) => Some(run),
+            Progress::New | Progress::Called => None,
+        }
+    }
+
+    /// Where the results of what it calls go, if it waits for any.
+    pub(crate) fn calls_mut(&mut self) -> Option<&mut Calls> {
+        match self {
+            Progress::Arguments(run) | Progress::Running(run) => Some(&mut run.calls),
+            Progress::New | Progress::Called | Progress::Between(_) => None,
+        }
+    }
+
+    /// Whether it has not begun.
+    pub(crate) fn is_new(&self) -> bool {
+        matches!(self, Progress::New)
+    }
 }
 
 impl StatementFrame {
     /// A statement that has not begun.
     pub(crate) fn new(prepared: Arc<Prepared>, params: Arc<[Value]>) -> Self {
-        StatementFrame { prepared, params, running: None, fetch: None, between: false }
+        StatementFrame { prepared, params, progress: Progress::New, fetch: None }
+    }
+
+    /// It rests no longer between two fetches.
+    pub(crate) fn resume(&mut self) {
+        self.progress = match std::mem::take(&mut self.progress) {
+            Progress::Between(run) => Progress::Running(run),
+            progress => progress,
+        };
     }
 }
 
@@ -299,7 +383,7 @@ impl Frame {
             Frame::Routine(frame) => (None, frame.loops.as_slice()),
         };
         let rests = loops.iter().flatten().filter_map(|open| open.rest.as_deref());
-        own.into_iter().chain(rests).filter_map(|frame| frame.running.as_deref())
+        own.into_iter().chain(rests).filter_map(|frame| frame.progress.running())
     }
 
     /// The same, to be changed.
@@ -309,23 +393,71 @@ impl Frame {
             Frame::Routine(frame) => (None, frame.loops.as_mut_slice()),
         };
         let rests = loops.iter_mut().flatten().filter_map(|open| open.rest.as_deref_mut());
-        own.into_iter().chain(rests).filter_map(|frame| frame.running.as_deref_mut())
+        own.into_iter().chain(rests).filter_map(|frame| frame.progress.running_mut())
     }
 }
 
-impl Session {
+impl Stack {
     /// All statements that have begun and rest.
     pub(crate) fn running(&self) -> impl Iterator<Item = &Running> {
-        let cursors = self.cursors.iter().filter_map(|cursor| cursor.rest.as_ref()?.running.as_deref());
+        let cursors = self.cursors.iter().filter_map(|cursor| cursor.rest.as_ref()?.progress.running());
         self.frames.iter().flat_map(Frame::running).chain(cursors)
     }
 
     /// The same, to be changed.
     pub(crate) fn running_mut(&mut self) -> impl Iterator<Item = &mut Running> {
-        let cursors = self.cursors.iter_mut().filter_map(|cursor| cursor.rest.as_mut()?.running.as_deref_mut());
+        let cursors = self.cursors.iter_mut().filter_map(|cursor| cursor.rest.as_mut()?.progress.running_mut());
         self.frames.iter_mut().flat_map(Frame::running_mut).chain(cursors)
     }
 
+    /// The statement at the top.
+    pub(crate) fn statement(&self) -> &StatementFrame {
+        match self.frames.last() {
+            Some(Frame::Statement(frame)) => frame,
+            Some(Frame::Routine(_)) | None => unreachable!("a statement at work is at the top of the stack"),
+        }
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn statement_mut(&mut self) -> &mut StatementFrame {
+        match self.frames.last_mut() {
+            Some(Frame::Statement(frame)) => frame,
+            Some(Frame::Routine(_)) | None => unreachable!("a statement at work is at the top of the stack"),
+        }
+    }
+
+    /// The routine at work: the nearest one below the statement at the top.
+    pub(crate) fn routine(&self) -> Option<&RoutineFrame> {
+        self.frames.iter().rev().find_map(|frame| match frame {
+            Frame::Routine(routine) => Some(&**routine),
+            Frame::Statement(_) => None,
+        })
+    }
+
+    /// The frame of the statement at work, as a client or a routine sent it: what is above it are its parts. And
+    /// whether a routine sent it.
+    pub(crate) fn whole_statement(&self) -> Option<(&StatementFrame, bool)> {
+        let above = self.frames.iter().rposition(|frame| matches!(frame, Frame::Routine(_))).map(|at| at + 1);
+        let statements = self.frames.get(above.unwrap_or(0)..)?.iter();
+        let mut statements = statements.filter_map(|frame| match frame {
+            Frame::Statement(frame) => Some(frame),
+            Frame::Routine(_) => None,
+        });
+        statements.next().map(|frame| (frame, above.is_some()))
+    }
+
+    /// Whether what it does next is a commit that no statement asks for.
+    pub(crate) fn is_committing(&self) -> bool {
+        self.committing_inside.is_some() || (self.committing.is_some() && self.frames.is_empty())
+    }
+
+    /// Whether its client may send a statement.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.frames.is_empty() && self.committing.is_none()
+    }
+}
+
+impl SessionState {
     /// The lock it holds on a row.
     pub(crate) fn lock_on(&self, row: RowRef) -> Option<Held> {
         self.transaction.as_ref()?.locks.get(&row).copied()
@@ -349,12 +481,32 @@ impl Session {
         self.transaction.as_ref().is_some_and(|t| t.writes.contains_key(&row) || t.replaced.contains_key(&row))
     }
 
-    /// Whether a row that it has written is in an index yet: one that waits for a unique key enters neither that index
-    /// nor those behind it.
-    pub(crate) fn has_entered(&self, row: RowRef, index: usize) -> bool {
-        let Some(Frame::Statement(frame)) = self.frames.last() else { return true };
-        let probing = frame.running.as_ref().and_then(|run| run.probing);
-        probing.is_none_or(|(probed, next)| probed != row || index < next)
+    /// What is defined, as the session sees it.
+    pub(crate) fn schema<'s>(&'s self, db: &'s Database) -> &'s Arc<Schema> {
+        let own = self.transaction.as_ref().and_then(|t| t.definitions.schema.as_ref());
+        own.unwrap_or(&db.schema)
+    }
+
+    /// The transaction that the statement at work belongs to.
+    pub(crate) fn transaction(&self) -> &Transaction {
+        self.transaction.as_ref().expect("a running statement has a transaction")
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn transaction_mut(&mut self) -> &mut Transaction {
+        self.transaction.as_mut().expect("a running statement has a transaction")
+    }
+
+    /// From here on the transaction's isolation level is settled.
+    pub(crate) fn mark_queried(&mut self) {
+        if let Some(t) = &mut self.transaction {
+            t.queried = true;
+        }
+    }
+
+    /// Whether the transaction that is open may not change anything.
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.transaction.as_ref().is_some_and(|t| t.read_only && !t.failed)
     }
 
     /// Whether others cannot tell it from a session without a transaction.
@@ -362,31 +514,36 @@ impl Session {
         self.wait.is_none() && self.transaction.as_ref().is_none_or(Transaction::is_quiet)
     }
 
+    /// How many savepoints there are.
+    pub(crate) fn depth(&self) -> usize {
+        self.transaction.as_ref().map_or(0, |t| t.savepoints.len())
+    }
+
+    /// Opens the transaction that a statement outside of any runs in.
+    pub(crate) fn begin_implicit(&mut self, now: i64) {
+        debug_assert!(self.transaction.is_none(), "an open transaction is ended before the next begins");
+        self.transaction = Some(self.new_transaction(false, now));
+    }
+
+    /// A transaction with the modes that the session's client has set.
+    pub(crate) fn new_transaction(&self, explicit: bool, now: i64) -> Transaction {
+        let SessionOptions { isolation, read_only, deferrable, .. } = self.options;
+        Transaction::new(isolation, read_only, explicit).deferred(deferrable).begun_at(now)
+    }
+}
+
+impl Session {
+    /// Whether a row that it has written is in an index yet: one that waits for a unique key enters neither that index
+    /// nor those behind it.
+    pub(crate) fn has_entered(&self, row: RowRef, index: usize) -> bool {
+        let Some(Frame::Statement(frame)) = self.stack.frames.last() else { return true };
+        let written = frame.progress.running().and_then(Running::written);
+        written.is_none_or(|(written, next)| written != row || index < next)
+    }
+
     /// The tables that statements which have begun may still read from their own snapshots, if these are of this epoch.
     pub(crate) fn reads_on(&self, epoch: u64) -> TableSet {
-        let fresh = self.running().filter(|run| run.view.is_of(epoch));
+        let fresh = self.stack.running().filter(|run| run.view.is_of(epoch));
         fresh.fold(TableSet::NONE, |sum, run| sum.union(run.view.reads))
-    }
-
-    /// The frame of the statement at work, as a client or a routine sent it: what is above it are its parts. And
-    /// whether a routine sent it.
-    pub(crate) fn whole_statement(&self) -> Option<(&StatementFrame, bool)> {
-        let above = self.frames.iter().rposition(|frame| matches!(frame, Frame::Routine(_))).map(|at| at + 1);
-        let statements = self.frames.get(above.unwrap_or(0)..)?.iter();
-        let mut statements = statements.filter_map(|frame| match frame {
-            Frame::Statement(frame) => Some(frame),
-            Frame::Routine(_) => None,
-        });
-        statements.next().map(|frame| (frame, above.is_some()))
-    }
-
-    /// Whether what it does next is a commit that no statement asks for.
-    pub(crate) fn is_committing(&self) -> bool {
-        self.committing_inside.is_some() || (self.committing.is_some() && self.frames.is_empty())
-    }
-
-    /// Whether its client may send a statement.
-    pub(crate) fn is_idle(&self) -> bool {
-        self.frames.is_empty() && self.committing.is_none()
     }
 }

@@ -10,10 +10,10 @@ use std::hash::{Hash, Hasher};
 
 use crate::database::{Database, row_digest};
 use crate::define::frame::Definitions;
-use crate::exec::{After, Input, Running};
+use crate::exec::{After, AtHand, Input, Phase, Running};
 use crate::lock::{RowRef, Target, Wants, row};
 use crate::routine::RoutineFrame;
-use crate::session::{Frame, Session, StatementFrame};
+use crate::session::{Frame, Progress, Session, StatementFrame};
 use crate::storage::{TableData, Tables};
 use crate::transaction::{Snapshot, Transaction};
 use crate::trigger::Triggered;
@@ -58,12 +58,11 @@ impl Database {
             if let Some(Target::Row(target)) = session.wait.as_ref().map(|wait| &wait.target) {
                 target.row.hash(&mut h);
             }
-            for frame in &session.frames {
-                if let Frame::Statement(StatementFrame { running: Some(run), .. }) = frame
-                    && let Some(Input::Candidates(candidates) | Input::Limited(candidates, ..)) = &run.input
+            for frame in &session.stack.frames {
+                if let Frame::Statement(frame) = frame
+                    && let Some(run) = frame.progress.running()
                 {
-                    let rest = candidates.get(run.next..).unwrap_or_default();
-                    rest.iter().for_each(|c| c.rows.iter().for_each(|r| r.id.hash(&mut h)));
+                    run.candidates_left().iter().for_each(|c| c.rows.iter().for_each(|r| r.id.hash(&mut h)));
                 }
             }
         }
@@ -97,7 +96,7 @@ impl Database {
         if !session.kept.is_plain() {
             session.kept.hash(&mut h);
         }
-        (session.part, &session.prepared_as).hash(&mut h);
+        (session.stack.part, &session.prepared_as).hash(&mut h);
         session.drawn.hash(&mut h);
         session.randoms.hash(&mut h);
         for (key, counts) in &session.advisory {
@@ -106,16 +105,16 @@ impl Database {
         if self.timed {
             (self.clock - session.statement_began).hash(&mut h);
         }
-        session.committing.is_some().hash(&mut h);
-        if let Some(produced) = &session.committing_inside {
+        session.stack.committing.is_some().hash(&mut h);
+        if let Some(produced) = &session.stack.committing_inside {
             (&produced.rows, produced.count).hash(&mut h);
         }
-        session.frames.len().hash(&mut h);
-        for frame in &session.frames {
+        session.stack.frames.len().hash(&mut h);
+        for frame in &session.stack.frames {
             self.hash_frame(frame, &mut h);
         }
-        session.portals.hash(&mut h);
-        for cursor in &session.cursors {
+        session.stack.portals.hash(&mut h);
+        for cursor in &session.stack.cursors {
             (&cursor.name, &cursor.rows, cursor.at, cursor.scrolls, cursor.held, cursor.depth).hash(&mut h);
             if let Some(rest) = &cursor.rest {
                 self.hash_statement(rest, &mut h);
@@ -260,9 +259,10 @@ impl Database {
     fn hash_statement(&self, frame: &StatementFrame, h: &mut Digester) {
         (0u8, frame.prepared.id, frame.fetch).hash(h);
         frame.params.hash(h);
-        frame.running.is_some().hash(h);
-        if let Some(run) = &frame.running {
-            self.hash_running(run, h);
+        std::mem::discriminant(&frame.progress).hash(h);
+        match &frame.progress {
+            Progress::New | Progress::Called => {}
+            Progress::Arguments(run) | Progress::Running(run) | Progress::Between(run) => self.hash_running(run, h),
         }
     }
 
@@ -270,26 +270,34 @@ impl Database {
         hash_snapshot(&run.view, h);
         run.calls.iter().for_each(|result| result.hash(h));
         run.calls.withs().hash(h);
-        (run.slot, run.complete).hash(h);
-        (run.next, run.after_next, run.after.len(), run.count, run.entered).hash(h);
+        (run.slot, run.count, run.after.len()).hash(h);
         run.output.hash(h);
-        run.after.iter().skip(run.after_next).for_each(|after| hash_after(after, h));
         if let Some(triggered) = &run.triggered {
             hash_triggered(triggered, h);
         }
-        if let Some((row, next)) = run.probing {
-            (self.content(row), next, run.enters).hash(h);
+        if let AtHand::Written { row, index, enters } = run.at_hand {
+            (self.content(row), index, enters).hash(h);
         }
-        let rest = run.next;
-        match &run.input {
-            None => 0u8.hash(h),
-            Some(Input::Rows(rows)) => rows.get(rest..).hash(h),
-            Some(Input::Candidates(candidates) | Input::Limited(candidates, ..)) => {
-                for candidate in candidates.get(rest..).unwrap_or_default() {
-                    candidate.rows.iter().for_each(|r| r.values.hash(h));
-                }
+        let queued = match &run.phase {
+            Phase::Scan => {
+                0u8.hash(h);
+                0
             }
-        }
+            Phase::Rows { input: Input::Rows(rows), next } => {
+                (1u8, next, rows.get(*next..)).hash(h);
+                0
+            }
+            Phase::Rows { input: Input::Candidates(_) | Input::Limited(..), next } => {
+                (2u8, next).hash(h);
+                run.candidates_left().iter().for_each(|c| c.rows.iter().for_each(|r| r.values.hash(h)));
+                0
+            }
+            Phase::After { next } => {
+                (3u8, next).hash(h);
+                *next
+            }
+        };
+        run.after.iter().skip(queued).for_each(|after| hash_after(after, h));
     }
 }
 

@@ -6,9 +6,9 @@
 //! everything else; rolling back to it is putting the copy back.
 
 use imbl::{OrdMap, OrdSet, Vector};
-use isolde_sql::Row;
-use isolde_sql::ast::{Isolation, LockStrength, TableLockMode};
+use isolde_sql::ast::{Isolation, LockStrength, TableLockMode, TransactionModes};
 use isolde_sql::catalog::{Catalog, Table, TableId};
+use isolde_sql::{Row, SqlError, SqlState};
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
@@ -16,6 +16,7 @@ use crate::define::frame::{Definitions, Rebuilt, older};
 use crate::exec::Deferred;
 use crate::footprint::{self, TableSet};
 use crate::lock::{Held, LockKey, Modes, RowRef};
+use crate::machine::in_failed_transaction;
 use crate::reach::Reach;
 use crate::ssi::XactId;
 use crate::storage::{RowId, Tables, Tuple};
@@ -162,6 +163,11 @@ impl Savepoint {
         self.modes
     }
 
+    /// How many versions had been written.
+    pub(crate) fn written(&self) -> usize {
+        self.effects.written
+    }
+
     pub(crate) fn definitions(&self) -> &Definitions {
         &self.effects.definitions
     }
@@ -242,7 +248,7 @@ impl Snapshot {
         isolde_digest::tagged(PUBLISHED, (row.0, shown, now, same_key, updated_first))
     }
 
-    /// Of a database without tables, for statements that read none.
+    /// Of a database without tables, for what reads none.
     pub(crate) fn empty() -> Self {
         Snapshot::new(Tables::none().clone(), TableSet::NONE, 0)
     }
@@ -289,6 +295,29 @@ impl Transaction {
         Transaction { deferrable, ..self }
     }
 
+    /// SET TRANSACTION: what is not given stays. Once a query has run, the level cannot change.
+    pub(crate) fn set_modes(&mut self, modes: TransactionModes) -> Result<(), SqlError> {
+        if self.failed {
+            return Err(in_failed_transaction());
+        }
+        if modes.isolation.is_some_and(|level| level != self.isolation) && self.queried {
+            let message = "SET TRANSACTION ISOLATION LEVEL must be called before any query";
+            return Err(SqlError::new(SqlState::ACTIVE_TRANSACTION, message));
+        }
+        if modes.isolation.is_some_and(|level| level != self.isolation) && !self.savepoints.is_empty() {
+            let message = "SET TRANSACTION ISOLATION LEVEL must not be called in a subtransaction";
+            return Err(SqlError::new(SqlState::ACTIVE_TRANSACTION, message));
+        }
+        if modes.deferrable.is_some() && self.queried {
+            let message = "SET TRANSACTION [NOT] DEFERRABLE must be called before any query";
+            return Err(SqlError::new(SqlState::ACTIVE_TRANSACTION, message));
+        }
+        self.isolation = modes.isolation.unwrap_or(self.isolation);
+        self.read_only = modes.read_only.unwrap_or(self.read_only);
+        self.deferrable = modes.deferrable.unwrap_or(self.deferrable);
+        Ok(())
+    }
+
     /// Whether nobody else could tell if it ended now.
     pub(crate) fn is_quiet(&self) -> bool {
         self.writes.is_empty()
@@ -312,6 +341,8 @@ impl Transaction {
         reach: &Option<Arc<Reach>>,
         epoch: u64,
     ) -> &Tables {
+        debug_assert!(!self.failed, "a transaction that has failed runs no statement");
+        debug_assert!(!self.view_is_after(epoch), "no view is of the future");
         if self.keeps_snapshot() {
             let snapshot = self.snapshot.get_or_insert_with(|| Snapshot::kept(committed.clone(), reach.clone(), epoch));
             let (base, made) = (snapshot.tables.clone(), snapshot.epoch);
@@ -324,6 +355,11 @@ impl Transaction {
             self.view_epoch = Some(epoch);
         }
         &self.view
+    }
+
+    /// Whether its view was made later than this.
+    pub(crate) fn view_is_after(&self, epoch: u64) -> bool {
+        self.view_epoch.is_some_and(|made| made > epoch)
     }
 
     fn rebase(&mut self, catalog: &Catalog, base: &Tables) {
@@ -400,6 +436,15 @@ impl Transaction {
     pub(crate) fn write(&mut self, catalog: &Catalog, row: RowRef, before: Option<&Row>, after: Option<Tuple>) {
         let table = catalog.table(row.0);
         let keeps = self.keeps_snapshot();
+        debug_assert!(!self.failed, "a transaction that has failed writes nothing");
+        debug_assert!(
+            self.locks.get(&row).is_some_and(|held| held.strength >= LockStrength::NoKeyUpdate),
+            "a row is locked before it is written"
+        );
+        debug_assert!(
+            after.as_ref().is_none_or(|tuple| tuple.values.len() == table.columns.len()),
+            "a version has a value for each column of its table"
+        );
         let data = self.view.table_mut(row.0);
         match &after {
             Some(tuple) if keeps => data.put_beside(table, row.1, tuple.clone()),
@@ -481,6 +526,7 @@ impl Transaction {
 
     /// Puts everything back to where it was at a savepoint, which stays. Says which locks that gave up.
     pub(crate) fn rollback_to(&mut self, depth: usize) -> Lost {
+        debug_assert!(depth < self.savepoints.len(), "one rolls back to a savepoint that is there");
         self.savepoints.truncate(depth + 1);
         self.savepoints.iter_mut().skip(depth).for_each(|savepoint| savepoint.xid = None);
         let Some(savepoint) = self.savepoints.last().cloned() else { return (Vec::new(), Vec::new()) };
@@ -521,6 +567,7 @@ impl Transaction {
     /// Forgets a savepoint and all set since; what was done stays done, but the transaction is READ ONLY if it was
     /// before.
     pub(crate) fn release(&mut self, depth: usize) {
+        debug_assert!(depth < self.savepoints.len(), "a savepoint that is released is there");
         self.read_only = self.savepoints.get(depth).map_or(self.read_only, |savepoint| savepoint.modes.0);
         self.savepoints.truncate(depth);
     }

@@ -11,7 +11,7 @@ use isolde_sql::{SqlError, SqlState};
 
 use crate::database::Database;
 use crate::machine::Machine;
-use crate::session::{Outcome, Session};
+use crate::session::{Outcome, Session, SessionState};
 
 /// The longest name of a prepared transaction, in bytes, and one more.
 const ID_BYTES: usize = 200;
@@ -28,14 +28,16 @@ impl Machine<'_> {
             self.abort();
             return Ok("ROLLBACK");
         }
-        if let Err(error) = self.prepare_serial(true).and_then(|()| self.may_prepare(id)) {
+        if let Err(error) = self.exec().prepare_serial(true).and_then(|()| self.may_prepare(id)) {
             // As with a COMMIT that fails, nothing is left of the transaction.
             self.abort();
             return Err(error);
         }
         let Some(mut transaction) = self.session.transaction.take() else { return Ok("ROLLBACK") };
         transaction.savepoints.clear();
-        let nobody = Session { transaction: Some(transaction), prepared_as: Some(id.clone()), ..Session::default() };
+        let state =
+            SessionState { transaction: Some(transaction), prepared_as: Some(id.clone()), ..SessionState::default() };
+        let nobody = Session { state, ..Session::default() };
         match self.db.sessions.iter().position(|s| s.is_vacant()) {
             Some(vacant) => self.db.sessions[vacant] = Arc::new(nobody),
             None => self.db.sessions.push(Arc::new(nobody)),
@@ -58,7 +60,7 @@ impl Machine<'_> {
             let message = "cannot PREPARE a transaction that has executed LISTEN, UNLISTEN, or NOTIFY";
             return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
         }
-        if self.session.advisory.keys().any(|key| self.transaction().heavy.contains_key(key)) {
+        if self.session.advisory.keys().any(|key| self.session.transaction().heavy.contains_key(key)) {
             let message =
                 "cannot PREPARE while holding both session-level and transaction-level locks on the same object";
             return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
@@ -75,9 +77,10 @@ impl Machine<'_> {
             let message = format!("prepared transaction with identifier \"{id}\" does not exist");
             return Err(SqlError::new(SqlState::UNDEFINED_OBJECT, message));
         };
-        let vacant = Session { prepared_as: Some("".into()), ..Session::default() };
+        let state = SessionState { prepared_as: Some("".into()), ..SessionState::default() };
+        let vacant = Session { state, ..Session::default() };
         let prepared = std::mem::replace(&mut self.db.sessions[place], Arc::new(vacant));
-        self.session.transaction = Arc::unwrap_or_clone(prepared).transaction;
+        self.session.transaction = Arc::unwrap_or_clone(prepared).state.transaction;
         if commits {
             self.commit()?;
             self.outcome.get_or_insert(Outcome::Committed);
@@ -99,7 +102,7 @@ impl Database {
     }
 }
 
-impl Session {
+impl SessionState {
     /// A place that a prepared transaction has left.
     fn is_vacant(&self) -> bool {
         self.prepared_as.is_some() && self.transaction.is_none()

@@ -14,11 +14,11 @@ use isolde_sql::{Row, SqlError, SqlState, Value};
 
 use crate::database::Schema;
 use crate::eval::{self, Calls, Env, Interrupt, RelRow};
-use crate::machine::Machine;
+use crate::exec::Executor;
 use crate::session::Notice;
 use crate::storage::{Key, TableData, Tuple, key_of};
 
-impl Machine<'_> {
+impl Executor<'_> {
     /// Carries out a change; `catalog` ends as what it shall be.
     pub(super) fn change(&mut self, catalog: &mut Catalog, change: &Change) -> Result<&'static str, SqlError> {
         for notice in &change.notices {
@@ -86,7 +86,7 @@ impl Machine<'_> {
         };
         if !data.is_empty() {
             // Building indexes has counted the rows.
-            Arc::make_mut(&mut self.db.statistics).known.insert(table.id);
+            Arc::make_mut(&mut self.db.ambient).statistics.known.insert(table.id);
         }
         *self.db.committed.table_mut(table.id) = data;
         Ok(())

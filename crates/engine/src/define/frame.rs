@@ -30,9 +30,9 @@ use isolde_sql::{Row, SqlError, SqlState, Value};
 
 use crate::database::{Database, Schema, row_digest};
 use crate::define::sequence::OwnSequences;
+use crate::exec::Executor;
 use crate::footprint::{ColumnSet, Write};
 use crate::lock::{LockKey, RowRef, Scope};
-use crate::machine::Machine;
 use crate::session::{Frame, Notice};
 use crate::storage::{TableData, Tables, Tuple};
 use crate::transaction::Transaction;
@@ -130,13 +130,7 @@ impl Definitions {
     }
 }
 
-impl Machine<'_> {
-    /// What is defined, as this session sees it.
-    pub(crate) fn schema(&self) -> &Arc<Schema> {
-        let own = self.session.transaction.as_ref().and_then(|t| t.definitions.schema.as_ref());
-        own.unwrap_or(&self.db.schema)
-    }
-
+impl Executor<'_> {
     /// The newest rows of a table that are committed, or were when this transaction made the table its own.
     pub(crate) fn latest(&self, table: TableId) -> &TableData {
         let definitions = self.session.transaction.as_ref().map(|t| &t.definitions);
@@ -144,7 +138,7 @@ impl Machine<'_> {
         own.map_or_else(|| self.db.committed.table(table), |rebuilt| &rebuilt.data)
     }
 
-    /// The newest version of a row in [`Machine::latest`].
+    /// The newest version of a row in [`Executor::latest`].
     pub(crate) fn latest_version(&self, row: RowRef) -> Option<&Tuple> {
         match &self.session.transaction {
             Some(t) if !t.definitions.rebuilt.is_empty() => self.latest(row.0).get(row.1),
@@ -359,7 +353,7 @@ impl Machine<'_> {
         for slot in self.db.sessions.iter_mut().enumerate().filter(|(id, _)| *id != me.0).map(|(_, slot)| slot) {
             let Some(t) = &slot.transaction else { continue };
             let defines = t.definitions.schema.is_some();
-            if !defines && t.snapshot.is_none() && slot.frames.iter().all(|f| f.running().next().is_none()) {
+            if !defines && t.snapshot.is_none() && slot.stack.frames.iter().all(|f| f.running().next().is_none()) {
                 continue;
             }
             let session = Arc::make_mut(slot);
@@ -367,7 +361,7 @@ impl Machine<'_> {
                 t.see_definitions(definitions, new);
                 t.each_definitions(|own| rebase(own, old, new, &mut version));
             }
-            for run in session.frames.iter_mut().flat_map(Frame::running_mut) {
+            for run in session.stack.frames.iter_mut().flat_map(Frame::running_mut) {
                 older(&mut run.view.tables, definitions, new);
             }
         }

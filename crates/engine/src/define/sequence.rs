@@ -15,8 +15,8 @@ use std::sync::Arc;
 
 use isolde_sql::catalog::{Catalog, Sequence};
 
+use crate::exec::Executor;
 use crate::host::{Drawn, Sequences};
-use crate::machine::Machine;
 
 /// The changes of sequences by a transaction, in order.
 #[derive(Clone, Debug, Default, Hash)]
@@ -105,7 +105,7 @@ impl OwnSequences {
     }
 }
 
-impl Machine<'_> {
+impl Executor<'_> {
     /// A sequence is made, or gets other options.
     pub(super) fn change_sequence(&mut self, catalog: &Catalog, sequence: &Sequence) {
         match catalog.sequence(&sequence.name) {

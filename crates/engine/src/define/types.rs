@@ -7,10 +7,10 @@ use isolde_sql::catalog::Catalog;
 use isolde_sql::types::UserType;
 use isolde_sql::value::EnumLabel;
 
-use crate::machine::Machine;
+use crate::exec::Executor;
 use crate::storage::Tuple;
 
-impl Machine<'_> {
+impl Executor<'_> {
     /// Gives the rows of all tables the labels that an enum's positions now have. Nothing is compared or hashed by its
     /// label, so indexes and digests stay as they are.
     pub(super) fn rename_labels(&mut self, catalog: &Catalog, name: &str, ty: UserType) {

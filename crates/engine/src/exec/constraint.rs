@@ -9,16 +9,16 @@ use isolde_sql::ast::Deferral;
 use isolde_sql::catalog::{Index, Table, TableId};
 use isolde_sql::{Row, SqlError, SqlState, Value};
 
-use super::{Running, Stop};
+use super::running::AtHand;
+use super::{Executor, Running, Stop};
 use crate::eval;
 use crate::footprint::{ColumnSet, Probe, ProbeKind};
 use crate::lock::{RowRef, Target, Wants};
-use crate::machine::Machine;
 use crate::prepare::RowPlan;
 use crate::session::SessionId;
 use crate::storage::{Key, RowId, key_of, same_entries};
 
-impl Machine<'_> {
+impl Executor<'_> {
     /// Generated columns get their values; then NOT NULL and CHECK.
     pub(crate) fn check_row(
         &mut self,
@@ -80,10 +80,10 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Checks the row in `run.probing` against the unique indexes whose columns were set, from the first one not
+    /// Checks the row that was just written against the unique indexes whose columns were set, from the first one not
     /// checked.
     pub(super) fn probe_unique(&mut self, run: &mut Running, set: ColumnSet) -> Result<(), Stop> {
-        let Some((row, mut next)) = run.probing else { return Ok(()) };
+        let AtHand::Written { row, index: mut next, enters } = run.at_hand else { return Ok(()) };
         let schema = self.schema().clone();
         let table = schema.catalog.table(row.0);
         let Some(values) = self.newest(row).map(|t| t.values) else { return Ok(()) };
@@ -91,7 +91,7 @@ impl Machine<'_> {
             let concerned = index.unique
                 && match index.deferral {
                     Deferral::NotDeferrable => index.mentions().iter().any(|&c| set.contains(c)),
-                    Deferral::Immediate | Deferral::Deferred => run.enters,
+                    Deferral::Immediate | Deferral::Deferred => enters,
                 };
             if let Some(key) = concerned.then(|| unique_key(index, &values)).flatten() {
                 self.note_probe(row.0, index, &key, ProbeKind::Entry);
@@ -117,7 +117,7 @@ impl Machine<'_> {
             if self.db.ssi.is_some() {
                 self.note_entries(row, next);
             }
-            run.probing = Some((row, next));
+            run.at_hand = AtHand::Written { row, index: next, enters };
         }
         Ok(())
     }

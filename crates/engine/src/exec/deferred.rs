@@ -5,20 +5,17 @@
 //! session, and goes on where it was. A unique key that can be deferred is not waited for when a row is written: if
 //! somebody may have the key, it is looked for again later.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
+use isolde_sql::Row;
 use isolde_sql::ast::Deferral;
-use isolde_sql::catalog::{Catalog, Index, TableId};
-use isolde_sql::typed::{SetConstraints, Statement, StatementKind, Transaction};
-use isolde_sql::{Row, Span, SqlError};
+use isolde_sql::catalog::{Index, TableId};
+use isolde_sql::typed::SetConstraints;
 
 use super::foreign_key::After;
-use super::{Running, Stop};
+use super::{Executor, Running, Stop};
 use crate::footprint::TableSet;
 use crate::lock::RowRef;
-use crate::machine::{Machine, Ran};
-use crate::prepare::Prepared;
-use crate::session::{Outcome, StatementResult};
 use crate::transaction::Snapshot;
 
 /// A constraint: its table and its name.
@@ -45,7 +42,7 @@ impl Deferred {
     }
 }
 
-impl Machine<'_> {
+impl Executor<'_> {
     /// Whether a constraint is checked at the end of the transaction rather than of the statement.
     pub(crate) fn is_deferred(&self, table: TableId, name: &str, deferral: Deferral) -> bool {
         if deferral == Deferral::NotDeferrable {
@@ -96,11 +93,10 @@ impl Machine<'_> {
         let schema = self.schema().clone();
         let (committed, reach, epoch) = (self.db.committed.clone(), self.session.reach.clone(), self.db.epoch);
         let view = self.transaction_mut().begin_statement(&schema.catalog, &committed, &reach, epoch).clone();
-        let mut run = Running::new(Snapshot::new(view, TableSet::NONE, epoch), self.db.next_position);
-        run.after = now;
-        while run.after_next < run.after.len() {
+        let mut run = Running::of_checks(Snapshot::new(view, TableSet::NONE, epoch), self.db.next_position, now);
+        while run.has_check() {
             if let Err(stop) = self.after(&mut run) {
-                let mut rest = run.after.split_off(run.after_next);
+                let mut rest = run.after.split_off(run.check_at());
                 if matches!(stop, Stop::Trigger(_)) {
                     // It fires now, and nobody waits for its answer.
                     rest.remove(0);
@@ -109,46 +105,9 @@ impl Machine<'_> {
                 checks.splice(0..0, rest);
                 return Err(stop);
             }
-            run.after_next += 1;
+            run.check_done();
         }
         Ok(())
-    }
-
-    /// Before COMMIT: everything that was put off. An error takes the transaction with it.
-    pub(crate) fn settle_all(&mut self) -> Result<(), Settling> {
-        match self.settle(|_, _| true) {
-            Ok(()) => Ok(()),
-            Err(Stop::Wait(target)) => Err(Settling::Waits(self.begin_wait(target))),
-            Err(Stop::Error(error)) => Err(Settling::Fails(error)),
-            Err(Stop::Trigger(call)) => {
-                if self.session.frames.is_empty() {
-                    self.push_statement(COMMIT.clone(), Arc::default());
-                }
-                Err(Settling::Waits(self.enter_trigger(*call)))
-            }
-            Err(Stop::Call(..) | Stop::Query(_) | Stop::With(..)) => {
-                unreachable!("a constraint that is deferred runs no other code of users")
-            }
-        }
-    }
-
-    /// The end of an implicit transaction: its checks, then COMMIT; the answer waits as long as they do.
-    pub(crate) fn commit_implicit(&mut self, result: StatementResult) -> Ran {
-        match self.settle_all() {
-            Ok(()) => match self.commit() {
-                Ok(()) => Ran::Answered(Ok(result)),
-                Err(error) => self.fail_late(error),
-            },
-            Err(Settling::Waits(ran)) => {
-                self.session.committing = Some(result);
-                ran
-            }
-            Err(Settling::Fails(error)) => {
-                self.outcome = Some(Outcome::Error(error.clone()));
-                self.abort();
-                Ran::Answered(Err(error))
-            }
-        }
     }
 
     /// SET CONSTRAINTS. What becomes IMMEDIATE is checked at once.
@@ -191,19 +150,4 @@ impl Machine<'_> {
             _ => false,
         }
     }
-}
-
-/// What stands below the deferred triggers of a transaction that nobody said COMMIT to.
-static COMMIT: LazyLock<Arc<Prepared>> = LazyLock::new(|| {
-    let kind = StatementKind::Transaction(Transaction::Commit { chain: false });
-    let statement = Statement { kind, text: "COMMIT".into(), span: Span::default() };
-    Arc::new(Prepared::plan(&Catalog::default(), Arc::new(statement)))
-});
-
-/// Why a transaction cannot be committed yet.
-pub(crate) enum Settling {
-    /// A check waits for somebody.
-    Waits(Ran),
-    /// A constraint is violated.
-    Fails(SqlError),
 }

@@ -13,12 +13,12 @@ use isolde_sql::catalog::{ForeignKey, Table, TableId};
 use isolde_sql::{Row, SqlError, SqlState, Value};
 
 use super::constraint::key_text;
+use super::running::AtHand;
 use super::version::{Lock, Version, concurrent_update};
-use super::{Running, Stop};
+use super::{Executor, Running, Stop};
 use crate::eval;
 use crate::footprint::{ColumnSet, HeavyEvent, LockEventKind, Probe, ProbeKind};
 use crate::lock::{LockKey, Modes, RowRef};
-use crate::machine::Machine;
 use crate::storage::{RowId, Tables, Tuple};
 use crate::trigger::{Event, Fire, RowStage, TableTriggers};
 
@@ -88,7 +88,7 @@ impl ParentCheck {
     }
 }
 
-impl Machine<'_> {
+impl Executor<'_> {
     /// Queues a check for each foreign key of a row just inserted.
     pub(super) fn queue_child_checks(&mut self, run: &mut Running, row: RowRef, new: &Row) {
         // A NULL refers to nobody, but the parent's table is locked all the same.
@@ -145,7 +145,7 @@ impl Machine<'_> {
     pub(super) fn after(&mut self, run: &mut Running) -> Result<(), Stop> {
         let schema = self.schema().clone();
         let catalog = &schema.catalog;
-        match run.after[run.after_next].clone() {
+        match run.check_mut().clone() {
             After::Child { row, at, .. } if self.newest(row).is_none_or(|tuple| tuple.position != at) => Ok(()),
             After::Child { row, key, parent, .. } => {
                 let child = catalog.table(row.0);
@@ -156,7 +156,7 @@ impl Machine<'_> {
             After::Parent(check) => {
                 let looks = matches!(check.action, ReferentialAction::NoAction | ReferentialAction::Restrict);
                 let mode = if looks { TableLockMode::RowShare } else { TableLockMode::RowExclusive };
-                self.lock_table(check.child, mode)?;
+                self.locks().lock_table(check.child, mode)?;
                 self.parent_check(run, catalog.table(check.parent), catalog.table(check.child), &check)
             }
             After::Unique { row, index, ref entered } => self.check_deferred_key(row, index, entered),
@@ -184,7 +184,7 @@ impl Machine<'_> {
                 let table = catalog.table(row.0);
                 let triggers = self.triggers_of(row.0);
                 let columns: ColumnSet = set.iter().map(|(c, _)| *c).collect();
-                if run.probing.is_none() && run.staged().is_none() {
+                if run.written().is_none() && run.staged().is_none() {
                     let changes_key = |old: &Row| set.iter().any(|(c, v)| table.is_key_column(*c) && old[*c] != *v);
                     let lock = Lock::update(changes_key(&found.old.values));
                     let Some(current) = self.cascade_target(table, key, &found, lock)? else { return Ok(()) };
@@ -202,11 +202,10 @@ impl Machine<'_> {
                         None => {
                             self.check_row(row.0, &mut new, &crate::prepare::RowPlan::new(catalog, row.0), run)?;
                             self.update_version(run, row, old, new, ColumnSet::ALL)?;
-                            run.probing = Some((row, 0));
                         }
                     }
                 }
-                if let Some(triggers) = triggers.as_ref().filter(|_| run.probing.is_none())
+                if let Some(triggers) = triggers.as_ref().filter(|_| run.written().is_none())
                     && !self.cascade_update(triggers, columns, row, run)?
                 {
                     return Ok(());
@@ -217,7 +216,7 @@ impl Machine<'_> {
                 {
                     self.queue_written(after, run);
                 }
-                run.probing = None;
+                run.at_hand = AtHand::Unwritten { again: false };
                 Ok(())
             }
         }
@@ -268,7 +267,7 @@ impl Machine<'_> {
         };
         let Some((id, seen)) = candidate else { return Err(missing().into()) };
         let target = (parent.id, id);
-        if let After::Child { parent, .. } = &mut run.after[run.after_next] {
+        if let After::Child { parent, .. } = run.check_mut() {
             *parent = candidate;
         }
         let lock = Lock::select(LockStrength::KeyShare, LockWait::Block);
@@ -319,11 +318,11 @@ impl Machine<'_> {
         let lock = LockKey::Table(parents);
         let held = |machine: &Self| machine.transaction().heavy.get(&lock).copied().unwrap_or_default();
         let now = held(self);
-        let had = match &mut run.after[run.after_next] {
+        let had = match run.check_mut() {
             After::Child { before, .. } => *before.get_or_insert(now),
             _ => now,
         };
-        self.lock_table(parents, TableLockMode::RowShare)?;
+        self.locks().lock_table(parents, TableLockMode::RowShare)?;
         let refers = self.newest(row).is_none_or(|t| fk.columns.iter().all(|&c| !t.values[c].is_null()));
         if refers || held(self) == had {
             return Ok(());
@@ -382,7 +381,7 @@ impl Machine<'_> {
                 let first = children.first().map(|(row, tuple)| (*row, tuple.position));
                 let Some((row, seen)) = check.waits_for.or(first) else { return Ok(()) };
                 let waits_for = Some((row, seen));
-                run.after[run.after_next] = After::Parent(ParentCheck { waits_for, ..check.clone() });
+                *run.check_mut() = After::Parent(ParentCheck { waits_for, ..check.clone() });
                 let lock = Lock::select(LockStrength::KeyShare, LockWait::Block);
                 let still = match self.lock_version((child.id, row), seen, u64::MAX, lock)? {
                     Version::Same | Version::SameKey => true,
@@ -431,7 +430,7 @@ impl Machine<'_> {
             next.insert(0, After::Begin(triggers.clone(), event, columns));
             next.push(After::End(triggers, event, columns));
         }
-        let at = run.after_next + 1;
+        let at = run.check_at() + 1;
         run.after.splice(at..at, next);
         Ok(())
     }

@@ -10,14 +10,13 @@ use std::sync::Arc;
 use isolde_sql::{SqlError, SqlState, Value};
 
 use super::version::{Lock, Version};
-use super::{Input, Running, Stop};
+use super::{Executor, Input, Phase, Running, Stop};
 use crate::footprint::ColumnSet;
-use crate::machine::Machine;
 use crate::prepare::{MergeActionPlan, MergePlan, MergeWhenPlan};
 use crate::query::{self, Candidate};
 use crate::trigger::{Event, RowStage, TableTriggers};
 
-impl Machine<'_> {
+impl Executor<'_> {
     /// MERGE.
     pub(super) fn merge(&mut self, plan: &MergePlan, params: &[Value], run: &mut Running) -> Result<(), Stop> {
         let triggers = self.triggers_of(plan.table);
@@ -25,9 +24,9 @@ impl Machine<'_> {
             self.before_merge(triggers, plan, run)?;
         }
         let candidates = self.merge_candidates(plan, params, run)?;
-        while run.goes_on(candidates.len()) {
+        while let Some(at) = run.row_at_hand() {
             run.calls.rewind();
-            self.merge_row(plan, params, run, &candidates[run.next], triggers.as_ref())?;
+            self.merge_row(plan, params, run, &candidates[at], triggers.as_ref())?;
             run.row_done();
         }
         match &triggers {
@@ -44,7 +43,7 @@ impl Machine<'_> {
         params: &[Value],
         run: &mut Running,
     ) -> Result<Arc<[Candidate]>, Stop> {
-        let fresh = run.input.is_none();
+        let fresh = run.input().is_none();
         let found = self.scan(&plan.select, params, run)?;
         if !fresh || !plan.target_first || found.len() < 2 {
             return Ok(found);
@@ -52,7 +51,7 @@ impl Machine<'_> {
         let mut sorted = found.to_vec();
         sorted.sort_by_key(|candidate| (candidate.rows[0].missing, candidate.rows[0].position));
         let sorted: Arc<[Candidate]> = sorted.into();
-        run.input = Some(Input::Candidates(sorted.clone()));
+        run.phase = Phase::Rows { input: Input::Candidates(sorted.clone()), next: 0 };
         Ok(sorted)
     }
 
@@ -64,7 +63,7 @@ impl Machine<'_> {
         seen: &Candidate,
         triggers: Option<&Arc<TableTriggers>>,
     ) -> Result<(), Stop> {
-        if run.probing.is_some() {
+        if run.written().is_some() {
             return self.finish_merge(plan, run, ColumnSet::ALL, triggers);
         }
         if let Some(triggers) = triggers.filter(|_| run.staged().is_some()) {
@@ -145,7 +144,7 @@ impl Machine<'_> {
                 (Lock::merge(changes_key, sets_key), Some(wanted), before)
             }
         };
-        run.again = false;
+        run.not_again();
         // All of it counts: what is not set is carried along.
         self.footprint.looked.push(row);
         let version = self.lock_version(row, target.position, run.start, lock)?;
@@ -183,7 +182,6 @@ impl Machine<'_> {
                     run.triggered().written = Some((Event::Update, Some(old.clone())));
                 }
                 self.update_version(run, row, old, new, *columns)?;
-                run.written(row);
                 self.finish_merge(plan, run, *columns, triggers)?;
             }
             (.., Some(triggers)) => self.delete_merged(triggers, row, &old, run)?,
@@ -224,7 +222,7 @@ impl Machine<'_> {
         triggers: Option<&Arc<TableTriggers>>,
     ) -> Result<(), Stop> {
         self.probe_unique(run, columns)?;
-        if let (Some((row, _)), Some(triggers)) = (run.probing, triggers)
+        if let (Some((row, _)), Some(triggers)) = (run.written(), triggers)
             && let Some(written) = self.written_triggers(triggers, plan.set_columns(), row, run)?
         {
             self.queue_written(written, run);

@@ -1,6 +1,6 @@
 //! INSERT, UPDATE and DELETE: what happens to one row.
 //!
-//! The heart of READ COMMITTED is in [`Machine::lock_target`]: the row was found in the statement's snapshot, but it is
+//! The heart of READ COMMITTED is in [`Executor::lock_target`]: the row was found in the statement's snapshot, but it is
 //! the newest version that is changed. If somebody changed it in between, the conditions are evaluated again on the
 //! newest version (EvalPlanQual), with every other row of the join as it was. Rows that match only now are not found.
 //! REPEATABLE READ refuses instead.
@@ -12,34 +12,32 @@ use isolde_sql::catalog::TableId;
 use isolde_sql::{Row, SqlError, SqlState, Value};
 
 use super::version::{Lock, Version};
-use super::{Input, Running, Stop};
+use super::{Executor, Input, Running, Stop};
 use crate::eval::{self, Context, Env, Interrupt, RelRow};
 use crate::footprint::{ColumnSet, Write};
 use crate::lock::RowRef;
-use crate::machine::Machine;
 use crate::plan::Expr;
 use crate::prepare::{ConflictPlan, ConflictUpdatePlan, DeletePlan, InsertPlan, UpdatePlan};
 use crate::query::{self, Candidate};
-use crate::session::Frame;
 use crate::storage::{RowId, Tuple};
 use crate::trigger::{Event, RowStage, TableTriggers};
 
-impl Machine<'_> {
+impl Executor<'_> {
     /// INSERT.
     pub(super) fn insert(&mut self, plan: &InsertPlan, params: &[Value], run: &mut Running) -> Result<(), Stop> {
         let triggers = self.triggers_of(plan.table);
         if let Some(triggers) = &triggers {
             self.before_insert(triggers, plan, run)?;
         }
-        if run.input.is_none() {
+        if run.input().is_none() {
             let rows = self.evaluate(&[], params, run, |ctx, env| eval::run_source(ctx, env, &plan.source))?;
-            run.calls.clear();
-            run.input = Some(Input::Rows(rows.into()));
+            run.begin_rows(Input::Rows(rows.into()));
         }
-        let Some(Input::Rows(rows)) = run.input.clone() else { unreachable!("an INSERT goes through rows") };
-        while run.goes_on(rows.len()) {
+        let Some((Input::Rows(rows), _)) = run.input() else { unreachable!("an INSERT goes through rows") };
+        let rows = rows.clone();
+        while let Some(at) = run.row_at_hand() {
             run.calls.rewind();
-            self.insert_row(plan, params, run, &rows[run.next], triggers.as_ref())?;
+            self.insert_row(plan, params, run, &rows[at], triggers.as_ref())?;
             run.row_done();
         }
         match &triggers {
@@ -59,12 +57,12 @@ impl Machine<'_> {
         if let Some(triggers) = triggers.filter(|t| t.table.of_view) {
             return self.insert_instead(triggers, plan, params, run, source);
         }
-        if run.probing.is_none() {
+        if run.written().is_none() {
             let values: Row = match run.staged().is_some() {
                 true => Arc::default(),
                 false => self.eval_all(&plan.values, &[RelRow::new(source.clone())], params, run)?.into(),
             };
-            run.again = false;
+            run.not_again();
             let values = match triggers {
                 Some(triggers) => self.insert_triggered(triggers, values, run)?,
                 None => Some(values),
@@ -93,7 +91,7 @@ impl Machine<'_> {
         triggers: Option<&Arc<TableTriggers>>,
     ) -> Result<(), Stop> {
         self.probe_unique(run, ColumnSet::ALL)?;
-        if let Some((row, _)) = run.probing {
+        if let Some((row, _)) = run.written() {
             let after = match triggers {
                 Some(triggers) => self.written_triggers(triggers, plan.conflict_columns(), row, run)?,
                 None => None,
@@ -158,7 +156,6 @@ impl Machine<'_> {
         }
         self.check_row(plan.table, &mut changed, &plan.row, run)?;
         self.update_version(run, row, current.values, changed, ColumnSet::ALL)?;
-        run.written(row);
         self.finish_insert(plan, params, run, triggers)?;
         Ok(true)
     }
@@ -191,9 +188,9 @@ impl Machine<'_> {
             self.before_statement(triggers, Event::Update, plan.set_columns, run)?;
         }
         let candidates = self.scan(&plan.select, params, run)?;
-        while run.goes_on(candidates.len()) {
+        while let Some(at) = run.row_at_hand() {
             run.calls.rewind();
-            self.update_row(plan, params, run, &candidates[run.next], triggers.as_ref())?;
+            self.update_row(plan, params, run, &candidates[at], triggers.as_ref())?;
             run.row_done();
         }
         match &triggers {
@@ -216,11 +213,11 @@ impl Machine<'_> {
         let Some(id) = seen.rows[0].id else { return Ok(()) };
         let row = (plan.table, id);
         let before = triggers.filter(|t| t.fires_before_row(Event::Update, plan.set_columns));
-        if let Some(triggers) = before.filter(|_| run.probing.is_none()) {
+        if let Some(triggers) = before.filter(|_| run.written().is_none()) {
             if !self.update_triggered(triggers, plan, params, run, seen)? {
                 return Ok(());
             }
-        } else if run.probing.is_none() {
+        } else if run.written().is_none() {
             if self.is_own_command(row, seen.rows[0].position, run.start) {
                 return Ok(self.refuse_triggered_change(run, row, "updated")?);
             }
@@ -250,7 +247,6 @@ impl Machine<'_> {
                 self.footprint.added.push((row, plan.added));
             }
             self.update_version(run, row, old, values, plan.set_columns)?;
-            run.written(row);
         }
         self.probe_unique(run, if before.is_some() { ColumnSet::ALL } else { plan.set_columns })?;
         let after = match triggers {
@@ -289,9 +285,9 @@ impl Machine<'_> {
         let fires = triggers.as_ref().is_some_and(|t| t.fires_before_row(Event::Delete, ColumnSet::NONE));
         let done = if fires { "updated" } else { "deleted" };
         let lock = Lock::delete();
-        while run.goes_on(candidates.len()) {
+        while let Some(at) = run.row_at_hand() {
             run.calls.rewind();
-            let seen = &candidates[run.next];
+            let seen = &candidates[at];
             if let Some(triggers) = triggers.as_ref().filter(|t| t.table.of_view) {
                 self.delete_instead(triggers, plan, params, run, seen)?;
             } else if let Some(id) = seen.rows[0].id {
@@ -347,16 +343,15 @@ impl Machine<'_> {
         params: &[Value],
         run: &mut Running,
     ) -> Result<Arc<[Candidate]>, Stop> {
-        if run.input.is_none() {
+        if run.input().is_none() {
             let withs = run.withs.clone();
             let found = self
                 .with_context(&run.view.tables, params, &mut run.calls, |ctx| query::candidates(ctx, select, &withs))?;
             self.footprint.reads.iter_mut().for_each(|r| r.current = true);
-            run.calls.clear();
-            run.input = Some(Input::Candidates(found.into()));
+            run.begin_rows(Input::Candidates(found.into()));
         }
-        match &run.input {
-            Some(Input::Candidates(candidates)) => Ok(candidates.clone()),
+        match run.input() {
+            Some((Input::Candidates(candidates), _)) => Ok(candidates.clone()),
             _ => unreachable!("an UPDATE or DELETE goes through candidates"),
         }
     }
@@ -374,8 +369,8 @@ impl Machine<'_> {
         seen: &Candidate,
         done: &str,
     ) -> Result<Option<Candidate>, Stop> {
-        self.assign_xid();
-        run.again = false;
+        self.locks().assign_xid();
+        run.not_again();
         let version = self.lock_version(row, seen.rows[0].position, run.start, lock)?;
         self.refuse_changed(row, &version)?;
         match version {
@@ -406,8 +401,7 @@ impl Machine<'_> {
         let row = (table, id);
         self.write_row(row, None, Some(values.clone()), ColumnSet::ALL)?;
         self.queue_child_checks(run, row, &values);
-        run.enters = true;
-        run.written(row);
+        run.set_written(row, true);
         Ok(())
     }
 
@@ -423,10 +417,11 @@ impl Machine<'_> {
     ) -> Result<(), SqlError> {
         let own = self.transaction().writes.contains_key(&row);
         self.write_row(row, Some(&old), Some(new.clone()), set)?;
-        run.enters = self.enters_indexes(row.0, &old, &new);
+        let enters = self.enters_indexes(row.0, &old, &new);
         self.queue_parent_checks(run, row.0, &old, Some(new.clone()));
         // The check of what we wrote before counts for that version only, so ours is checked whatever has changed.
         self.queue_moved_child_checks(run, row, Some(&old).filter(|_| !own), &new);
+        run.set_written(row, enters);
         Ok(())
     }
 
@@ -435,19 +430,6 @@ impl Machine<'_> {
         self.write_row(row, Some(old), None, ColumnSet::ALL)?;
         self.queue_parent_checks(run, row.0, old, None);
         Ok(())
-    }
-
-    /// The statements that wait for the routine which this change is made by remember it.
-    fn tell_callers(&mut self, row: RowRef) {
-        if self.session.frames.len() < 3 {
-            return;
-        }
-        let called = self.session.frames.iter().rposition(|frame| matches!(frame, Frame::Routine(_)));
-        for run in self.session.frames[..called.unwrap_or(0)].iter_mut().flat_map(Frame::running_mut) {
-            if run.input.is_some() || run.triggered.is_some() {
-                run.disturbed.push(row);
-            }
-        }
     }
 
     /// Writes a version and notes it in the footprint. At SERIALIZABLE, somebody's having read the old one may forbid
@@ -463,12 +445,11 @@ impl Machine<'_> {
         if self.transaction().serial.is_some() {
             self.check_write(row, replaced.as_ref())?;
         }
-        self.assign_xid();
+        self.locks().assign_xid();
         let position = self.db.next_position;
         self.db.next_position += 1;
         let (table, id) = row;
         self.footprint.writes.push(Write { table, row: id, before: before.cloned(), after: after.clone(), set });
-        self.tell_callers(row);
         let replaces = replaced.as_ref().map_or(0, |tuple| tuple.position);
         let key_position = replaced.as_ref().map_or(position, |tuple| tuple.key_position);
         let entry_position = match (&replaced, &after) {
@@ -534,7 +515,7 @@ impl Machine<'_> {
     ) -> Result<T, Stop> {
         let env = Env::new(rows);
         // What was read before the wait need not be remembered twice, nor be refused to one that is doomed since.
-        let serial = if run.again { self.transaction_mut().serial.take() } else { None };
+        let serial = if run.is_again() { self.transaction_mut().serial.take() } else { None };
         let result = if run.withs.is_empty() {
             self.with_context(&run.view.tables, params, &mut run.calls, |ctx| act(ctx, &env))
         } else {
@@ -543,7 +524,7 @@ impl Machine<'_> {
                 query::in_scope(&withs, |level| act(ctx, &level.of(rows)))
             })
         };
-        if run.again {
+        if run.is_again() {
             self.transaction_mut().serial = serial;
         }
         Ok(result?)

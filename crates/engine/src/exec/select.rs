@@ -7,29 +7,30 @@
 use isolde_sql::Value;
 
 use super::version::{Lock, Version, concurrent_update};
-use super::{Input, Running, Stop};
-use crate::machine::Machine;
+use super::{Executor, Input, Running, Stop};
 use crate::prepare::LockingPlan;
 use crate::query::{self, Candidate};
 
-impl Machine<'_> {
+impl Executor<'_> {
     /// The scan and the row phase of a locking query.
     pub(super) fn lock_rows(&mut self, plan: &LockingPlan, params: &[Value], run: &mut Running) -> Result<(), Stop> {
-        if run.input.is_none() {
+        if run.input().is_none() {
             let withs = run.withs.clone();
             let (candidates, limit, offset) = self.with_context(&run.view.tables, params, &mut run.calls, |ctx| {
                 query::locking_candidates(ctx, &plan.query, &withs)
             })?;
             self.footprint.reads.iter_mut().for_each(|r| r.current = true);
-            run.calls.clear();
-            run.input = Some(Input::Limited(candidates.into(), limit, offset));
+            run.begin_rows(Input::Limited(candidates.into(), limit, offset));
         }
-        let Some(Input::Limited(candidates, limit, offset)) = run.input.clone() else {
+        let Some((Input::Limited(candidates, limit, offset), _)) = run.input() else {
             unreachable!("a locking query goes through its candidates")
         };
-        while run.goes_on(candidates.len()) && limit.is_none_or(|limit| run.count < limit.saturating_add(offset)) {
+        let (candidates, limit, offset) = (candidates.clone(), *limit, *offset);
+        while let Some(at) = run.row_at_hand()
+            && limit.is_none_or(|limit| run.count < limit.saturating_add(offset))
+        {
             run.calls.rewind();
-            if let Some(candidate) = self.lock_candidate(plan, params, run, &candidates[run.next])? {
+            if let Some(candidate) = self.lock_candidate(plan, params, run, &candidates[at])? {
                 if run.count >= offset {
                     let withs = run.withs.clone();
                     let row = self.with_context(&run.view.tables, params, &mut run.calls, |ctx| {

@@ -1,7 +1,7 @@
 //! Which version of a row a statement gets.
 //!
 //! A statement finds rows in its snapshot, but what it locks and changes is the newest version.
-//! [`Machine::lock_version`] is where the two meet. What came in between is settled before anybody waits: a row that is
+//! [`Executor::lock_version`] is where the two meet. What came in between is settled before anybody waits: a row that is
 //! gone is not locked, and a transaction that keeps its snapshot is refused at once, even if somebody else holds the
 //! row by now. FOR KEY SHARE alone does not mind a newer version, as long as the keys are the same.
 
@@ -9,10 +9,9 @@ use isolde_sql::ast::{LockStrength, LockWait};
 use isolde_sql::catalog::TableId;
 use isolde_sql::{Row, SqlError, SqlState};
 
-use super::Stop;
+use super::{Executor, Stop};
 use crate::eval::RelRow;
 use crate::lock::{self, RowRef, RowWait, Target, Wants};
-use crate::machine::Machine;
 use crate::storage::{Tuple, is_same};
 use crate::transaction::First;
 
@@ -68,7 +67,7 @@ impl Lock {
     }
 }
 
-impl Machine<'_> {
+impl Executor<'_> {
     /// Locks the newest version of a row that was seen at a position, if there is a point in it, and says which it is.
     pub(super) fn lock_version(&mut self, row: RowRef, seen: u64, start: u64, lock: Lock) -> Result<Version, Stop> {
         let version = match self.version(row, seen, start) {
@@ -102,10 +101,10 @@ impl Machine<'_> {
             // On its way to the newest version it waits for whoever makes one more, whether or not their locks
             // conflict.
             true => {
-                self.note_conflict(row, strength, waits);
+                self.locks().note_conflict(row, strength, waits);
                 Err(self.outcome_of(row))
             }
-            false => self.acquire(row, position, strength, waits),
+            false => self.locks().acquire(row, position, strength, waits),
         };
         let Err(wants) = acquired else { return Ok(version) };
         let must_remain = matches!(version, Version::Same).then_some(seen).filter(|_| self.keeps_snapshot());
@@ -140,7 +139,7 @@ impl Machine<'_> {
         }
         let held = !lock::old_holders(self.others(), self.me, row, seen, lock.seen).is_empty();
         // It has asked in any case.
-        self.note_conflict(row, lock.seen, held);
+        self.locks().note_conflict(row, lock.seen, held);
         if held { Err(Stop::Wait(Target::row(row, Wants::Lock(lock.seen), Some(seen)))) } else { Ok(()) }
     }
 
@@ -153,7 +152,7 @@ impl Machine<'_> {
         let shared = !lock::old_holders(self.others(), self.me, row, seen, LockStrength::Update).is_empty();
         let held = shared && !lock::holders(self.others(), self.me, row, lock.seen).is_empty();
         // Whether it waits depends on who has any lock at all.
-        self.note_conflict(row, LockStrength::Update, held);
+        self.locks().note_conflict(row, LockStrength::Update, held);
         if held { Err(Stop::Wait(Target::row(row, Wants::Upgrade(lock.seen), None))) } else { Ok(()) }
     }
 
@@ -227,7 +226,7 @@ impl Machine<'_> {
     /// Locks the newest version of a row, whatever was seen of it.
     pub(crate) fn lock_row(&mut self, row: RowRef, strength: LockStrength) -> Result<(), Stop> {
         let version = self.newest(row).map_or(u64::MAX, |tuple| tuple.position);
-        self.acquire(row, version, strength, true).map_err(|wants| Stop::Wait(Target::row(row, wants, None)))
+        self.locks().acquire(row, version, strength, true).map_err(|wants| Stop::Wait(Target::row(row, wants, None)))
     }
 
     /// Whether two versions agree in all columns of unique indexes.

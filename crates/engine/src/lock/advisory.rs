@@ -12,11 +12,11 @@ use isolde_sql::ast::TableLockMode;
 use isolde_sql::ast::plpgsql::RaiseLevel;
 use isolde_sql::builtin::AdvisoryFunction;
 
-use super::{Answer, LockKey, Modes, Target, deadlock, request};
+use super::{LockKey, Modes};
 use crate::eval::Interrupt;
 use crate::footprint::{HeavyEvent, LockEventKind};
 use crate::host::SessionHost;
-use crate::session::{Granted, Notice, Session};
+use crate::session::{Granted, Notice, SessionState};
 
 /// How long a lock is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -40,7 +40,7 @@ impl Counts {
     }
 }
 
-impl Session {
+impl SessionState {
     /// The modes in which it holds an advisory lock by itself.
     pub(crate) fn advisory_modes(&self, key: LockKey) -> Modes {
         let counts = self.advisory.get(&key).copied().unwrap_or_default();
@@ -69,6 +69,7 @@ impl Session {
             return false;
         }
         *count -= 1;
+        debug_assert!(self.transaction.is_some(), "a function that gives a lock back runs in a transaction");
         if *counts == Counts::default() {
             self.advisory.remove(&key);
         }
@@ -115,29 +116,12 @@ impl SessionHost<'_> {
         if self.session.granted.take_if(|granted| *granted == Granted::Lock(key, mode, scope)).is_some() {
             return Ok(true);
         }
-        let kind = match request(self.db, self.me, self.session.holds(key), (key, mode), !tries) {
-            Answer::Granted => LockEventKind::Taken,
-            _ if tries => LockEventKind::Refused,
-            Answer::Queue(_) => LockEventKind::Queued,
-            Answer::Deadlock => {
-                self.heavy.push(HeavyEvent { key, mode, kind: LockEventKind::Refused });
-                return Err(deadlock::detected().into());
-            }
-        };
-        self.heavy.push(HeavyEvent { key, mode, kind });
-        match kind {
-            LockEventKind::Queued => Err(Interrupt::Wait(Target::Heavy { key, mode, scope })),
-            LockEventKind::Taken => {
-                self.session.take_heavy(key, mode, scope);
-                Ok(true)
-            }
-            LockEventKind::Refused | LockEventKind::Released | LockEventKind::Left | LockEventKind::Moved => Ok(false),
-        }
+        Ok(self.locks().ask(key, mode, scope, !tries)?)
     }
 }
 
 /// Forgets all session-level locks, and says so.
-pub(crate) fn release_all(session: &mut Session) -> Vec<HeavyEvent> {
+pub(crate) fn release_all(session: &mut SessionState) -> Vec<HeavyEvent> {
     let held = std::mem::take(&mut session.advisory);
     let modes = |counts: &Counts| {
         let exclusive = (counts.exclusive > 0).then_some(TableLockMode::Exclusive);

@@ -25,7 +25,7 @@ use isolde_sql::catalog::TableId;
 
 use super::{SessionSet, Target};
 use crate::database::Database;
-use crate::session::{Session, SessionId};
+use crate::session::{SessionId, SessionState};
 
 /// What such a lock is on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -122,6 +122,7 @@ impl Queues {
 
     pub(crate) fn insert(&mut self, key: LockKey, at: usize, session: SessionId) {
         let queue = Arc::make_mut(&mut self.0).entry(key).or_default();
+        debug_assert!(!queue.contains(&session), "a session has one place in a queue");
         queue.insert(at.min(queue.len()), session);
     }
 
@@ -138,6 +139,10 @@ impl Queues {
     /// Puts a queue into another order.
     pub(crate) fn reorder(&mut self, key: LockKey, order: Vec<SessionId>) {
         if let Some(queue) = Arc::make_mut(&mut self.0).get_mut(&key) {
+            debug_assert!(
+                queue.len() == order.len() && queue.iter().all(|waiter| order.contains(waiter)),
+                "a queue that is put into another order keeps its waiters"
+            );
             *queue = order;
         }
     }
@@ -215,7 +220,7 @@ fn held_by_others(db: &Database, me: SessionId, key: LockKey) -> Modes {
     db.sessions_except(me).fold(Modes::NONE, |sum, (_, s)| sum.union(s.holds(key)))
 }
 
-impl Session {
+impl SessionState {
     /// What it holds on a key, by its transaction and by itself.
     pub(crate) fn holds(&self, key: LockKey) -> Modes {
         let of_transaction = self.transaction.as_ref().and_then(|t| t.heavy.get(&key)).copied().unwrap_or_default();

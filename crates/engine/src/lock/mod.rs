@@ -6,20 +6,22 @@
 //!
 //! Locks on rows ([`row`]) follow rules of their own. Tables, sequences and advisory keys share one mechanism
 //! ([`heavy`]): eight modes, a queue per key, and an order in that queue which a [deadlock check](deadlock) may change.
-//! [`advisory`] has the functions of the family `pg_advisory_lock`.
+//! [`advisory`] has the functions of the family `pg_advisory_lock`. A session at work asks, waits and resumes through
+//! [`Locks`], which borrows of it what locking needs and no more.
 
 pub(crate) mod advisory;
 pub(crate) mod deadlock;
 pub(crate) mod heavy;
 pub(crate) mod needs;
 pub(crate) mod row;
-mod table;
+mod session;
 
 use smallvec::SmallVec;
 
 pub(crate) use advisory::Scope;
-pub(crate) use heavy::{Answer, LockKey, Modes, Queues, request};
-pub(crate) use row::{Held, RowRef, RowWait, Wants, holders, old_holders};
+pub(crate) use heavy::{Answer, LockKey, Modes, Queues, conflicts, request};
+pub(crate) use row::{Held, RowRef, RowWait, Wants, conflict as row_conflict, holders, old_holders};
+pub(crate) use session::{Locks, NotGranted};
 
 use isolde_sql::ast::TableLockMode;
 

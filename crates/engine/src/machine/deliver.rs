@@ -10,7 +10,7 @@ impl Machine<'_> {
     /// In autocommit, a statement of a routine is a transaction of its own: it is committed with the statement, or in a
     /// step.
     pub(super) fn end_inner_statement(&mut self, prepared: &Prepared, produced: Produced) -> Ran {
-        let inner = self.session.frames.iter().any(|f| matches!(f, Frame::Routine(_)));
+        let inner = self.stack.frames.iter().any(|f| matches!(f, Frame::Routine(_)));
         let implicit = self.session.transaction.as_ref().is_some_and(|t| !t.explicit);
         if !(self.session.options.autocommit && inner && implicit && prepared.visible && self.called_only()) {
             self.note_whole(prepared, &produced);
@@ -18,7 +18,7 @@ impl Machine<'_> {
         }
         if self.db.commit_steps && self.commits_apart() {
             self.note_whole(prepared, &produced);
-            self.session.committing_inside = Some(Box::new(produced));
+            self.stack.committing_inside = Some(Box::new(produced));
             return Ran::On;
         }
         match self.commit() {
@@ -43,7 +43,7 @@ impl Machine<'_> {
 
     /// A statement is done: its result goes to the routine that ran it, or to the client.
     pub(crate) fn deliver(&mut self, produced: Produced) -> Ran {
-        match self.session.frames.last_mut() {
+        match self.stack.frames.last_mut() {
             None => self.answer(produced),
             Some(Frame::Routine(_)) => match self.take_result(produced) {
                 Ok(()) => Ran::On,
@@ -54,8 +54,8 @@ impl Machine<'_> {
                     let prepared = frame.prepared.clone();
                     return self.cursor_rows(&prepared, command, produced);
                 }
-                if let Some(run) = &mut frame.running {
-                    run.calls.push(CallResult::Rows(produced.rows));
+                if let Some(calls) = frame.progress.calls_mut() {
+                    calls.push(CallResult::Rows(produced.rows));
                 }
                 Ran::On
             }
@@ -64,25 +64,27 @@ impl Machine<'_> {
 
     /// A routine is done: its result goes to the statement that called it.
     pub(crate) fn returned(&mut self, result: CallResult, outs: Produced) -> Ran {
-        self.session.frames.pop();
-        let Some(Frame::Statement(frame)) = self.session.frames.last_mut() else {
+        self.stack.frames.pop();
+        let Some(Frame::Statement(frame)) = self.stack.frames.last_mut() else {
             unreachable!("a routine is entered from a statement")
         };
         match &frame.prepared.statement.kind {
-            StatementKind::Call(..) if frame.running.as_ref().is_some_and(|r| r.entered) => {
-                self.session.frames.pop();
+            StatementKind::Call(..) if matches!(frame.progress, Progress::Called) => {
+                self.stack.frames.pop();
                 self.take_snapshot_to_bind();
                 self.deliver(outs)
             }
             // The transaction has its snapshot then, even if nothing was read.
             StatementKind::Do(_) => {
-                self.session.frames.pop();
+                debug_assert!(matches!(frame.progress, Progress::Called), "the routine of a DO was called by it");
+                self.stack.frames.pop();
                 self.take_snapshot_to_bind();
                 self.deliver(Produced::nothing("DO"))
             }
             _ => {
-                if let Some(run) = &mut frame.running {
-                    run.calls.push(result);
+                // SET CONSTRAINTS and COMMIT, which fire triggers, have no use for it.
+                if let Some(calls) = frame.progress.calls_mut() {
+                    calls.push(result);
                 }
                 Ran::On
             }
@@ -94,9 +96,9 @@ impl Machine<'_> {
         let result = produced.into_result();
         match &self.session.transaction {
             // More of the same string follows, and is part of the transaction.
-            Some(t) if !t.explicit && self.session.part == Part::More => Ran::Answered(Ok(result)),
+            Some(t) if !t.explicit && self.stack.part == Part::More => Ran::Answered(Ok(result)),
             Some(t) if !t.explicit && self.commits_apart() => {
-                self.session.committing = Some(result);
+                self.stack.committing = Some(result);
                 Ran::On
             }
             Some(t) if !t.explicit => self.commit_implicit(result),
@@ -116,7 +118,7 @@ impl Machine<'_> {
         self.outcome.get_or_insert_with(|| Outcome::Error(error.clone()));
         // An error between two statements of a routine is none of theirs.
         let tells = |(frame, in_routine): &(&StatementFrame, bool)| *in_routine && frame.prepared.tells;
-        let failed = self.session.whole_statement().filter(tells);
+        let failed = self.stack.whole_statement().filter(tells);
         if let Some(statement) = failed.map(|(frame, _)| frame.prepared.statement.clone()) {
             self.returned.push(Returned { statement, outcome: Outcome::Error(error.clone()) });
         }
@@ -128,7 +130,7 @@ impl Machine<'_> {
             self.abort();
         }
         let mut commits = false;
-        while let Some(frame) = self.session.frames.pop() {
+        while let Some(frame) = self.stack.frames.pop() {
             if let Frame::Statement(frame) = &frame {
                 let ends = |control: &Control| matches!(control, Control::Commit { .. } | Control::Prepare(_));
                 commits = matches!(&frame.prepared.statement.kind, StatementKind::Transaction(c) if ends(c));
@@ -138,14 +140,14 @@ impl Machine<'_> {
             {
                 if let Some(depth) = savepoint {
                     self.rollback_to(depth);
-                    self.transaction_mut().release(depth);
+                    self.session.transaction_mut().release(depth);
                 }
-                self.session.frames.push(Frame::Routine(routine));
+                self.stack.frames.push(Frame::Routine(routine));
                 return Ran::On;
             }
         }
-        self.session.committing = None;
-        self.session.committing_inside = None;
+        self.stack.committing = None;
+        self.stack.committing_inside = None;
         match &mut self.session.transaction {
             // COMMIT that fails has ended the transaction, and so has the first of two phases.
             Some(t) if t.explicit && !commits => self.fail_transaction(),
@@ -157,31 +159,34 @@ impl Machine<'_> {
     /// A budget has ended: the error says what was cut off, the innermost loop or else the statement.
     pub(super) fn cut_off(&self, error: &SqlError) -> SqlError {
         if error.is_not_begun() {
-            self.db.budget.note_cut(&error.message);
+            self.db.ambient.budget.note_cut(&error.message);
             return error.clone();
         }
-        let looping = self.session.frames.iter().rev().find_map(|frame| match frame {
+        let looping = self.stack.frames.iter().rev().find_map(|frame| match frame {
             Frame::Routine(routine) => routine.looping(),
             Frame::Statement(_) => None,
         });
-        let statement = || self.session.whole_statement().map(|(frame, _)| shortened(&frame.prepared.statement.text));
+        let statement = || self.stack.whole_statement().map(|(frame, _)| shortened(&frame.prepared.statement.text));
         let message = match looping.or_else(statement) {
             Some(what) => format!("{what}: {}", error.message),
             None => error.message.to_string(),
         };
-        self.db.budget.note_cut(&message);
+        self.db.ambient.budget.note_cut(&message);
         SqlError::new(error.state, message)
     }
 
     /// The statement that has just left the stack is done. If it was a whole one, and not part of the statement that is
     /// at the top now, this is what the step did, and what a routine that sent it gets.
     pub(super) fn note_whole(&mut self, prepared: &Prepared, produced: &Produced) {
-        let in_routine = match self.session.frames.last() {
+        let reaches_routine = match self.stack.frames.last() {
             None => false,
-            Some(Frame::Routine(_)) => true,
+            // PERFORM throws its rows away: the routine gets none of them.
+            Some(Frame::Routine(routine)) => {
+                !(matches!(prepared.statement.kind, StatementKind::Query(_)) && routine.ignores_rows())
+            }
             Some(Frame::Statement(_)) => return,
         };
-        if in_routine && prepared.tells {
+        if reaches_routine && prepared.tells {
             self.returned.push(Returned { statement: prepared.statement.clone(), outcome: produced.outcome() });
         }
         if prepared.visible {

@@ -37,21 +37,21 @@ impl Machine<'_> {
     /// OPEN: a cursor variable that has a name must not be that of an open cursor.
     pub(super) fn check_open(&mut self, frame: &RoutineFrame, slot: usize) -> Result<(), SqlError> {
         match &frame.locals[slot] {
-            Value::Text(name) if self.session.cursors.iter().any(|c| c.name == *name) => Err(in_use(name, "in use")),
+            Value::Text(name) if self.stack.cursors.iter().any(|c| c.name == *name) => Err(in_use(name, "in use")),
             _ => Ok(()),
         }
     }
 
     /// The query of OPEN has begun; its cursor gets a name if it has none.
     pub(super) fn opened(&mut self, slot: usize, scrolls: bool, held: bool, produced: Produced) {
-        let portals = self.session.portals + 1;
-        let Some(Frame::Routine(frame)) = self.session.frames.last_mut() else { return };
+        let portals = self.stack.portals + 1;
+        let Some(Frame::Routine(frame)) = self.stack.frames.last_mut() else { return };
         let name: Arc<str> = match &frame.locals[slot] {
             Value::Text(name) => name.clone(),
             _ => format!("<unnamed portal {portals}>").into(),
         };
         if frame.locals[slot].is_null() {
-            self.session.portals = portals;
+            self.stack.portals = portals;
         }
         frame.locals[slot] = Value::Text(name.clone());
         let mut cursor = Cursor::new(name, produced, scrolls);
@@ -139,10 +139,10 @@ impl Machine<'_> {
         frame.at -= 1;
         let rest = self.cursor_mut(&name).ok().and_then(|cursor| cursor.rest.take());
         frame.then = Some(Then::Fetched(name));
-        self.session.frames.push(Frame::Routine(frame));
+        self.stack.frames.push(Frame::Routine(frame));
         if let Some(mut rest) = rest {
             rest.fetch = Some(count);
-            self.session.frames.push(Frame::Statement(*rest));
+            self.stack.frames.push(Frame::Statement(*rest));
         }
         Ran::On
     }

@@ -264,6 +264,11 @@ impl RoutineFrame {
         !self.tries.is_empty()
     }
 
+    /// Whether it has no use for the rows of the statement that it runs, only for whether there were any.
+    pub(crate) fn ignores_rows(&self) -> bool {
+        matches!(self.then, Some(Then::Found))
+    }
+
     /// Goes to the innermost handler that takes an error; says which savepoint to roll back to first.
     pub(crate) fn catch(&mut self, error: &SqlError) -> Option<Option<usize>> {
         if error.is_cut() {

@@ -16,6 +16,7 @@ use crate::plan::Expr;
 use crate::prepare::{Plan, Prepared};
 use crate::session::{Frame, Notice, StatementFrame};
 use crate::storage::Tables;
+use crate::trigger;
 
 /// What an instruction costs. A routine that computes on and on never comes to rest; after some million instructions
 /// without a step that others could notice it is cut off. See [`isolde_sql::budget`].
@@ -29,13 +30,13 @@ const FETCHED_LATER: usize = 50;
 impl Machine<'_> {
     /// Runs the routine at the top of the stack up to its next statement, or its end.
     pub(crate) fn run_routine(&mut self) -> Ran {
-        let Some(Frame::Routine(mut frame)) = self.session.frames.pop() else {
+        let Some(Frame::Routine(mut frame)) = self.stack.frames.pop() else {
             unreachable!("a routine is at the top of the stack")
         };
         let code = frame.code.clone();
         loop {
             if let Err(cut) = spend(INSTRUCTION_COST) {
-                self.session.frames.push(Frame::Routine(frame));
+                self.stack.frames.push(Frame::Routine(frame));
                 return self.fail(cut);
             }
             let instruction = &code.instructions[frame.at];
@@ -50,9 +51,9 @@ impl Machine<'_> {
                     frame.then = Some(then.clone());
                     let params = frame.locals.as_slice().into();
                     let fetch = self.fetch_size(prepared, then, FETCHED_FIRST);
-                    self.session.frames.push(Frame::Routine(frame));
+                    self.stack.frames.push(Frame::Routine(frame));
                     let statement = StatementFrame { fetch, ..StatementFrame::new(prepared.clone(), params) };
-                    self.session.frames.push(Frame::Statement(statement));
+                    self.stack.frames.push(Frame::Statement(statement));
                     return Ran::On;
                 }
                 Instruction::NextRow { rows, .. } if frame.is_short_of(*rows) => {
@@ -63,9 +64,9 @@ impl Machine<'_> {
                     Ok((prepared, params)) => {
                         let fetch = self.fetch_size(&prepared, then, FETCHED_FIRST);
                         frame.then = Some(then.settled(&prepared));
-                        self.session.frames.push(Frame::Routine(frame));
+                        self.stack.frames.push(Frame::Routine(frame));
                         let statement = StatementFrame { fetch, ..StatementFrame::new(prepared, params) };
-                        self.session.frames.push(Frame::Statement(statement));
+                        self.stack.frames.push(Frame::Statement(statement));
                         return Ran::On;
                     }
                     Err(error) => Err(error),
@@ -89,7 +90,7 @@ impl Machine<'_> {
                 local => self.local(&mut frame, local),
             };
             if let Err(error) = done {
-                self.session.frames.push(Frame::Routine(frame));
+                self.stack.frames.push(Frame::Routine(frame));
                 return self.fail(error);
             }
         }
@@ -119,8 +120,8 @@ impl Machine<'_> {
         rest.fetch = Some(size);
         frame.at -= 1;
         frame.then = Some(Then::More(rows));
-        self.session.frames.push(Frame::Routine(frame));
-        self.session.frames.push(Frame::Statement(*rest));
+        self.stack.frames.push(Frame::Routine(frame));
+        self.stack.frames.push(Frame::Statement(*rest));
         Ran::On
     }
 
@@ -227,9 +228,9 @@ impl Machine<'_> {
     /// The value of a local expression.
     pub(super) fn value(&mut self, frame: &RoutineFrame, e: &Expr) -> Result<Value, SqlError> {
         let mut calls = Calls::default();
-        let result = self.with_routine(Tables::none(), &frame.locals, &mut calls, Some(frame), |ctx| {
-            eval::eval(ctx, &Env::EMPTY, e)
-        });
+        let result = self
+            .exec_for(frame)
+            .with_context(Tables::none(), &frame.locals, &mut calls, |ctx| eval::eval(ctx, &Env::EMPTY, e));
         result.map_err(|interrupt| match interrupt {
             Interrupt::Error(error) => error,
             Interrupt::Call(..) | Interrupt::Lock(_) | Interrupt::Wait(_) | Interrupt::With(..) => {
@@ -332,7 +333,7 @@ impl Machine<'_> {
         let result = match &code.returns {
             RoutineReturns::Void => CallResult::Value(value.unwrap_or(Value::Null)),
             RoutineReturns::Value(_) if value.is_none() => {
-                self.session.frames.push(Frame::Routine(frame));
+                self.stack.frames.push(Frame::Routine(frame));
                 let message = "control reached end of function without RETURN";
                 return self.fail(SqlError::new(SqlState::parse("2F005").unwrap_or(SqlState::INTERNAL_ERROR), message));
             }
@@ -344,22 +345,22 @@ impl Machine<'_> {
                 outs.rows.push(row.clone());
                 CallResult::Value(if let [single] = &*row { single.clone() } else { Value::Record(row) })
             }
-            RoutineReturns::Trigger(width) => match self.trigger_result(value, *width) {
+            RoutineReturns::Trigger(width) => match trigger::result(value, *width) {
                 Ok(row) => CallResult::Value(row),
                 Err(error) => {
-                    self.session.frames.push(Frame::Routine(frame));
+                    self.stack.frames.push(Frame::Routine(frame));
                     return self.fail(error);
                 }
             },
             RoutineReturns::Set(_) => CallResult::Rows(std::mem::take(&mut frame.returned)),
         };
-        self.session.frames.push(Frame::Routine(frame));
+        self.stack.frames.push(Frame::Routine(frame));
         self.returned(result, outs)
     }
 
     /// The statement that the routine at the top of the stack ran is done.
     pub(crate) fn take_result(&mut self, produced: Produced) -> Result<(), SqlError> {
-        let Some(Frame::Routine(frame)) = self.session.frames.last_mut() else {
+        let Some(Frame::Routine(frame)) = self.stack.frames.last_mut() else {
             unreachable!("the routine that ran the statement is at the top")
         };
         match frame.then.take() {

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use isolde_sql::catalog::Catalog;
 
-use crate::session::Session;
+use crate::session::SessionState;
 
-impl Session {
+impl SessionState {
     /// The catalog as this session's statements are to be bound to it: with its search path.
     pub(crate) fn names<'c>(&self, catalog: &'c Catalog) -> Cow<'c, Catalog> {
         let path = self.search_path();

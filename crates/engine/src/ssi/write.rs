@@ -10,9 +10,9 @@ use super::read::{Planner, Reader};
 use super::target::{Relation, Target};
 use super::{Begin, Conflicts, NewVersion, OpenVersion, Ssi, Watched, Written, XactId, page};
 use crate::database::Database;
+use crate::exec::Executor;
 use crate::footprint::{SnapshotTaken, TableSet};
 use crate::lock::{self, RowRef, SessionSet};
-use crate::machine::Machine;
 use crate::session::SessionId;
 use crate::storage::{Tables, Tuple, same_entries};
 use crate::transaction::Transaction;
@@ -20,12 +20,12 @@ use crate::transaction::Transaction;
 impl Database {
     /// Lets the planner believe that it knows all tables (ANALYZE has run), or none: see [`super::read::Statistics`].
     pub fn set_analyzed(&mut self, analyzed: bool) {
-        Arc::make_mut(&mut self.statistics).analyzed = analyzed;
+        Arc::make_mut(&mut self.ambient).statistics.analyzed = analyzed;
     }
 
     /// Whether the planner knows how large a table is: then it may read all of it although an index would serve.
     pub fn is_analyzed(&self, table: TableId) -> bool {
-        self.statistics.analyzed || self.statistics.known.contains(&table)
+        self.ambient.statistics.analyzed || self.ambient.statistics.known.contains(&table)
     }
 
     /// The sessions that a READ ONLY transaction waits for until its snapshot is known to be safe or not.
@@ -57,7 +57,7 @@ impl Database {
     }
 }
 
-impl Machine<'_> {
+impl Executor<'_> {
     /// Changes the watch.
     fn with_ssi<R>(&mut self, act: impl FnOnce(&mut Ssi) -> R) -> R {
         let mut ssi = self.db.ssi.take().unwrap_or_default();
@@ -79,7 +79,7 @@ impl Machine<'_> {
     /// nobody can hurt it, and takes another if somebody did.
     pub(crate) fn take_serial_snapshot(&mut self) -> Result<(), lock::Target> {
         if self.session.transaction.is_none() && self.session.options.isolation == Isolation::Serializable {
-            self.begin_implicit();
+            self.session.begin_implicit(self.db.clock);
         }
         loop {
             let Some(t) = self.session.transaction.as_ref() else { return Ok(()) };
@@ -287,10 +287,10 @@ impl Machine<'_> {
     fn with_reader(&mut self, act: impl FnOnce(&mut Reader<'_>) -> Result<(), SqlError>) -> Result<(), SqlError> {
         let Some(me) = self.serial() else { return Ok(()) };
         let schema = self.schema().clone();
-        let statistics = self.db.statistics.clone();
+        let ambient = self.db.ambient.clone();
         let planner = Planner::of(&self.session.kept.settings);
         let Some(ssi) = self.db.ssi.as_mut().map(Arc::make_mut) else { return Ok(()) };
-        let mut reader = Reader { ssi, me, catalog: &schema.catalog, statistics: &statistics, planner };
+        let mut reader = Reader { ssi, me, catalog: &schema.catalog, statistics: &ambient.statistics, planner };
         if reader.watches() { act(&mut reader) } else { Ok(()) }
     }
 

@@ -7,9 +7,9 @@ use isolde_sql::catalog::{TableId, Trigger};
 use isolde_sql::{Row, Value};
 
 use super::{Event, TableTriggers};
-use crate::exec::{After, Running, Stop};
+use crate::exec::Executor;
+use crate::exec::{After, Phase, Running, Stop};
 use crate::footprint::ColumnSet;
-use crate::machine::Machine;
 
 /// A trigger in the queue.
 #[derive(Clone, Debug)]
@@ -138,8 +138,8 @@ impl Running {
     }
 }
 
-impl Machine<'_> {
-    /// The AFTER ROW triggers that a change of a row fires, for [`Machine::queue_after`]: their conditions are looked
+impl Executor<'_> {
+    /// The AFTER ROW triggers that a change of a row fires, for [`Executor::queue_after`]: their conditions are looked
     /// at now.
     pub(crate) fn after_row(
         &mut self,
@@ -201,8 +201,8 @@ impl Machine<'_> {
                 queued.push(After::Fire(Fire { triggers, at, event, old: None, new: None, transition }));
             }
         }
-        // What WITH has queued waits until the rows are done; after that, one of the queue is at work.
-        let waiting = if run.withs.own.is_some() && !run.complete { 0 } else { run.after_next + 1 };
+        // Until the rows are done nothing of the queue has begun; after that, one of it is at work.
+        let waiting = if let Phase::After { next } = run.phase { next + 1 } else { 0 };
         run.forget_queued((triggers.table.id, event), waiting);
         run.after.extend(queued);
         Ok(())

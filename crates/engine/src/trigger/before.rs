@@ -9,10 +9,10 @@ use isolde_sql::ast::TriggerTiming;
 use isolde_sql::{Row, SqlError};
 
 use super::{Event, TableTriggers};
+use crate::exec::Executor;
 use crate::exec::{Running, Stop};
 use crate::footprint::ColumnSet;
 use crate::lock::RowRef;
-use crate::machine::Machine;
 use crate::query::Candidate;
 
 /// The row at hand while its BEFORE triggers fire.
@@ -55,7 +55,7 @@ impl Running {
     }
 }
 
-impl Machine<'_> {
+impl Executor<'_> {
     /// Fires the BEFORE STATEMENT triggers, unless they have fired for this statement.
     pub(crate) fn before_statement(
         &mut self,

@@ -10,13 +10,13 @@ use isolde_sql::{Row, Value};
 
 use super::{Event, RowStage, TableTriggers};
 use crate::eval::RelRow;
+use crate::exec::Executor;
 use crate::exec::{Running, Stop};
 use crate::footprint::ColumnSet;
-use crate::machine::Machine;
 use crate::prepare::{DeletePlan, InsertPlan, UpdatePlan};
 use crate::query::Candidate;
 
-impl Machine<'_> {
+impl Executor<'_> {
     /// A row for a view.
     pub(crate) fn insert_instead(
         &mut self,

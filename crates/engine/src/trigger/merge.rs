@@ -12,10 +12,10 @@ use std::sync::Arc;
 use isolde_sql::Row;
 
 use super::{Event, RowStage, TableTriggers};
+use crate::exec::Executor;
 use crate::exec::{Running, Stop};
 use crate::footprint::ColumnSet;
 use crate::lock::RowRef;
-use crate::machine::Machine;
 use crate::prepare::{MergeActionPlan, MergePlan};
 
 impl MergePlan {
@@ -38,7 +38,7 @@ impl MergePlan {
     }
 }
 
-impl Machine<'_> {
+impl Executor<'_> {
     /// The BEFORE STATEMENT triggers of everything that MERGE may do.
     pub(crate) fn before_merge(
         &mut self,

@@ -30,10 +30,9 @@ pub(crate) use after::{Fire, Transition};
 pub(crate) use before::RowStage;
 
 use crate::eval::{self, Env, RelRow};
-use crate::exec::{Running, Stop};
+use crate::exec::{Executor, Running, Stop};
 use crate::footprint::ColumnSet;
 use crate::lock::RowRef;
-use crate::machine::{Machine, Ran};
 use crate::plan::{self, Expr};
 use crate::routine::Code;
 
@@ -136,8 +135,13 @@ impl TableTriggers {
 }
 
 impl Call {
+    /// The function, bound to the trigger's table.
+    pub(crate) fn code(&self, catalog: &Catalog) -> Result<Arc<Code>, SqlError> {
+        self.triggers.code(catalog, self.at)
+    }
+
     /// What the function is told, in the order of [`bind::TRIGGER_VARIABLES`].
-    fn variables(self) -> Vec<Value> {
+    pub(crate) fn variables(self) -> Vec<Value> {
         let table = &self.triggers.table;
         let trigger = &table.triggers[self.at];
         let record = |row: Option<Row>| row.map_or(Value::Null, Value::Record);
@@ -178,19 +182,10 @@ impl Running {
     }
 }
 
-impl Machine<'_> {
+impl Executor<'_> {
     /// The triggers of a table, if it has any.
     pub(crate) fn triggers_of(&self, table: TableId) -> Option<Arc<TableTriggers>> {
         self.schema().triggers(table)
-    }
-
-    /// Enters the function of a trigger.
-    pub(crate) fn enter_trigger(&mut self, call: Call) -> Ran {
-        let schema = self.schema().clone();
-        match call.triggers.code(&schema.catalog, call.at) {
-            Ok(code) => self.enter(code, call.variables()),
-            Err(error) => self.fail(error),
-        }
     }
 
     /// Whether a trigger's condition holds.
@@ -233,26 +228,6 @@ impl Machine<'_> {
         }
     }
 
-    /// What a trigger function returned: a row of its table, or NULL.
-    pub(crate) fn trigger_result(&self, value: Option<Value>, width: usize) -> Result<Value, SqlError> {
-        let Some(value) = value else {
-            let message = "control reached end of trigger procedure without RETURN";
-            return Err(SqlError::new(SqlState::parse("2F005").unwrap_or(SqlState::INTERNAL_ERROR), message));
-        };
-        match &value {
-            Value::Null => Ok(value),
-            Value::Record(row) if row.len() == width => Ok(value),
-            Value::Record(_) => {
-                let message = "returned row structure does not match the structure of the triggering table";
-                Err(SqlError::new(SqlState::DATATYPE_MISMATCH, message))
-            }
-            _ => {
-                let message = "cannot return non-composite value from function returning composite type";
-                Err(SqlError::new(SqlState::DATATYPE_MISMATCH, message))
-            }
-        }
-    }
-
     /// A statement comes to a row that was changed since it began, by itself or by what it called: its own work is left
     /// alone, what a trigger or function did is an error.
     pub(crate) fn refuse_triggered_change(&self, run: &Running, row: RowRef, done: &str) -> Result<(), SqlError> {
@@ -263,5 +238,25 @@ impl Machine<'_> {
             format!("tuple to be {done} was already modified by an operation triggered by the current command");
         Err(SqlError::new(SqlState::TRIGGERED_DATA_CHANGE, message)
             .hint("Consider using an AFTER trigger instead of a BEFORE trigger to propagate changes to other rows."))
+    }
+}
+
+/// What a trigger function returned: a row of its table, or NULL.
+pub(crate) fn result(value: Option<Value>, width: usize) -> Result<Value, SqlError> {
+    let Some(value) = value else {
+        let message = "control reached end of trigger procedure without RETURN";
+        return Err(SqlError::new(SqlState::parse("2F005").unwrap_or(SqlState::INTERNAL_ERROR), message));
+    };
+    match &value {
+        Value::Null => Ok(value),
+        Value::Record(row) if row.len() == width => Ok(value),
+        Value::Record(_) => {
+            let message = "returned row structure does not match the structure of the triggering table";
+            Err(SqlError::new(SqlState::DATATYPE_MISMATCH, message))
+        }
+        _ => {
+            let message = "cannot return non-composite value from function returning composite type";
+            Err(SqlError::new(SqlState::DATATYPE_MISMATCH, message))
+        }
     }
 }

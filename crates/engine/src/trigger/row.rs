@@ -6,10 +6,10 @@ use isolde_sql::ast::TriggerTiming;
 use isolde_sql::{Row, Value};
 
 use super::{Event, RowStage, TableTriggers};
+use crate::exec::Executor;
 use crate::exec::{After, Running, Stop};
 use crate::footprint::ColumnSet;
 use crate::lock::RowRef;
-use crate::machine::Machine;
 use crate::prepare::{InsertPlan, UpdatePlan};
 use crate::query::Candidate;
 
@@ -29,7 +29,7 @@ impl TableTriggers {
     }
 }
 
-impl Machine<'_> {
+impl Executor<'_> {
     /// The BEFORE STATEMENT triggers of INSERT; with ON CONFLICT DO UPDATE those of UPDATE as well.
     pub(crate) fn before_insert(
         &mut self,
@@ -133,7 +133,6 @@ impl Machine<'_> {
         }
         run.triggered().written = Some((Event::Update, Some(old.clone())));
         self.update_version(run, row, old, new, ColumnSet::ALL)?;
-        run.written(row);
         Ok(())
     }
 

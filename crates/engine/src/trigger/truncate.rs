@@ -4,11 +4,11 @@ use isolde_sql::catalog::TableId;
 use isolde_sql::typed::Truncate;
 
 use super::Event;
+use crate::exec::Executor;
 use crate::exec::{Produced, Running, Stop};
 use crate::footprint::ColumnSet;
-use crate::machine::Machine;
 
-impl Machine<'_> {
+impl Executor<'_> {
     /// Whether TRUNCATE of these tables fires triggers.
     pub(crate) fn truncate_fires(&self, tables: &[TableId]) -> bool {
         let catalog = self.catalog();
@@ -17,20 +17,17 @@ impl Machine<'_> {
 
     /// TRUNCATE with triggers, on from where it stands.
     pub(crate) fn truncate_firing(&mut self, truncate: &Truncate, run: &mut Running) -> Result<Produced, Stop> {
-        let tables = &truncate.tables;
-        for &table in tables {
-            if let Some(triggers) = self.triggers_of(table) {
-                self.before_statement(&triggers, Event::Truncate, ColumnSet::NONE, run)?;
+        if !run.rows_are_done() {
+            let fired = truncate.tables.iter().filter_map(|&table| self.triggers_of(table));
+            let fired: Vec<_> = fired.collect();
+            for triggers in &fired {
+                self.before_statement(triggers, Event::Truncate, ColumnSet::NONE, run)?;
             }
-        }
-        if !run.triggered().ended {
             self.truncate(truncate)?;
-            for &table in tables {
-                if let Some(triggers) = self.triggers_of(table) {
-                    self.after_statement(&triggers, Event::Truncate, ColumnSet::NONE, run)?;
-                }
+            for triggers in &fired {
+                self.after_statement(triggers, Event::Truncate, ColumnSet::NONE, run)?;
             }
-            run.triggered().ended = true;
+            run.end_rows();
         }
         self.work_off(run)?;
         Ok(Produced::nothing("TRUNCATE TABLE"))

@@ -43,13 +43,41 @@ pub struct Ident {
     pub span: Span,
 }
 
-/// A possibly schema-qualified name. We know one schema, `public`; the parser drops that qualifier and keeps others.
+/// A possibly schema-qualified name. A relation in `public` has no schema here, as in the catalog; that `public` was
+/// written is kept apart, because such a name is not looked for along the search path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QualifiedName {
     /// `pg_catalog` in `pg_catalog.now()`.
     pub schema: Option<Ident>,
+    /// `public` in `public.t`.
+    pub public: Option<Ident>,
     /// The last part.
     pub name: Ident,
+}
+
+impl QualifiedName {
+    /// A name without a schema.
+    pub fn bare(name: Ident) -> Self {
+        QualifiedName { schema: None, public: None, name }
+    }
+
+    /// A name in the schema that was written, if one was.
+    pub fn new(schema: Option<Ident>, name: Ident) -> Self {
+        match schema {
+            Some(public) if &*public.name == "public" => QualifiedName { schema: None, public: Some(public), name },
+            schema => QualifiedName { schema, public: None, name },
+        }
+    }
+
+    /// What was written before the dot.
+    pub fn qualifier(&self) -> Option<&Ident> {
+        self.schema.as_ref().or(self.public.as_ref())
+    }
+
+    /// The same, as text.
+    pub fn qualifier_name(&self) -> Option<&str> {
+        self.qualifier().map(|schema| &*schema.name)
+    }
 }
 
 /// A statement and the text it came from.

@@ -141,7 +141,7 @@ impl<'a> Walk<'_, 'a> {
     }
 
     fn table(&mut self, name: &'a QualifiedName) {
-        if name.schema.is_some() || !self.names.contains(&name.name.name) {
+        if name.qualifier().is_some() || !self.names.contains(&name.name.name) {
             (self.visit)(Part::Table(name));
         }
     }

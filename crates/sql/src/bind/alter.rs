@@ -37,7 +37,7 @@ struct Alteration {
 impl Binder<'_> {
     /// `ALTER TABLE`
     pub(super) fn alter_table(&mut self, alter: &ast::AlterTable) -> Result<Define> {
-        let schema = alter.table.schema.as_ref().map(|s| &*s.name);
+        let schema = alter.table.qualifier_name();
         let Some(table) = self.catalog.find_table(schema, &alter.table.name.name).cloned() else {
             if let Some(define) = self.alter_other(alter)? {
                 return Ok(define);
@@ -73,7 +73,7 @@ impl Binder<'_> {
 
     /// Dumps say ALTER TABLE of views and sequences too.
     fn alter_other(&mut self, alter: &ast::AlterTable) -> Result<Option<Define>> {
-        let schema = alter.table.schema.as_ref().map(|s| &*s.name);
+        let schema = alter.table.qualifier_name();
         let name = &alter.table.name.name;
         let is_view = self.catalog.find_view(schema, name).is_some();
         if !is_view && self.catalog.find_sequence(schema, name).is_none() {

@@ -161,9 +161,9 @@ impl<'a> Binder<'a> {
         let given: Vec<Type> = operands.iter().map(|(e, _)| e.ty).collect();
         let (mut callees, mut candidates) = (Vec::new(), Vec::new());
         let catalog = self.catalog;
-        let inside = |def: &RoutineDef| match &name.schema {
+        let inside = |def: &RoutineDef| match name.qualifier() {
             None => catalog.is_on_path(def.schema.as_deref()),
-            Some(schema) => def.schema.as_ref() == Some(&schema.name),
+            Some(schema) => def.schema.as_deref().unwrap_or("public") == &*schema.name,
         };
         for (id, def) in catalog.routines().filter(|(_, def)| def.name == name.name.name && inside(def)) {
             if def.procedure != (wanted == Wanted::Procedure) {

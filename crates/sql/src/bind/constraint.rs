@@ -339,8 +339,8 @@ impl Binder<'_> {
         draft: &mut Draft,
     ) -> Result<()> {
         let span = constraint.span;
-        let schema = references.table.schema.as_ref().map(|s| &s.name);
-        let is_self = schema == draft.table.schema.as_ref() && references.table.name.name == draft.table.name;
+        let is_self = self.target_schema(&references.table)? == draft.table.schema
+            && references.table.name.name == draft.table.name;
         let parent = if is_self { draft.table.clone() } else { (**self.table(&references.table)?).clone() };
         let columns = referenced(&draft.table, names)?;
         let parent_columns = match (references.columns.is_empty(), parent.primary_key()) {

@@ -71,7 +71,7 @@ impl Binder<'_> {
 
     /// The schema of something new; `None` is `public`.
     pub(super) fn target_schema(&self, name: &ast::QualifiedName) -> Result<Option<Arc<str>>> {
-        match &name.schema {
+        match name.qualifier() {
             None => Ok(self.catalog.creation_schema()),
             Some(schema) => self.existing_schema(schema),
         }
@@ -361,8 +361,8 @@ impl Binder<'_> {
             }
             TypeName::Named(name) => {
                 let (shown, span) = shown_name(name);
-                let schema = name.schema.as_ref().map(|s| &*s.name);
-                if let Some(ty) = self.catalog.user_type(&name.name.name).filter(|_| schema.is_none()) {
+                let schema = name.qualifier_name();
+                if let Some(ty) = self.catalog.user_type(&name.name.name).filter(|_| name.schema.is_none()) {
                     return Ok((ty.ty(), Some(ty.fields().into()).filter(|_| matches!(ty.ty(), Type::Composite(_)))));
                 }
                 match self.catalog.find_table(schema, &name.name.name) {
@@ -377,18 +377,19 @@ impl Binder<'_> {
 
     /// `table%ROWTYPE`, `table.column%TYPE`, `variable%TYPE`
     fn type_reference(&self, path: &[ast::Ident], row: bool, span: Span) -> Result<(Type, Option<Fields>)> {
-        let path = if path.len() > 1 && &*path[0].name == "public" { &path[1..] } else { path };
+        let public = path.len() > 1 && &*path[0].name == "public";
+        let (schema, path) = if public { (path.first(), &path[1..]) } else { (None, path) };
         if !row && let Some(variable) = self.frame.lookup(path) {
             let expr = self.variable(variable)?;
             return Ok((expr.ty, self.fields_of(&expr)));
         }
         match (path, row) {
             ([table], true) => {
-                let table = self.table(&ast::QualifiedName { schema: None, name: table.clone() })?;
+                let table = self.table(&ast::QualifiedName::new(schema.cloned(), table.clone()))?;
                 Ok((Type::Record, Some(row_fields(table))))
             }
             ([table, column], false) => {
-                let table = self.table(&ast::QualifiedName { schema: None, name: table.clone() })?;
+                let table = self.table(&ast::QualifiedName::new(schema.cloned(), table.clone()))?;
                 let column = self.column_of(table, column)?;
                 Ok((table.columns[column].ty, None))
             }

@@ -42,11 +42,11 @@ impl Binder<'_> {
         name: &ast::QualifiedName,
         signature: Option<&[ast::TypeName]>,
     ) -> Result<Option<Object>> {
-        let schema = name.schema.as_ref().map(|s| &*s.name);
+        let schema = name.qualifier_name();
         if let (Some(schema), false) = (&name.schema, drop.if_exists) {
             self.existing_schema(schema)?;
         }
-        let (shown, span) = shown_name(name);
+        let (_, span) = shown_name(name);
         let bare = &*name.name.name;
         let catalog = self.catalog;
         let table = catalog.find_table(schema, bare);
@@ -103,7 +103,7 @@ impl Binder<'_> {
             DropObject::Schema => super::ddl::INVALID_SCHEMA,
             _ => SqlState::UNDEFINED_TABLE,
         };
-        Err(Diagnostic::new(span, state, format!("{what} \"{shown}\" does not exist")))
+        Err(Diagnostic::new(span, state, format!("{what} \"{bare}\" does not exist")))
     }
 
     fn is_other_kind(&self, drop: &ast::Drop, schema: Option<&str>, name: &str) -> bool {
@@ -132,7 +132,7 @@ impl Binder<'_> {
         self.catalog.tables().find_map(|table| {
             let here = match schema {
                 None => table.schema.is_none() || table.schema == self.catalog.creation_schema(),
-                Some(_) => table.schema.as_deref() == schema,
+                Some(schema) => table.schema.as_deref().unwrap_or("public") == schema,
             };
             let at = table.indexes.iter().position(|i| &*i.name == name).filter(|_| here)?;
             Some((table, at))
@@ -236,7 +236,7 @@ impl Binder<'_> {
 
     /// `ALTER ... RENAME TO`, `ALTER ... SET SCHEMA`
     pub(super) fn alter_object(&mut self, alter: &ast::AlterObject, tag: &'static str) -> Result<Define> {
-        let schema = alter.name.schema.as_ref().map(|s| &*s.name);
+        let schema = alter.name.qualifier_name();
         let name = &*alter.name.name.name;
         let edits = match alter.object {
             DropObject::View => match self.catalog.find_view(schema, name).cloned() {

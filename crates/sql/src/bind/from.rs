@@ -114,7 +114,7 @@ impl Binder<'_> {
 
     fn table_or_with(&mut self, name: &ast::QualifiedName, alias: Option<&Alias>) -> Result<Part> {
         let span = name.name.span;
-        let with = self.with.iter().rposition(|w| name.schema.is_none() && w.name == name.name.name);
+        let with = self.with.iter().rposition(|w| name.qualifier().is_none() && w.name == name.name.name);
         if let Some(index) = with {
             let rel = self.with_rel(index, span)?;
             let at = self.level().rels.len();
@@ -147,7 +147,7 @@ impl Binder<'_> {
 
     /// A sequence as a relation of one row.
     fn sequence_rel(&self, name: &ast::QualifiedName) -> Option<Rel> {
-        let schema = name.schema.as_ref().map(|schema| &*schema.name);
+        let schema = name.qualifier_name();
         let sequence = self.catalog.find_sequence(schema, &name.name.name)?;
         let key = Expr { kind: ExprKind::Const(Value::text(names::text_of_key(&sequence.name))), ty: Type::Text };
         let field = |name: &'static str| {
@@ -166,7 +166,7 @@ impl Binder<'_> {
 
     /// A transition table of the trigger whose function this is.
     fn transition_rel(&self, name: &ast::QualifiedName) -> Option<Rel> {
-        let mut tables = self.frame.transitions.iter().filter(|_| name.schema.is_none());
+        let mut tables = self.frame.transitions.iter().filter(|_| name.qualifier().is_none());
         let table = tables.find(|t| t.name == name.name.name)?;
         let rows = Expr { kind: ExprKind::Param(table.slot), ty: Type::Record };
         let source = RelSource::Function(SetFunction::Rows, vec![rows]);

@@ -229,7 +229,7 @@ impl<'a> Binder<'a> {
 
     /// A table by its name.
     pub(super) fn table(&self, name: &ast::QualifiedName) -> Result<&'a Arc<Table>> {
-        let found = self.catalog.find_table(name.schema.as_ref().map(|s| &*s.name), &name.name.name);
+        let found = self.catalog.find_table(name.qualifier_name(), &name.name.name);
         found.ok_or_else(|| self.no_relation(name))
     }
 
@@ -437,7 +437,7 @@ pub(super) fn outward(mut expr: Expr, by: u16) -> Expr {
 
 /// A name as it was written, and where.
 pub(super) fn shown_name(name: &ast::QualifiedName) -> (String, Span) {
-    match &name.schema {
+    match name.qualifier() {
         Some(schema) => (format!("{}.{}", schema.name, name.name.name), schema.span.to(name.name.span)),
         None => (name.name.name.to_string(), name.name.span),
     }

@@ -40,7 +40,7 @@ impl Binder<'_> {
 
     /// `ALTER SEQUENCE` with options
     pub(super) fn alter_sequence(&mut self, alter: &ast::AlterSequence) -> Result<Define> {
-        let schema = alter.name.schema.as_ref().map(|s| &*s.name);
+        let schema = alter.name.qualifier_name();
         let Some(found) = self.catalog.find_sequence(schema, &alter.name.name.name).cloned() else {
             if alter.if_exists {
                 let notice = format!("relation \"{}\" does not exist, skipping", alter.name.name.name);
@@ -88,7 +88,7 @@ impl Binder<'_> {
     ) -> Result<Sequence> {
         let wrong = |message: String| Err(Diagnostic::new(options.span, SqlState::INVALID_PARAMETER_VALUE, message));
         if let Some(name) = &options.name {
-            sequence.name = key(name.schema.as_ref().map_or(schema, |s| Some(&s.name)), &name.name.name);
+            sequence.name = key(name.qualifier_name().or(schema), &name.name.name);
         }
         let ty = match options.ty {
             Some(ty @ (Type::Int2 | Type::Int4 | Type::Int8)) => ty,
@@ -164,7 +164,6 @@ impl Binder<'_> {
 
     /// `OWNED BY table.column`
     fn owner(&self, path: &[ast::Ident], options: &SequenceOptions) -> Result<(TableId, Arc<str>)> {
-        let path = if path.len() > 2 && &*path[0].name == "public" { &path[1..] } else { path };
         let (schema, table, column) = match path {
             [table, column] => (None, table, column),
             [schema, table, column] => (Some(schema.clone()), table, column),
@@ -175,7 +174,7 @@ impl Binder<'_> {
                 );
             }
         };
-        let table = self.table(&ast::QualifiedName { schema, name: table.clone() })?;
+        let table = self.table(&ast::QualifiedName::new(schema, table.clone()))?;
         self.column_of(table, column)?;
         Ok((table.id, column.name.clone()))
     }

@@ -170,9 +170,9 @@ impl Binder<'_> {
 
     fn trigger_function(&self, name: &ast::QualifiedName) -> Result<crate::catalog::RoutineId> {
         let (shown, span) = shown_name(name);
-        let inside = |def: &crate::catalog::RoutineDef| match &name.schema {
+        let inside = |def: &crate::catalog::RoutineDef| match name.qualifier() {
             None => self.catalog.is_on_path(def.schema.as_deref()),
-            Some(schema) => def.schema.as_ref() == Some(&schema.name),
+            Some(schema) => def.schema.as_deref().unwrap_or("public") == &*schema.name,
         };
         let mut named = self.catalog.routines_by_name(&name.name.name).filter(|(_, def)| inside(def));
         let found = named.find(|(_, def)| !def.procedure && def.input_types().next().is_none());

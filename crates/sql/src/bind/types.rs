@@ -100,7 +100,7 @@ impl Binder<'_> {
         };
         let mut def = ty.def().clone();
         if let AlterTypeAction::Rename(name) = &alter.action {
-            def.name = self.new_type_name(&ast::QualifiedName { schema: None, name: name.clone() })?;
+            def.name = self.new_type_name(&ast::QualifiedName::bare(name.clone()))?;
             return Ok(Define::AlterType(ty.def().name.clone(), UserType::new(def)));
         }
         let TypeKind::Enum(labels) = &mut def.kind else {

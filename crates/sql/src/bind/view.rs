@@ -20,7 +20,7 @@ const NODE_COST: u64 = 100;
 impl<'a> Binder<'a> {
     /// The view with this name.
     pub(super) fn view(&self, name: &ast::QualifiedName) -> Option<&'a Arc<View>> {
-        self.catalog.find_view(name.schema.as_ref().map(|s| &*s.name), &name.name.name)
+        self.catalog.find_view(name.qualifier_name(), &name.name.name)
     }
 
     /// `CREATE [MATERIALIZED] VIEW`

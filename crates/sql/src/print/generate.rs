@@ -36,8 +36,12 @@ pub(super) fn ident(u: U) -> Result<Ident> {
 }
 
 fn qualified(u: U) -> Result<QualifiedName> {
-    let schema = if u.ratio(1, 8)? { Some(Ident { name: "other".into(), span: here() }) } else { None };
-    Ok(QualifiedName { schema, name: ident(u)? })
+    let schema = if u.ratio(1, 8)? {
+        Some(Ident { name: (*u.choose(&["other", "public"])?).into(), span: here() })
+    } else {
+        None
+    };
+    Ok(QualifiedName::new(schema, ident(u)?))
 }
 
 fn string(u: U) -> Result<Arc<str>> {
@@ -152,7 +156,7 @@ fn chain(u: U, depth: usize, is_same: impl Fn(&ExprKind) -> bool) -> Result<Vec<
 
 fn call(u: U, depth: usize) -> Result<Call> {
     let names = ["f", "coalesce", "count", "Mixed", "greatest", "substring", "now"];
-    let mut name = QualifiedName { schema: None, name: Ident { name: (*u.choose(&names)?).into(), span: here() } };
+    let mut name = QualifiedName::bare(Ident { name: (*u.choose(&names)?).into(), span: here() });
     if &*name.name.name == "f" && u.arbitrary()? {
         name.schema = Some(Ident { name: "pg_catalog".into(), span: here() });
     }
@@ -278,7 +282,7 @@ fn table_ref(u: U, depth: usize) -> Result<TableRef> {
             TableRef::Subquery { lateral: u.arbitrary()?, query, alias: Some(alias(u)?), span: here() }
         }
         3 => {
-            let name = QualifiedName { schema: None, name: Ident { name: "generate_series".into(), span: here() } };
+            let name = QualifiedName::bare(Ident { name: "generate_series".into(), span: here() });
             TableRef::Function { name, args: list(u, 2, |u| expr(u, below))?, alias: some(u, alias)?, span: here() }
         }
         _ => {

@@ -61,7 +61,7 @@ impl Display for Ident {
 
 impl Display for QualifiedName {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        match &self.schema {
+        match self.qualifier() {
             Some(schema) => write!(f, "{schema}.{}", self.name),
             None => self.name.fmt(f),
         }

@@ -110,7 +110,9 @@ impl Display for VariableType<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         const OTHER_DECLARATIONS: [&str; 6] = ["alias", "constant", "cursor", "no", "record", "scroll"];
         match self.0 {
-            TypeName::Named(QualifiedName { schema: None, name }) if OTHER_DECLARATIONS.contains(&&*name.name) => {
+            TypeName::Named(QualifiedName { schema: None, public: None, name })
+                if OTHER_DECLARATIONS.contains(&&*name.name) =>
+            {
                 Delimited(&name.name).fmt(f)
             }
             ty => ty.fmt(f),

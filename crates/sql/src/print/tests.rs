@@ -180,7 +180,7 @@ fn queries() {
               DEFAULT is not allowed in this context
             SELECT * FROM t
             SELECT a FROM t LIMIT 3
-            SELECT a FROM t, other.u
+            SELECT a FROM public.t, other.u
         "#]],
     );
 }

@@ -236,7 +236,7 @@ impl Lower {
             }
             cst::AlterSchemaAction::OwnerTo(_) => ObjectAction::Ignored,
         };
-        Ok(object(DropObject::Schema, false, QualifiedName { schema: None, name }, action))
+        Ok(object(DropObject::Schema, false, QualifiedName::bare(name), action))
     }
 }
 

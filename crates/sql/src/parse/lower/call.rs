@@ -11,7 +11,7 @@ use crate::refused::Construct;
 
 /// A call with positional arguments only.
 pub(crate) fn plain(name: Ident, args: Vec<Expr>) -> ExprKind {
-    let name = QualifiedName { schema: None, name };
+    let name = QualifiedName::bare(name);
     ExprKind::Call(Box::new(Call {
         name,
         args,
@@ -94,9 +94,9 @@ impl Lower {
         let mut path = Vec::new();
         self.dotted(node, &mut path)?;
         let name = path.pop().ok_or_else(|| Diagnostic::syntax(span, "a function name is expected here"))?;
-        let schema = path.pop().filter(|s| &*s.name != "public");
+        let schema = path.pop();
         match path.pop() {
-            None => Ok(QualifiedName { schema, name }),
+            None => Ok(QualifiedName::new(schema, name)),
             Some(_) => Err(Diagnostic::unsupported(span, Construct::OTHER_DATABASE)),
         }
     }

@@ -193,21 +193,21 @@ impl Lower {
         Ident { name: cst::normalize_name_node(node.syntax()).into(), span: self.span(node.syntax()) }
     }
 
-    /// The dotted name below a node (`TABLE_NAME`, `FUNCTION_NAME_REF`, ...), `public` dropped.
+    /// The dotted name below a node (`TABLE_NAME`, `FUNCTION_NAME_REF`, ...).
     fn name(&self, node: &impl AstNode) -> Result<QualifiedName> {
         let mut parts = self.path(node.syntax());
         let name = self.need(parts.pop(), node)?;
-        let schema = parts.pop().filter(|s| &*s.name != "public");
+        let schema = parts.pop();
         if let Some(catalog) = parts.pop() {
             return Err(Diagnostic::unsupported(catalog.span, Construct::OTHER_DATABASE));
         }
-        Ok(QualifiedName { schema, name })
+        Ok(QualifiedName::new(schema, name))
     }
 
     /// A name that need not be a path.
     fn name_or_ident(&self, node: &impl AstNode) -> Result<QualifiedName> {
         match self.path(node.syntax()).is_empty() {
-            true => Ok(QualifiedName { schema: None, name: self.ident(node) }),
+            true => Ok(QualifiedName::bare(self.ident(node))),
             false => self.name(node),
         }
     }

@@ -170,7 +170,7 @@ impl Lower {
             let name = self.need(signature.syntax().first_child(), &signature)?;
             let mut parts: Vec<Ident> = self.path(&name);
             let name = self.need(parts.pop(), &signature)?;
-            names.push(QualifiedName { schema: parts.pop().filter(|s| &*s.name != "public"), name });
+            names.push(QualifiedName::new(parts.pop(), name));
             let params = child::<cst::ParamList>(&signature).map(|list| self.signature(&list)).transpose()?;
             signatures.push(params);
         }

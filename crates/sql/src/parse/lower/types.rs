@@ -155,11 +155,11 @@ impl Lower {
 
     fn path_type(&self, ty: &cst::PathType) -> Result<TypeName> {
         let span = self.span(ty.syntax());
-        let QualifiedName { schema, name } = self.name(&self.need(ty.path_ref(), ty)?)?;
+        let QualifiedName { schema, public, name } = self.name(&self.need(ty.path_ref(), ty)?)?;
         let builtin = schema.as_ref().is_none_or(|s| &*s.name == "pg_catalog");
         let args = ty.arg_list();
         if !builtin {
-            return Ok(TypeName::Named(QualifiedName { schema, name }));
+            return Ok(TypeName::Named(QualifiedName { schema, public, name }));
         }
         match &*name.name {
             "numeric" | "decimal" | "dec" => return Ok(TypeName::Known(self.numeric(args, span)?, span)),
@@ -192,7 +192,7 @@ impl Lower {
         if FOREIGN.contains(&&*name.name) {
             return Err(Diagnostic::unsupported(span, Construct::TYPE.of(&name.name)));
         }
-        Ok(TypeName::Named(QualifiedName { schema: None, name }))
+        Ok(TypeName::Named(QualifiedName::bare(name)))
     }
 
     fn varchar(&self, args: Option<cst::ArgList>, span: Span) -> Result<Type> {
