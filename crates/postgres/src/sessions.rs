@@ -398,6 +398,7 @@ impl Sessions {
 
     /// Takes in what busy sessions say within `patience`; was there anything?
     fn listen(&mut self, patience: Duration, replies: &mut Vec<Reply>) -> Result<bool, Trouble> {
+        self.control.patience().check()?;
         let mut busy = self.sessions.iter().enumerate().filter(|(_, session)| session.busy.is_some());
         let (first, second) = (busy.next().map(|(at, _)| at), busy.next());
         match (first, second) {

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use isolde_engine::footprint::Write;
 use isolde_sql::ast::Isolation;
 use isolde_sql::facts::{Facts, SettingKind};
-use isolde_wire::{Complaint, TransactionStatus};
+use isolde_wire::{Complaint, Patience, TransactionStatus};
 use regex_automata::meta::Regex;
 
 use super::cast::Cast;
@@ -79,8 +79,8 @@ pub(super) struct Conductor {
     wait_counts_after: Duration,
     /// How long the last answers took that the server gave to a simple question, the longest of them for most.
     answer_takes: Duration,
-    /// Whether the user wants to stop.
-    interrupted: fn() -> bool,
+    /// Who ends it from outside.
+    patience: Patience,
 }
 
 /// A connection, and whose it is.
@@ -125,7 +125,7 @@ impl Conductor {
         events: Receiver<Event>,
         timing: &Timing,
         masks: Vec<Regex>,
-        interrupted: fn() -> bool,
+        patience: Patience,
     ) -> Conductor {
         Conductor {
             data,
@@ -143,7 +143,7 @@ impl Conductor {
             time_limit: timing.limit,
             wait_counts_after: timing.wait_counts_after,
             answer_takes: Duration::ZERO,
-            interrupted,
+            patience,
         }
     }
 
@@ -160,11 +160,14 @@ impl Conductor {
         &self.analyst
     }
 
+    /// The end of the time does not end it any more.
+    pub(super) fn release_patience(&self) {
+        self.patience.release();
+    }
+
     /// Waits for something to happen, and takes it in; whether something did.
     pub(super) fn listen(&mut self, patience: Duration) -> Result<bool, Trouble> {
-        if (self.interrupted)() {
-            return Err(Trouble::Interrupted);
-        }
+        self.patience.check()?;
         match self.events.recv_timeout(patience) {
             Ok(event) => self.take(event).map(|()| true),
             Err(RecvTimeoutError::Timeout) => Ok(false),

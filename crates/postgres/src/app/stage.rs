@@ -69,9 +69,8 @@ impl AppStage {
         file: AppFile,
         directory: PathBuf,
         server: &Settings,
-        interrupted: fn() -> bool,
     ) -> Result<AppStage, Trouble> {
-        AppStage::reading(file, directory, server, interrupted, &Module::Installed)
+        AppStage::reading(file, directory, server, &Module::Installed)
     }
 
     /// The same, with the module that tells what is read at another place, or without it.
@@ -79,7 +78,6 @@ impl AppStage {
         file: AppFile,
         directory: PathBuf,
         server: &Settings,
-        interrupted: fn() -> bool,
         module: &Module,
     ) -> Result<AppStage, Trouble> {
         let (sender, events) = channel();
@@ -90,7 +88,7 @@ impl AppStage {
         let cast = Cast::new(&file, directory, &plain, sender)?;
         let wait_counts_after = if alert { WAIT_COUNTS_AFTER } else { Duration::ZERO };
         let timing = Timing { limit: file.time_limit, wait_counts_after };
-        let conductor = Conductor::new(data, cast, events, &timing, file.masks.clone(), interrupted);
+        let conductor = Conductor::new(data, cast, events, &timing, file.masks.clone(), plain.patience.clone());
         let names = file.threads.iter().map(|thread| thread.name.clone()).collect();
         let mut stage = AppStage {
             conductor,
@@ -178,7 +176,7 @@ impl AppStage {
                 .data
                 .control()?
                 .execute(&sql)
-                .map_err(|error| Trouble::Usage(format!("setup_sql: {error}")))?;
+                .map_err(|error| refused("setup_sql", error))?;
         }
         for command in self.file.database.setup.clone() {
             self.run(&command)?;
@@ -264,7 +262,7 @@ impl AppStage {
         }
         if let Some(sql) = sql {
             let done = self.conductor.data.control()?.execute(&sql);
-            done.map_err(|error| Trouble::Usage(format!("reset_sql: {error}")))?;
+            done.map_err(|error| refused("reset_sql", error))?;
         }
         command.map_or(Ok(()), |command| self.run(&command))?;
         self.conductor.data.forget_log()
@@ -493,6 +491,10 @@ impl Stage for AppStage {
         Ok(parts)
     }
 
+    fn release(&mut self) {
+        self.conductor.release_patience();
+    }
+
     fn ask(&mut self, query: &str) -> Result<Response, Trouble> {
         let responses = self.conductor.data.control()?.query(query)?;
         Ok(responses.into_iter().next_back().unwrap_or(Response::Done { tag: String::new() }))
@@ -526,6 +528,14 @@ impl AppStage {
 }
 
 /// As it is written in `options`, where a space ends a word.
+/// Why SQL of the file cannot be executed: a mistake in it, or something around it.
+fn refused(what: &str, error: std::io::Error) -> Trouble {
+    match Trouble::from(error) {
+        Trouble::Server(sentence) => Trouble::Usage(format!("{what}: {sentence}")),
+        trouble => trouble,
+    }
+}
+
 fn option(level: Isolation) -> &'static str {
     match level {
         Isolation::ReadCommitted => "read\\ committed",

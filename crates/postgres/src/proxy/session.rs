@@ -11,7 +11,8 @@
 //! in which transaction a unit runs, and what an answer answers.
 
 use std::collections::VecDeque;
-use std::io::{self, Write};
+use std::io;
+use std::time::Duration;
 use std::net::{Shutdown, TcpStream};
 
 use isolde_sql::facts::{Facts, Verb};
@@ -23,6 +24,9 @@ use super::interest::{Context, is_listening, is_noticeable};
 use super::speech::{End, Memory, Spoken, Unit, form};
 use super::value;
 use crate::{effects, reads};
+
+/// A client that has not read its answer for so long does not want it.
+const CLIENT_TIME_MAX: Duration = Duration::from_secs(10);
 
 /// The name of a session, never used twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -313,7 +317,8 @@ impl Session {
 
     fn tell(&mut self, frames: &[Frame]) -> io::Result<()> {
         let bytes: Vec<u8> = frames.iter().flat_map(|frame| frame.bytes()).copied().collect();
-        self.client.write_all(&bytes)
+        let patience = self.server.patience().clone().with_silence_max(CLIENT_TIME_MAX);
+        patience.write_all(&mut self.client, &bytes)
     }
 
     /// Says good-bye on both sides. The server hears it when it has answered what it is at work on, gives up the
