@@ -19,8 +19,7 @@ pub(crate) fn confirm(report: &mut ProveReport, file: &ScenarioFile, server: &Se
     if witnesses.is_empty() {
         return Ok(());
     }
-    let (version, differences) =
-        witness::confirm(file, server.settings(), &witnesses)?;
+    let (version, differences) = witness::confirm(file, server.settings(), &witnesses)?;
     let found = report.cells.iter_mut().filter_map(|cell| cell.witness.as_mut());
     for (witness, difference) in found.zip(differences) {
         let server = format!("PostgreSQL {}", version.text);

@@ -18,7 +18,7 @@
 //!
 //! A run that is killed drops nothing. The next one at the same place does it: only what the
 //! [registry](crate::registry) of this machine has written down, whose name has the generated shape, whose owner is the
-//! role of that name or the URL's role, whose comment says so, and to which nobody is connected.
+//! role of that name or the URL's role, whose comment says so, and to which nobody else is connected.
 //!
 //! Clearing away must neither hang nor be fooled. A statement of the keeper that was lost on the way may still run: a
 //! database could be created after we looked for it. So the keeper's sessions bear the name of the run, and as long as
@@ -409,6 +409,9 @@ fn sweep(keeper: &mut Connection) -> Result<(), Trouble> {
     for entry in Entry::abandoned(&place(keeper.settings())) {
         let names = [copy_of(&entry.name), entry.name.clone()];
         let mut gone = is_generated(&entry.name) && !is_at_work(keeper, &entry.name)?;
+        if gone {
+            end_sessions(keeper, &entry.name)?;
+        }
         for name in &names {
             gone = gone && dropped(keeper, name, &entry)?;
         }
@@ -429,6 +432,23 @@ fn sweep(keeper: &mut Connection) -> Result<(), Trouble> {
         if gone {
             entry.strike();
         }
+    }
+    Ok(())
+}
+
+/// Ends the sessions of the role of a run that is over: they may sleep, and nobody hears them. They are given a moment.
+fn end_sessions(keeper: &mut Connection, role: &str) -> Result<(), Trouble> {
+    const LOOKS: usize = 25;
+    let end = format!(
+        "SELECT pg_terminate_backend(pid) FROM pg_catalog.pg_stat_activity WHERE usename = {} AND usename <> current_user",
+        literal(role)
+    );
+    for _ in 0..LOOKS {
+        let found = keeper.query(&end)?;
+        if found.iter().all(|response| response.rows().is_empty()) {
+            break;
+        }
+        std::thread::sleep(SLICE);
     }
     Ok(())
 }

@@ -165,7 +165,8 @@ impl Sessions {
             sessions.iter_mut().try_for_each(|session| session.connection.execute(LOOK_LATE).map(drop))?;
             sessions.iter_mut().try_for_each(|session| session.connection.query(SAY_SO).map(drop))?;
         }
-        Ok(Sessions { control, sessions, alertable, commits_at_once, time_max: STATEMENT_TIME_MAX })
+        let time_max = control.patience().silence_max().map_or(STATEMENT_TIME_MAX, |max| max.min(STATEMENT_TIME_MAX));
+        Ok(Sessions { control, sessions, alertable, commits_at_once, time_max })
     }
 
     /// How many.

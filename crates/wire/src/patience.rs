@@ -56,10 +56,16 @@ impl Patience {
         Patience { deadline: Some(Instant::now() + time), ..Patience::default() }
     }
 
-    /// The same; a server that says nothing for so long is taken to be gone.
+    /// The same; a server that says nothing for so long is taken to be gone, if not after a shorter time.
     #[must_use]
     pub fn with_silence_max(self, silence_max: Duration) -> Patience {
-        Patience { silence_max: Some(silence_max), ..self }
+        let shorter = self.silence_max.map_or(silence_max, |known| known.min(silence_max));
+        Patience { silence_max: Some(shorter), ..self }
+    }
+
+    /// Silence that is too long, if there is such a thing.
+    pub fn silence_max(&self) -> Option<Duration> {
+        self.silence_max
     }
 
     /// The same for other work: what releases one does not release the other.

@@ -217,7 +217,11 @@ impl Conductor {
                 return self.cast.fault();
             }
             Event::Wire(proxy::Event::ClientGone(id)) => self.client_gone(id),
-            Event::Wire(proxy::Event::ServerGone(id)) => self.server_gone(id),
+            Event::Wire(proxy::Event::ServerGone(id)) => {
+                self.note_loss(id);
+                self.server_gone(id);
+                return self.cast.fault();
+            }
             Event::Exited(exited) => return self.cast.exited(&exited),
             Event::Replied(job, reply) => return self.cast.replied(job, reply),
         }
@@ -274,6 +278,15 @@ impl Conductor {
         let Some(line) = self.lines.get_mut(&id) else { return };
         line.leaving = true;
         line.session.close();
+    }
+
+    /// A server says why it ends a session. One that goes without having been asked to is lost, and what its client
+    /// makes of that says nothing.
+    fn note_loss(&mut self, id: SessionId) {
+        if let Some(line) = self.lines.get(&id).filter(|line| !line.leaving && !line.session.is_gone()) {
+            let whose = line.owner.map(|owner| format!(" of {}", self.cast.name(owner))).unwrap_or_default();
+            self.cast.note_fault(format!("a connection{whose} was lost: the server has closed it"));
+        }
     }
 
     fn server_gone(&mut self, id: SessionId) {

@@ -24,8 +24,8 @@ use isolde_wire::Response;
 
 use super::data::Data;
 use super::skeleton::{Line, sent, set_up};
-use crate::stage::StageError;
 use crate::live::Part;
+use crate::stage::StageError;
 use crate::{Home, Trouble, spec};
 
 /// A spec that was written.

@@ -65,21 +65,12 @@ pub(super) const DISCONNECTS: &str = "disconnects without COMMIT";
 impl AppStage {
     /// Makes a database, sets it up, starts the servers, and lets everything run once so that caches are warm. Commands
     /// are run in `directory`.
-    pub fn open(
-        file: AppFile,
-        directory: PathBuf,
-        server: &Settings,
-    ) -> Result<AppStage, Trouble> {
+    pub fn open(file: AppFile, directory: PathBuf, server: &Settings) -> Result<AppStage, Trouble> {
         AppStage::reading(file, directory, server, &Module::Installed)
     }
 
     /// The same, with the module that tells what is read at another place, or without it.
-    pub fn reading(
-        file: AppFile,
-        directory: PathBuf,
-        server: &Settings,
-        module: &Module,
-    ) -> Result<AppStage, Trouble> {
+    pub fn reading(file: AppFile, directory: PathBuf, server: &Settings, module: &Module) -> Result<AppStage, Trouble> {
         let (sender, events) = channel();
         let mut data = Data::create(server, &file.ignored_columns)?;
         let alert = data.home().preset("deadlock_timeout", DEADLOCK_TIMEOUT)?;
@@ -172,11 +163,7 @@ impl AppStage {
     fn set_up(&mut self) -> Result<(), Trouble> {
         let sql = self.file.database.setup_sql.clone();
         if !sql.trim().is_empty() {
-            self.conductor
-                .data
-                .control()?
-                .execute(&sql)
-                .map_err(|error| refused("setup_sql", error))?;
+            self.conductor.data.control()?.execute(&sql).map_err(|error| refused("setup_sql", error))?;
         }
         for command in self.file.database.setup.clone() {
             self.run(&command)?;

@@ -12,8 +12,8 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::time::Duration;
 use std::net::{Shutdown, TcpStream};
+use std::time::Duration;
 
 use isolde_sql::facts::{Facts, Verb};
 use isolde_wire::{Complaint, Response, Stream, TransactionStatus};
