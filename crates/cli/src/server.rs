@@ -52,8 +52,10 @@ impl From<Trouble> for Mistake {
     fn from(trouble: Trouble) -> Mistake {
         match trouble {
             Trouble::Fault(why) => Mistake::Fault(why),
-            Trouble::Interrupted | Trouble::Stuck { .. } => Mistake::Fault(trouble.to_string()),
-            other => Mistake::new(other.to_string()),
+            Trouble::Interrupted | Trouble::Stuck { .. } | Trouble::Nondeterministic { .. } => {
+                Mistake::Fault(trouble.to_string())
+            }
+            Trouble::Usage(sentence) | Trouble::Server(sentence) => Mistake::new(sentence),
         }
     }
 }

@@ -22,8 +22,8 @@ use isolde_postgres::stage::{ScenarioStage, StageError};
 use isolde_postgres::{Home, Trouble};
 use isolde_report::Verdict;
 use isolde_testkit::Cluster;
-use isolde_testkit::link::{Link, Plan};
-use isolde_wire::{Patience, Settings};
+use isolde_testkit::link::{Fault, Link, Plan};
+use isolde_wire::{Ended, Patience, Settings};
 
 /// A server that says nothing for so long is taken to be gone. Longer than a message is late.
 const SILENCE_MAX: Duration = Duration::from_secs(1);
@@ -174,6 +174,35 @@ fn faults_on_the_way_leave_the_answer_right_or_open_and_nothing_behind() {
     eprintln!("seeds {first} to {}: {tally:?}", first + count);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(tally.contains_key("right") || count < 25, "no schedule came to an answer");
+}
+
+/// The server falls silent, at one message after the other, and the user does not wait: the answer is that it was
+/// interrupted. Nothing else would end the run for minutes.
+#[test]
+fn a_silent_server_can_be_interrupted_wherever_it_falls_silent() {
+    const PLACES: u64 = 6;
+    let cluster = Arc::new(Cluster::start().unwrap());
+    let link = Link::to(cluster.clone()).unwrap();
+    let no_psql = common::without_psql("applications over a link with faults");
+    for case in CASES.iter().filter(|case| !(case.is_app && no_psql)).step_by(2) {
+        let has_hit = link.watch();
+        let patience = Patience::until(move || has_hit().then_some(Ended::Interrupt));
+        let server = link.settings("postgres").with_patience(patience);
+        let messages = calm(&link, case, &server);
+        for at in (0..PLACES).map(|place| place * messages / PLACES) {
+            link.begin(Plan { faults: vec![(at, Fault::Swallow)] });
+            let answer = case.verdict(&server);
+            let (_, hit) = link.end();
+            let interrupted = match &answer {
+                Ok(Verdict::Inconclusive(why)) => why.starts_with("interrupted"),
+                Ok(_) => false,
+                Err(trouble) => *trouble == Trouble::Interrupted,
+            };
+            let right = hit.is_empty() && answer == Ok(case.truth());
+            assert!(interrupted || right, "{}, silent from message {at} on: {answer:?}", case.name);
+            assert_eq!(left_after_sweep(&cluster, &link.settings("postgres")), [""; 0], "{}, {at}", case.name);
+        }
+    }
 }
 
 /// Checks a case while nothing goes wrong: how many messages that takes.

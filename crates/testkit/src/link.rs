@@ -137,6 +137,12 @@ impl Link {
         self.shared.messages.store(0, Ordering::Relaxed);
     }
 
+    /// Whether something has gone wrong already; asked from anywhere.
+    pub fn watch(&self) -> impl Fn() -> bool + Send + Sync + 'static {
+        let shared = self.shared.clone();
+        move || !shared.hit.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
     /// From now on nothing goes wrong: how many messages there were, and what has happened to them.
     pub fn end(&self) -> (u64, Vec<(u64, Fault)>) {
         let messages = self.shared.messages.load(Ordering::Relaxed);
