@@ -30,7 +30,7 @@ use super::process::Exited;
 use crate::Trouble;
 use crate::analysis::{Analyst, Ledger};
 use crate::live::Touched;
-use crate::proxy::{self, Answered, Frame, Session, SessionId};
+use crate::proxy::{self, Answered, Frame, Lone, Session, SessionId};
 
 /// Whatever can happen.
 #[derive(Debug)]
@@ -278,6 +278,7 @@ impl Conductor {
         let Some(line) = self.lines.get_mut(&id) else { return };
         line.leaving = true;
         line.session.close();
+        self.commit_at_once(id, true);
     }
 
     /// A server says why it ends a session. One that goes without having been asked to is lost, and what its client
@@ -326,7 +327,26 @@ impl Conductor {
             line.ledger.statement(&spoken.inlined(), &[]);
         }
         (line.blocked_by, line.blocked_since, line.waits) = (Vec::new(), None, false);
-        Ok(line.session.send()?)
+        match line.wraps() {
+            true => Ok(line.session.send_wrapped()?),
+            false => Ok(line.session.send()?),
+        }
+    }
+
+    /// What a thread sent outside of a transaction is done, and its commit is held. It is no step where nobody could
+    /// come in between with any effect, and none if the client is gone: then it comes at once.
+    pub(super) fn commit_at_once(&mut self, id: SessionId, apart: bool) {
+        let Some(line) = self.lines.get_mut(&id).filter(|line| line.session.owes_commit()) else { return };
+        // Who is gone will be seen to be gone.
+        let _ = match (apart, line.leaving) {
+            (false, _) => line.session.send_through(),
+            (true, true) => {
+                line.ledger.statement("COMMIT", &[]);
+                (line.blocked_by, line.blocked_since, line.waits) = (Vec::new(), None, false);
+                line.session.send()
+            }
+            (true, false) => Ok(()),
+        };
     }
 
     /// The connection by which a thread would send its next statement. Of several, always the same.
@@ -568,6 +588,19 @@ impl Line {
         }
     }
 
+    /// Whether what is held gets a transaction around it, so that its commit is a step.
+    fn wraps(&self) -> bool {
+        let lone = self.session.held().filter(|unit| !unit.implicit).map(|unit| {
+            let all = unit.spoken.iter().map(|spoken| proxy::lone(&spoken.text));
+            all.reduce(Lone::and).unwrap_or(Lone::Apart)
+        });
+        match lone {
+            Some(Lone::Writes) => !self.ledger.is_open(),
+            Some(Lone::Reads) => !self.ledger.is_open() && !self.ledger.is_read_committed(),
+            Some(Lone::Apart) | None => false,
+        }
+    }
+
     /// Whether it came by a thread's own door.
     pub(super) fn is_own(&self) -> bool {
         self.is_own
@@ -582,7 +615,8 @@ impl Line {
             if at > 0 || !answered.held {
                 let text = spoken.inlined();
                 self.ledger.statement(&text, &[]);
-                self.passed.extend((!answered.held && is_about_transactions(&text)).then_some(text));
+                let said = !answered.held && !answered.unit.implicit;
+                self.passed.extend((said && is_about_transactions(&text)).then_some(text));
             }
             let failed = answered.responses.get(at).is_some_and(isolde_wire::Response::is_error);
             let last = failed || at + 1 == count;

@@ -47,7 +47,7 @@ pub struct AppStage {
     /// Sessions say what they read.
     tells_reads: bool,
     /// Threads that have written outside of a transaction.
-    lone: BTreeSet<usize>,
+    lone: BTreeSet<(usize, String)>,
 }
 
 /// The server's default is a second; like this a deadlock is over soon, and its victim always who closed the cycle.
@@ -111,10 +111,11 @@ impl AppStage {
     pub fn warnings(&self) -> Vec<String> {
         let texts = self.conductor.background.iter();
         let passed = texts.map(|text| format!("a server says `{text}` by itself; it is passed on whenever it comes"));
-        let lone = self.lone.iter().map(|&thread| {
-            let name = &self.names[thread];
+        let lone = self.lone.iter().map(|(thread, statement)| {
+            let name = &self.names[*thread];
             format!(
-                "{name} writes outside of a transaction: what others do between such a statement and its commit is not explored"
+                "{name} sends `{statement}` outside of a transaction, and it may not stand in one: what others do between it \
+                 and its commit is not explored"
             )
         });
         passed.chain(lone).collect()
@@ -331,8 +332,10 @@ impl AppStage {
         let was_open = line.ledger.is_open();
         line.enter(&answered, writes, &mut |_, what| touched.push(what));
         if !was_open && !line.ledger.is_open() && touched.iter().any(|what| !what.writes.is_empty()) {
-            self.lone.insert(thread);
+            self.lone.insert((thread, normal::shown(&answered.unit.text())));
         }
+        let wrapped = answered.wrapped;
+        let apart = line.ledger.is_noticeable_alone();
         if let (Some(again), [touched]) = (again, &mut *touched) {
             data.ask_again(&again, touched);
         }
@@ -344,12 +347,17 @@ impl AppStage {
         }
         if let Some(first) = described.first_mut() {
             first.before = before;
+            // Who repeats the run needs it; the client has not said it.
+            first.before.extend((wrapped && apart).then(|| "BEGIN".to_string()));
         }
         let lost = answered.lost;
         // Who is gone will be seen to be gone.
         let _ = line.session.deliver(answered);
         if lost {
             self.conductor.lines.remove(&id);
+        }
+        if wrapped {
+            self.conductor.commit_at_once(id, apart);
         }
         self.conductor.told(id);
         let connection = self.connection(thread, id);
@@ -514,7 +522,6 @@ impl AppStage {
     }
 }
 
-/// As it is written in `options`, where a space ends a word.
 /// Why SQL of the file cannot be executed: a mistake in it, or something around it.
 fn refused(what: &str, error: std::io::Error) -> Trouble {
     match Trouble::from(error) {
@@ -523,6 +530,7 @@ fn refused(what: &str, error: std::io::Error) -> Trouble {
     }
 }
 
+/// As it is written in `options`, where a space ends a word.
 fn option(level: Isolation) -> &'static str {
     match level {
         Isolation::ReadCommitted => "read\\ committed",
@@ -546,6 +554,7 @@ fn described(thread: usize, answered: &Answered, touched: Vec<Touched>, waited: 
     let is_victim = error_of(answered).is_some_and(|error| error.sqlstate == DEADLOCK);
     let kind = match waited {
         _ if is_victim => StepKind::Victim,
+        false if answered.unit.implicit => StepKind::Commit,
         true => StepKind::Resume,
         false => StepKind::Statement,
     };
