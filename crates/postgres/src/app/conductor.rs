@@ -30,7 +30,7 @@ use super::process::Exited;
 use crate::Trouble;
 use crate::analysis::{Analyst, Ledger};
 use crate::live::Touched;
-use crate::proxy::{self, Answered, Frame, Lone, Session, SessionId};
+use crate::proxy::{self, Answered, Frame, Session, SessionId};
 
 /// Whatever can happen.
 #[derive(Debug)]
@@ -327,9 +327,9 @@ impl Conductor {
             line.ledger.statement(&spoken.inlined(), &[]);
         }
         (line.blocked_by, line.blocked_since, line.waits) = (Vec::new(), None, false);
-        match line.wraps() {
-            true => Ok(line.session.send_wrapped()?),
-            false => Ok(line.session.send()?),
+        match line.ledger.is_read_committed() {
+            true => Ok(line.session.send_lone()?),
+            false => Ok(line.session.send_lone_reading()?),
         }
     }
 
@@ -585,19 +585,6 @@ impl Line {
             leaving: false,
             is_closed: false,
             is_doubtful: false,
-        }
-    }
-
-    /// Whether what is held gets a transaction around it, so that its commit is a step.
-    fn wraps(&self) -> bool {
-        let lone = self.session.held().filter(|unit| !unit.implicit).map(|unit| {
-            let all = unit.spoken.iter().map(|spoken| proxy::lone(&spoken.text));
-            all.reduce(Lone::and).unwrap_or(Lone::Apart)
-        });
-        match lone {
-            Some(Lone::Writes) => !self.ledger.is_open(),
-            Some(Lone::Reads) => !self.ledger.is_open() && !self.ledger.is_read_committed(),
-            Some(Lone::Apart) | None => false,
         }
     }
 

@@ -51,7 +51,7 @@ fn is_one_noticeable(facts: &Facts, context: Context) -> bool {
 
 /// What can be done with a text that is sent outside of a transaction, to make its commit a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Lone {
+pub(super) enum Lone {
     /// It only reads: its commit matters if its transaction keeps a snapshot.
     Reads,
     /// A transaction can be put around it.
@@ -62,7 +62,7 @@ pub(crate) enum Lone {
 
 impl Lone {
     /// What can be done with both together.
-    pub(crate) fn and(self, other: Lone) -> Lone {
+    pub(super) fn and(self, other: Lone) -> Lone {
         match (self, other) {
             (Lone::Apart, _) | (_, Lone::Apart) => Lone::Apart,
             (Lone::Reads, Lone::Reads) => Lone::Reads,
@@ -73,7 +73,7 @@ impl Lone {
 
 /// What can be done with a text that is sent outside of a transaction. Only what a server surely executes there as it
 /// does alone is put into one: several statements of one text are one transaction anyway.
-pub(crate) fn lone(text: &str) -> Lone {
+pub(super) fn lone(text: &str) -> Lone {
     use Verb::*;
     let one = |facts: &Facts| match facts.verb {
         Select if is_plain(facts) => Lone::Reads,

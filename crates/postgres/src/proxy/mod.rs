@@ -33,7 +33,6 @@ mod wrap;
 pub use door::{Door, Event, Opened};
 pub use frame::Frame;
 pub use interest::{Context, is_noticeable};
-pub(crate) use interest::{Lone, lone};
 pub use session::{Answered, Session, SessionId};
 pub(crate) use speech::tokens;
 pub use speech::{Spoken, Unit};

@@ -20,7 +20,7 @@ use isolde_wire::{Complaint, Response, Stream, TransactionStatus};
 
 use super::door::Opened;
 use super::frame::{Fields, Frame};
-use super::interest::{Context, is_listening, is_noticeable};
+use super::interest::{Context, Lone, is_listening, is_noticeable, lone};
 use super::speech::{End, Memory, Spoken, Unit, form};
 use super::value;
 use super::wrap::{self, Kept, Phase};
@@ -234,11 +234,23 @@ impl Session {
         self.fly(true, None)
     }
 
-    /// The same with a transaction around it, if it is sent outside of one: when it is done, its commit is held.
-    pub fn send_wrapped(&mut self) -> io::Result<()> {
+    /// The same with a transaction around it, if it is sent outside of one and changes something: when it is done, its
+    /// commit is held.
+    pub fn send_lone(&mut self) -> io::Result<()> {
+        self.send_wrapping(Lone::Writes)
+    }
+
+    /// The same if it only reads: its transaction keeps its snapshot.
+    pub fn send_lone_reading(&mut self) -> io::Result<()> {
+        self.send_wrapping(Lone::Reads)
+    }
+
+    fn send_wrapping(&mut self, least: Lone) -> io::Result<()> {
         let alone = self.transaction() == TransactionStatus::Idle && !self.skipping;
-        let whole = self.waiting.front().is_some_and(|unit| unit.end == End::Ready);
-        self.fly(true, (alone && whole).then_some(Phase::Begin))
+        let unit = self.waiting.front().filter(|unit| alone && unit.end == End::Ready && !unit.implicit);
+        let lone = unit.and_then(|unit| unit.spoken.iter().map(|spoken| lone(&spoken.text)).reduce(Lone::and));
+        let wraps = lone.is_some_and(|lone| lone == Lone::Writes || lone == least);
+        self.fly(true, wraps.then_some(Phase::Begin))
     }
 
     /// Lets the unit that is held go, and its answer through.
