@@ -23,12 +23,14 @@ pub(crate) fn is_app(path: &Path) -> bool {
 pub(crate) fn check(explore: &Explore, path: &Path) -> Result<Report, Mistake> {
     let (name, app) = read(path)?;
     let mut watch = Watch::start(&name, explore.time_max, !explore.no_progress);
+    let asked = inquiry(path, name, &app, explore.on.as_ref())?;
     let inquiry = Inquiry {
+        server: asked.server.with_patience(watch.patience()),
         settings: explore::settings(explore),
         module: explore.reads.clone().unwrap_or_default(),
         fixes: fixes::wanted(explore),
         clock: explore.stats.then_some(watch::nanoseconds as fn() -> u64),
-        ..inquiry(path, name, &app, explore.on.as_ref())?
+        ..asked
     };
     let report = inquiry.check(&mut |progress| watch.look(progress))?;
     if let Some(to) = &explore.emit_scenario {
@@ -62,7 +64,7 @@ fn inquiry<'a>(path: &Path, name: String, app: &'a AppFile, on: Option<&Server>)
         path.parent().filter(|parent| !parent.as_os_str().is_empty()).map_or(PathBuf::from("."), Path::to_path_buf);
     Ok(Inquiry {
         app,
-        server,
+        server: server.with_patience(watch::patience(None)),
         directory,
         command: args::command_line(),
         file: name,
@@ -70,6 +72,5 @@ fn inquiry<'a>(path: &Path, name: String, app: &'a AppFile, on: Option<&Server>)
         module: Module::default(),
         fixes: false,
         clock: None,
-        interrupted: watch::interrupted,
     })
 }

@@ -8,7 +8,7 @@ use isolde_postgres::reads::Module;
 use isolde_postgres::stage::{self, ScenarioStage, StageError, checks};
 use isolde_report::{Confirmation, FixVerdict, Report, StepKind, Trace, Verdict};
 use isolde_scenario::file::{self, FileOptions, Include, Included, ScenarioFile};
-use isolde_scenario::{Limit, Options, Progress};
+use isolde_scenario::{Limit, Options, Progress, inconclusive};
 
 use crate::args::{self, Explore, Replay};
 use crate::complain::Mistake;
@@ -22,9 +22,16 @@ pub(crate) fn check(explore: &Explore, path: &Path, server: &Server) -> Result<R
     let given = input::read(path)?;
     let file = file::read_texts(&given.name, &given.text, &mut input::include)?;
     let mut watch = Watch::start(file.sources.name(), explore.time_max, !explore.no_progress);
+    let server = &server.watched(&watch);
     let settings = stage::settings(&file, explore::settings(explore));
     let module = explore.reads.clone().unwrap_or_default();
-    let mut stage = put_on(&file, server, &settings, &module)?;
+    let opened = ScenarioStage::reading(&with_options(&file, &settings), server.settings(), module.clone());
+    let mut stage = match opened {
+        Err(StageError::Trouble(trouble)) => {
+            return Err(Mistake::Fault(inconclusive(trouble, &mut |progress| watch.look(progress))?));
+        }
+        opened => opened?,
+    };
     let replay =
         |schedule: &str| args::replay_command(&path.display().to_string(), schedule, settings.atomic == Some(true));
     let clock = explore.stats.then_some(watch::nanoseconds as fn() -> u64);
@@ -134,12 +141,11 @@ fn put_on(
     settings: &FileOptions,
     module: &Module,
 ) -> Result<ScenarioStage, Mistake> {
-    let mut file = file.clone();
-    file.options = settings.clone();
-    ScenarioStage::reading(&file, server.settings(), module.clone()).map_err(|error| match error {
-        StageError::File(error) => error.into(),
-        StageError::Trouble(trouble) => trouble.into(),
-    })
+    ScenarioStage::reading(&with_options(file, settings), server.settings(), module.clone()).map_err(Mistake::from)
+}
+
+fn with_options(file: &ScenarioFile, settings: &FileOptions) -> ScenarioFile {
+    ScenarioFile { options: settings.clone(), ..file.clone() }
 }
 
 fn question<'q>(file: &ScenarioFile, settings: FileOptions, replay: &'q dyn Fn(&str) -> String) -> Question<'q> {

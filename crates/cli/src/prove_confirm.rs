@@ -1,6 +1,5 @@
 //! `isolde prove --confirm`: what was refuted, run on a server.
 
-use isolde_postgres::stage::StageError;
 use isolde_postgres::stage::witness::{self, Witness};
 use isolde_report::{Confirmation, ProveReport};
 use isolde_scenario::file::ScenarioFile;
@@ -20,11 +19,7 @@ pub(crate) fn confirm(report: &mut ProveReport, file: &ScenarioFile, server: &Se
     if witnesses.is_empty() {
         return Ok(());
     }
-    let (version, differences) =
-        witness::confirm(file, server.settings(), &witnesses).map_err(|error| match error {
-            StageError::File(error) => Mistake::from(error),
-            StageError::Trouble(trouble) => trouble.into(),
-        })?;
+    let (version, differences) = witness::confirm(file, server.settings(), &witnesses)?;
     let found = report.cells.iter_mut().filter_map(|cell| cell.witness.as_mut());
     for (witness, difference) in found.zip(differences) {
         let server = format!("PostgreSQL {}", version.text);

@@ -1,11 +1,13 @@
 //! Servers: which one a flag means, and what of it may be shown.
 
 use isolde_postgres::reads::Module;
+use isolde_postgres::stage::StageError;
 use isolde_postgres::{Home, Trouble};
 use isolde_wire::Settings;
 
 use crate::complain::Mistake;
 use crate::plain;
+use crate::watch::{self, Watch};
 
 /// A server that was named on the command line.
 #[derive(Clone, Debug)]
@@ -13,7 +15,8 @@ pub(crate) struct Server(Settings);
 
 /// Reads the value of a flag.
 pub(crate) fn parse(url: &str) -> Result<Server, String> {
-    Settings::parse(url, |name| std::env::var(name).ok()).map(Server)
+    let settings = Settings::parse(url, |name| std::env::var(name).ok())?;
+    Ok(Server(settings.with_patience(watch::patience(None))))
 }
 
 /// Reads what `--reads` says.
@@ -34,6 +37,11 @@ impl Server {
         &self.0
     }
 
+    /// The same server, for work that this watch ends, too.
+    pub(crate) fn watched(&self, watch: &Watch) -> Server {
+        Server(self.0.with_patience(watch.patience()))
+    }
+
     /// A database of our own there, dropped with the value.
     pub(crate) fn home(&self) -> Result<Home, Mistake> {
         Home::create(&self.0).map_err(Mistake::from)
@@ -44,7 +52,19 @@ impl From<Trouble> for Mistake {
     fn from(trouble: Trouble) -> Mistake {
         match trouble {
             Trouble::Fault(why) => Mistake::Fault(why),
-            other => Mistake::new(other.to_string()),
+            Trouble::Interrupted | Trouble::Stuck { .. } | Trouble::Nondeterministic { .. } => {
+                Mistake::Fault(trouble.to_string())
+            }
+            Trouble::Usage(sentence) | Trouble::Server(sentence) => Mistake::new(sentence),
+        }
+    }
+}
+
+impl From<StageError> for Mistake {
+    fn from(error: StageError) -> Mistake {
+        match error {
+            StageError::File(error) => error.into(),
+            StageError::Trouble(trouble) => trouble.into(),
         }
     }
 }

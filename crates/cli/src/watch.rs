@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use isolde_explore::{Limit, Outlook, Progress, Prospect};
 use isolde_scenario::{Budget, Exhausted};
+use isolde_wire::{Ended, Patience};
 
 use crate::memory;
 
@@ -30,6 +31,14 @@ pub(crate) fn catch_interrupts() {
 /// Whether the user pressed Ctrl-C.
 pub(crate) fn interrupted() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)
+}
+
+/// How long servers are waited for: until the user interrupts, or until a moment.
+pub(crate) fn patience(until: Option<Instant>) -> Patience {
+    Patience::until(move || match interrupted() {
+        true => Some(Ended::Interrupt),
+        false => until.is_some_and(|until| Instant::now() >= until).then_some(Ended::Time),
+    })
 }
 
 /// Nanoseconds since some moment.
@@ -113,6 +122,11 @@ impl Watch {
         // Without a guard, limits are still looked at between steps.
         drop(thread::Builder::new().name("guard".into()).spawn(look));
         budget
+    }
+
+    /// How long servers are waited for.
+    pub(crate) fn patience(&self) -> Patience {
+        patience(self.time_max.and_then(|time_max| self.started.checked_add(time_max)))
     }
 
     /// Ends a search when the process uses this many bytes.

@@ -18,16 +18,21 @@
 //!
 //! A run that is killed drops nothing. The next one at the same place does it: only what the
 //! [registry](crate::registry) of this machine has written down, whose name has the generated shape, whose owner is the
-//! role of that name or the URL's role, whose comment says so, and to which nobody is connected.
+//! role of that name or the URL's role, whose comment says so, and to which nobody else is connected.
+//!
+//! Clearing away must neither hang nor be fooled. A statement of the keeper that was lost on the way may still run: a
+//! database could be created after we looked for it. So the keeper's sessions bear the name of the run, and as long as
+//! there is another one of them, nothing is said to be gone.
 //!
 //! A second database, a copy of the first as it was after set-up, is made where rows alone cannot be put back.
 
 use std::io::ErrorKind;
 use std::net::ToSocketAddrs;
+use std::time::Duration;
 
 use isolde_wire::quote::{identifier, literal};
 use isolde_wire::secret::{self, Verifier};
-use isolde_wire::{Complaint, Connection, Place, Response, Row, Settings};
+use isolde_wire::{Complaint, Connection, Patience, Place, Response, Row, SLICE, Settings};
 
 use crate::Trouble;
 use crate::registry::{Entry, is_generated};
@@ -44,6 +49,14 @@ const GRANTED: &str = "deadlock_timeout, log_lock_waits, log_min_messages, sessi
 const GRANTS_SINCE: u32 = 15;
 /// Grants are rows of one table: two runs must not change the same one at once.
 const ONE_AT_A_TIME: &str = "LOCK TABLE pg_catalog.pg_parameter_acl IN SHARE ROW EXCLUSIVE MODE";
+
+/// A server that says nothing for so long is gone. Set-ups and copies of databases take their time.
+const SILENCE_MAX: Duration = Duration::from_secs(300);
+/// How long clearing away may take.
+const CLEARING_MAX: Duration = Duration::from_secs(30);
+/// The same for who was ended from outside, or has seen the server fall silent. What is not done then, the server does
+/// without us or the next run does.
+const CLEARING_HASTILY: Duration = Duration::from_millis(600);
 
 /// A database created for a run, dropped with this value.
 #[derive(Debug)]
@@ -83,7 +96,8 @@ impl Home {
     /// Creates a database on the server that these settings lead to, and clears away what runs that were killed have
     /// left.
     pub fn create(server: &Settings) -> Result<Home, Trouble> {
-        let server = server.clone().with_application_name("isolde");
+        let patience = server.patience.renewed().with_silence_max(SILENCE_MAX);
+        let server = server.with_application_name("isolde").with_patience(patience);
         let mut keeper = connect(&server, true)?;
         let version = version(&mut keeper)?;
         sweep(&mut keeper)?;
@@ -92,6 +106,7 @@ impl Home {
         let may = |at: usize| may.iter().flat_map(Response::rows).any(|row| is_true(row, at));
         let (superuser, role) = (may(0), if may(1) { Role::Own } else { Role::Given });
         let entry = Entry::new(&place(&server))?;
+        keeper.execute(&named(&entry.name))?;
         let settings = keeper.settings().with_database(&entry.name);
         let mut home = Home { keeper, settings, version, entry, role, superuser, copied: false };
         if role == Role::Own {
@@ -198,6 +213,7 @@ impl Home {
         }
         // It is an ordinary role, and works as itself.
         self.drop_all();
+        self.keeper.set_patience(self.settings.patience.clone());
         (self.role, self.settings) = (Role::Given, self.keeper.settings().with_database(&name));
         self.make(&name, "template0")
     }
@@ -237,22 +253,41 @@ impl Home {
 
     /// Drops what there is; whether nothing is left, as far as the server says.
     fn drop_all(&mut self) -> bool {
+        let silent = self.settings.patience.check().is_err() || !self.keeper.is_answered();
+        let patience = Patience::lasting(if silent { CLEARING_HASTILY } else { CLEARING_MAX });
+        self.keeper.set_patience(patience.clone());
+        if self.keeper.is_answered() && self.try_to_drop().is_ok_and(|gone| gone) {
+            return true;
+        }
+        // If the server is gone there is nothing to drop; if only the connection is, another one may do.
+        let Ok(mut other) = Connection::open(&self.keeper.settings().with_patience(patience)) else { return false };
+        if other.execute(&named(&self.entry.name)).is_err() || !is_alone(&mut other, &self.entry.name).unwrap_or(false)
+        {
+            return false;
+        }
+        self.keeper = other;
+        self.try_to_drop().unwrap_or(false)
+    }
+
+    /// Says at once all that is to be dropped, so that the server goes on with it if it is not waited for; whether
+    /// nothing is left.
+    fn try_to_drop(&mut self) -> std::io::Result<bool> {
         let mut names = vec![self.entry.name.clone()];
         names.extend(self.copied.then(|| copy_of(&self.entry.name)));
         let mut all: Vec<String> =
             names.iter().map(|name| format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", identifier(name))).collect();
         all.extend((self.role == Role::Own).then(|| drop_role(&self.entry.name, self.grants())));
-        all.iter().all(|sql| {
-            let mut done = self.keeper.query(sql);
-            // If the server is gone there is nothing to drop; if only the connection is, another one may do.
-            if done.is_err()
-                && let Ok(other) = Connection::open(self.keeper.settings())
-            {
-                self.keeper = other;
-                done = self.keeper.query(sql);
-            }
-            done.is_ok_and(|responses| !responses.iter().any(Response::is_error))
-        })
+        // Something may have failed in a transaction.
+        self.keeper.queue("ROLLBACK")?;
+        let Some((last, first)) = all.split_last() else { return Ok(true) };
+        first.iter().try_for_each(|sql| self.keeper.queue(sql))?;
+        self.keeper.send(last)?;
+        let mut gone = true;
+        for at in 0..=all.len() {
+            let responses = self.keeper.answers()?;
+            gone &= at == 0 || !responses.iter().any(Response::is_error);
+        }
+        Ok(gone)
     }
 }
 
@@ -261,6 +296,31 @@ impl Drop for Home {
         if self.drop_all() {
             self.entry.strike();
         }
+    }
+}
+
+/// Gives a session the name of a run.
+fn named(run: &str) -> String {
+    format!("SET application_name = {}", literal(run))
+}
+
+/// Ends other sessions of the keeper of a run; whether none is left after a moment. What such a session was told and
+/// we did not hear the answer of may still be done as long as it is there.
+fn is_alone(keeper: &mut Connection, run: &str) -> std::io::Result<bool> {
+    let others = format!(
+        "SELECT pg_terminate_backend(pid) FROM pg_catalog.pg_stat_activity \
+         WHERE application_name = {} AND usename = current_user AND pid <> pg_backend_pid()",
+        literal(run)
+    );
+    loop {
+        let found = keeper.execute(&others)?;
+        if found.iter().all(|response| response.rows().is_empty()) {
+            return Ok(true);
+        }
+        if let Err(error) = keeper.patience().check() {
+            return if error.kind() == ErrorKind::TimedOut { Ok(false) } else { Err(error) };
+        }
+        std::thread::sleep(SLICE);
     }
 }
 
@@ -311,6 +371,7 @@ fn connect(settings: &Settings, first: bool) -> Result<Connection, Trouble> {
         let sentence = format!("cannot connect to {settings}: {error}");
         let missing = [ErrorKind::ConnectionRefused, ErrorKind::NotFound].contains(&error.kind());
         match Complaint::of(&error) {
+            None if error.kind() == ErrorKind::Interrupted => Trouble::Interrupted,
             Some(complaint) if !complaint.is_fault() => Trouble::Usage(sentence),
             // Nobody was ever there: the URL is wrong, or the server is not started.
             None if first && (missing || !is_address(settings)) => Trouble::Usage(sentence),
@@ -347,7 +408,10 @@ fn version(connection: &mut Connection) -> Result<Version, Trouble> {
 fn sweep(keeper: &mut Connection) -> Result<(), Trouble> {
     for entry in Entry::abandoned(&place(keeper.settings())) {
         let names = [copy_of(&entry.name), entry.name.clone()];
-        let mut gone = is_generated(&entry.name);
+        let mut gone = is_generated(&entry.name) && !is_at_work(keeper, &entry.name)?;
+        if gone {
+            end_sessions(keeper, &entry.name)?;
+        }
         for name in &names {
             gone = gone && dropped(keeper, name, &entry)?;
         }
@@ -370,6 +434,32 @@ fn sweep(keeper: &mut Connection) -> Result<(), Trouble> {
         }
     }
     Ok(())
+}
+
+/// Ends the sessions of the role of a run that is over: they may sleep, and nobody hears them. They are given a moment.
+fn end_sessions(keeper: &mut Connection, role: &str) -> Result<(), Trouble> {
+    const LOOKS: usize = 25;
+    let end = format!(
+        "SELECT pg_terminate_backend(pid) FROM pg_catalog.pg_stat_activity WHERE usename = {} AND usename <> current_user",
+        literal(role)
+    );
+    for _ in 0..LOOKS {
+        let found = keeper.query(&end)?;
+        if found.iter().all(|response| response.rows().is_empty()) {
+            break;
+        }
+        std::thread::sleep(SLICE);
+    }
+    Ok(())
+}
+
+/// Whether the keeper of a run that is over has a session still: what it was told last is not done yet.
+fn is_at_work(keeper: &mut Connection, run: &str) -> Result<bool, Trouble> {
+    let found = keeper.execute(&format!(
+        "SELECT FROM pg_catalog.pg_stat_activity WHERE application_name = {} AND usename = current_user",
+        literal(run)
+    ))?;
+    Ok(found.iter().any(|response| !response.rows().is_empty()))
 }
 
 /// Drops a database of a run that is over, if it is that; whether there is none any more.

@@ -165,7 +165,8 @@ impl Sessions {
             sessions.iter_mut().try_for_each(|session| session.connection.execute(LOOK_LATE).map(drop))?;
             sessions.iter_mut().try_for_each(|session| session.connection.query(SAY_SO).map(drop))?;
         }
-        Ok(Sessions { control, sessions, alertable, commits_at_once, time_max: STATEMENT_TIME_MAX })
+        let time_max = control.patience().silence_max().map_or(STATEMENT_TIME_MAX, |max| max.min(STATEMENT_TIME_MAX));
+        Ok(Sessions { control, sessions, alertable, commits_at_once, time_max })
     }
 
     /// How many.
@@ -398,6 +399,7 @@ impl Sessions {
 
     /// Takes in what busy sessions say within `patience`; was there anything?
     fn listen(&mut self, patience: Duration, replies: &mut Vec<Reply>) -> Result<bool, Trouble> {
+        self.control.patience().check()?;
         let mut busy = self.sessions.iter().enumerate().filter(|(_, session)| session.busy.is_some());
         let (first, second) = (busy.next().map(|(at, _)| at), busy.next());
         match (first, second) {

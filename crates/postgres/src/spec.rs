@@ -5,6 +5,7 @@
 //! PostgreSQL has a function for that question, which isolationtester asks every ten milliseconds; we ask as soon as
 //! nothing comes.
 
+use std::cell::RefCell;
 use std::io;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -16,6 +17,9 @@ use isolde_sql::{Diagnostic, Span, SqlState};
 use isolde_wire::quote::literal;
 use isolde_wire::{Connection, Settings, wait_for_any};
 
+use crate::Trouble;
+use crate::stage::StageError;
+
 /// How long to listen before anything else is done.
 const PATIENCE: Duration = Duration::from_millis(2);
 /// How long to listen before the server is asked again.
@@ -26,9 +30,13 @@ pub fn run(
     settings: &Settings,
     spec: &Spec,
     progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
-) -> Result<Run, ScenarioError> {
-    let mut server = Server::open(settings, spec).map_err(|error| lost(spec, Span::default(), &error))?;
-    spec::run_on(&mut server, spec, progress)
+) -> Result<Run, StageError> {
+    let mut server = Server::open(settings, spec).map_err(Trouble::from)?;
+    let run = spec::run_on(&mut server, spec, progress);
+    match (run, server.trouble.take()) {
+        (Err(_), Some(trouble)) => Err(StageError::Trouble(trouble)),
+        (run, _) => run.map_err(StageError::File),
+    }
 }
 
 /// The control connection, one for each session, and one to ask who is blocked.
@@ -37,6 +45,8 @@ struct Server<'a> {
     sessions: Vec<Session>,
     asking: Connection,
     start: Instant,
+    /// Why nothing more can be sent or heard.
+    trouble: RefCell<Option<Trouble>>,
 }
 
 struct Session {
@@ -62,11 +72,12 @@ impl<'a> Server<'a> {
         let session =
             |connection| Session { connection, sent: None, unread: Vec::new(), told: Vec::new(), table: None };
         let sessions = (0..=spec.sessions().count()).map(|_| open().map(session)).collect::<io::Result<_>>()?;
-        Ok(Server { spec, sessions, asking: open()?, start: Instant::now() })
+        Ok(Server { spec, sessions, asking: open()?, start: Instant::now(), trouble: RefCell::default() })
     }
 
     /// Listens to everybody who is busy, for at most this long.
     fn listen(&mut self, patience: Duration) -> Result<(), ScenarioError> {
+        self.asking.patience().check().map_err(|error| self.lost(&error))?;
         let busy: Vec<&Connection> =
             self.sessions.iter().filter(|s| s.sent.is_some()).map(|session| &session.connection).collect();
         if busy.is_empty() {
@@ -89,7 +100,7 @@ impl<'a> Server<'a> {
                 // A session that is terminated, by itself or by another one, has nothing more to say.
                 Err(error) if session.sent.is_some() && error.kind() == io::ErrorKind::UnexpectedEof => {
                     let place = session.sent.unwrap_or_default();
-                    return Err(lost(self.spec, place, &error));
+                    return Err(self.lost_at(place, &error));
                 }
                 Err(_) if session.sent.is_none() => return Ok(()),
                 Err(error) => return Err(self.lost(&error)),
@@ -99,13 +110,21 @@ impl<'a> Server<'a> {
 
     fn lost(&self, error: &io::Error) -> ScenarioError {
         let place = self.sessions.iter().find_map(|session| session.sent).unwrap_or_default();
-        lost(self.spec, place, error)
+        self.lost_at(place, error)
     }
-}
 
-/// The server has gone away, or does not want us.
-fn lost(spec: &Spec, place: Span, error: &io::Error) -> ScenarioError {
-    spec.mistake(Diagnostic::new(place, SqlState::INTERNAL_ERROR, format!("lost the server: {error}")))
+    /// The server has gone away, or does not want us. If that says nothing about the spec, it is remembered.
+    fn lost_at(&self, place: Span, error: &io::Error) -> ScenarioError {
+        let sentence = format!("lost the server: {error}");
+        let trouble = match error.kind() {
+            io::ErrorKind::Other => None,
+            io::ErrorKind::Interrupted => Some(Trouble::Interrupted),
+            _ => Some(Trouble::Fault(sentence.clone())),
+        };
+        let mut known = self.trouble.borrow_mut();
+        *known = known.take().or(trouble);
+        self.spec.mistake(Diagnostic::new(place, SqlState::INTERNAL_ERROR, sentence))
+    }
 }
 
 impl Session {
@@ -166,7 +185,8 @@ impl<'a> Connections<'a> for Server<'a> {
     fn send(&mut self, who: usize, sql: Block<'a>) -> Result<(), ScenarioError> {
         let session = &mut self.sessions[who];
         session.sent = Some(sql.span);
-        session.connection.send(sql.text).map_err(|error| lost(self.spec, sql.span, &error))
+        let sent = session.connection.send(sql.text);
+        sent.map_err(|error| self.lost_at(sql.span, &error))
     }
 
     fn settle(&mut self) -> Result<(), ScenarioError> {

@@ -7,6 +7,7 @@ use std::fs;
 use std::ops::ControlFlow;
 
 use common::{COUNTER, check, check_alone, stage, without_psql};
+use isolde_postgres::live::{Stage, Standing};
 use isolde_postgres::spec;
 use isolde_report::Verdict;
 use isolde_scenario::spec::Spec;
@@ -28,7 +29,7 @@ fn two_scripts_lose_an_update() {
     assert_eq!(report.verdict, Verdict::Violated);
     let counterexample = report.counterexample.unwrap();
     assert_eq!(counterexample.property, "serial outcome");
-    assert_eq!(counterexample.schedule, "alice bob bob alice");
+    assert_eq!(counterexample.schedule, "alice alice bob bob alice bob");
 }
 
 #[test]
@@ -115,14 +116,14 @@ fn a_run_of_an_application_becomes_a_spec() {
     let setup = COUNTER.replace("n int NOT NULL)", "n int NOT NULL, tags text[] DEFAULT '{}')");
     let text = format!("{setup}{alice}{bob}");
     let found = check(&text).unwrap().counterexample.unwrap();
-    assert_eq!(found.anomaly.as_deref(), Some("lost update"));
-    for schedule in [&*found.schedule, "alice alice bob bob alice alice alice", "bob alice alice alice alice alice bob"]
-    {
+    assert_eq!(found.property, "serial outcome");
+    let waits = "alice alice bob bob alice alice bob";
+    for schedule in [&*found.schedule, waits, "bob alice alice alice alice alice bob bob"] {
         let mut stage = stage(&text);
         let written = stage.spec(schedule, "app.toml").unwrap().unwrap();
         assert!(written.same_end, "{}", written.text);
         let printed = agreed(&written.text);
-        assert!(schedule != "alice alice bob bob alice alice alice" || printed.contains("<waiting ...>"), "{printed}");
+        assert!(schedule != waits || printed.contains("<waiting ...>"), "{printed}");
     }
 }
 
@@ -142,4 +143,54 @@ fn agreed(text: &str) -> String {
         }
     }
     run.output
+}
+
+/// One statement is not atomic: two of them look, find nothing, and both insert, because neither has committed when the
+/// other looks. The commit of a lone statement is a step.
+#[test]
+fn a_lone_statement_and_its_commit_are_two_steps() {
+    if without_psql("lone statements of applications") {
+        return;
+    }
+    let setup = "setup_sql = \"CREATE TABLE used (coupon int, who text)\"\n";
+    let thread = |name: &str| {
+        format!(
+            "[[thread]]\nname = \"{name}\"\ncommand = '''psql -Xqc \"INSERT INTO used SELECT 7, '{name}' \
+             WHERE NOT EXISTS (SELECT FROM used WHERE coupon = 7)\"'''\n"
+        )
+    };
+    let once = "[[final]]\nname = \"once\"\nsql = \"SELECT count(*) <= 1 FROM used\"\n";
+    let text = format!("{setup}{}{}{once}", thread("alice"), thread("bob"));
+    let report = check(&text).unwrap();
+    let shown = report.to_text(isolde_report::Style::plain(120));
+    let found = report.counterexample.expect(&shown);
+    assert_eq!(found.schedule.split(' ').count(), 4, "{shown}");
+    assert_eq!(report.warnings, [""; 0], "{shown}");
+    // What is written of it for others has the same end, and the scenario has lone statements as well.
+    let mut stage = stage(&text);
+    let written = stage.spec(&found.schedule, "app.toml").unwrap().unwrap();
+    assert!(written.same_end && written.text.contains("BEGIN"), "{}", written.text);
+    agreed(&written.text);
+    let scenario = stage.scenario("app.toml").unwrap();
+    assert!(!scenario.contains("BEGIN") && !scenario.contains("COMMIT"), "{scenario}");
+}
+
+/// What may not stand in a transaction is sent as it is, and named.
+#[test]
+fn what_commits_by_itself_stays_as_it_is() {
+    if without_psql("procedures that commit") {
+        return;
+    }
+    let procedure = "CREATE PROCEDURE twice() LANGUAGE plpgsql AS $$ BEGIN UPDATE counter SET n = n + 1; COMMIT; \
+                     UPDATE counter SET n = n + 1; END $$";
+    let setup = COUNTER.replace("VALUES (1, 0)", &format!("VALUES (1, 0); {procedure}"));
+    let text = format!("{setup}[[thread]]\nname = \"alice\"\ncommand = \"psql -Xqc 'CALL twice()'\"\n");
+    assert_eq!(check(&text).unwrap().verdict, Verdict::Holds);
+    let mut stage = stage(&text);
+    stage.restart().unwrap();
+    while matches!(stage.standing(0), Standing::Ready(_)) {
+        stage.step(0).unwrap();
+    }
+    let warnings = stage.warnings().join("\n");
+    assert!(warnings.contains("alice sends `CALL twice()` outside of a transaction"), "{warnings}");
 }

@@ -12,8 +12,13 @@ fn thread(name: &str, command: &str) -> String {
     format!("[[thread]]\nname = \"{name}\"\ncommand = '''{command}'''\n")
 }
 
+/// Why something cannot be checked, or not to its end.
 fn trouble(text: &str) -> String {
-    check_alone(text).expect_err("it cannot be checked").to_string()
+    match check_alone(text).map(|report| report.verdict) {
+        Ok(Verdict::Inconclusive(why)) => why,
+        Ok(verdict) => panic!("it cannot be checked, and {verdict:?}"),
+        Err(trouble) => trouble.to_string(),
+    }
 }
 
 #[test]

@@ -197,6 +197,7 @@ fn through(door: &Door, password: Option<&str>) -> std::io::Result<Connection> {
         application_name: "test".into(),
         connect_timeout: Duration::from_secs(10),
         encryption: Encryption { mode: Mode::Disable, ..Encryption::default() },
+        patience: isolde_wire::Patience::default(),
     })
 }
 

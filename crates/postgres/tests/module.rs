@@ -368,7 +368,7 @@ fn sessions_of_applications_tell_it_too() {
     let runs = |module: &Module| {
         let file = AppFile::parse("app.toml", APP).unwrap_or_else(|error| panic!("{error}"));
         let server = Cluster::shared().settings("postgres");
-        let mut stage = AppStage::reading(file, PathBuf::from("."), &server, || false, module).unwrap();
+        let mut stage = AppStage::reading(file, PathBuf::from("."), &server, module).unwrap();
         let question = Question {
             command: String::new(),
             file: "app.toml".into(),

@@ -48,19 +48,40 @@ pub struct Examined {
 /// Checks all properties over all schedules, as far as the limits allow.
 pub fn examine<B: Backend>(system: B, question: &Question<'_>, progress: OnProgress<'_>) -> Result<Examined, Trouble> {
     let start = question.clock.map(|clock| clock());
-    let searched = match searched(system, &question.settings, progress, question.clock, None) {
-        Err(Trouble::Fault(why)) => return Ok(undecided(system, question, &why, None)),
-        searched => searched?,
+    let searched = match searched(system, &question.settings, &mut *progress, question.clock, None) {
+        Err(trouble) => return undecided(system, question, trouble, None, progress),
+        Ok(searched) => searched,
     };
     let seen = searched.found.clone();
     match answer(system, question, searched, start) {
-        Err(Trouble::Fault(why)) => Ok(undecided(system, question, &why, seen)),
+        Err(trouble) => undecided(system, question, trouble, seen, progress),
         answer => answer,
     }
 }
 
+/// Why nothing can be concluded, if that is what a trouble means; otherwise the trouble.
+pub fn inconclusive(trouble: Trouble, progress: OnProgress<'_>) -> Result<String, Trouble> {
+    match trouble {
+        Trouble::Fault(why) => Ok(why),
+        // Whoever looks on knows what ended it.
+        Trouble::Interrupted => match progress(&Progress::default()) {
+            ControlFlow::Break(limit) => Ok(limit.to_string()),
+            ControlFlow::Continue(()) => Ok(Limit::Interrupt.to_string()),
+        },
+        Trouble::Stuck { .. } => Ok(trouble.to_string()),
+        Trouble::Usage(_) | Trouble::Server(_) | Trouble::Nondeterministic { .. } => Err(trouble),
+    }
+}
+
 /// The answer if something around the check has failed: no verdict, and what was seen before.
-fn undecided<B: Backend>(system: B, question: &Question<'_>, why: &str, found: Option<Finding>) -> Examined {
+fn undecided<B: Backend>(
+    system: B,
+    question: &Question<'_>,
+    trouble: Trouble,
+    found: Option<Finding>,
+    progress: OnProgress<'_>,
+) -> Result<Examined, Trouble> {
+    let why = inconclusive(trouble, progress)?;
     let seen = match found {
         None => "nothing was violated until then".to_string(),
         Some(Finding { violation: Violation { name, headline, .. }, schedule, .. }) => {
@@ -71,7 +92,7 @@ fn undecided<B: Backend>(system: B, question: &Question<'_>, why: &str, found: O
     let verdict = Verdict::Inconclusive(format!("{why}; {seen}"));
     let mut report = Report::new(&question.command, &question.file, verdict, Stats::default());
     report.properties = property_results(system, &report.verdict, None, &BTreeSet::new());
-    Examined { report, aborted: BTreeSet::new(), finding: None }
+    Ok(Examined { report, aborted: BTreeSet::new(), finding: None })
 }
 
 /// What follows from a search that began at this time.

@@ -72,7 +72,7 @@ mod verify;
 pub use backend::{
     Alone, Backend, Capabilities, Completed, Failure, Fate, Holds, Member, Runs, Toll, Truth, Wait, WaitEnd, When,
 };
-pub use check::{Examined, OnProgress, Question, examine, replay_on};
+pub use check::{Examined, OnProgress, Question, examine, inconclusive, replay_on};
 pub use checker::{Checker, Examination};
 pub use checkpoint::Checkpoint;
 pub use client::{Client, Reaction, Status};

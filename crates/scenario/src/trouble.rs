@@ -29,7 +29,7 @@ pub enum Trouble {
         /// What it was doing.
         doing: String,
     },
-    /// The user does not want to go on.
+    /// The user does not want to go on, or the time is over.
     Interrupted,
 }
 
@@ -60,6 +60,7 @@ impl From<io::Error> for Trouble {
         match error.kind() {
             // The server has given an answer. Everything else is said by the connection to it.
             io::ErrorKind::Other => Trouble::Server(sentence),
+            io::ErrorKind::Interrupted => Trouble::Interrupted,
             _ => Trouble::Fault(sentence),
         }
     }

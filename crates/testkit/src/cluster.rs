@@ -27,7 +27,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use isolde_wire::quote::identifier;
-use isolde_wire::{Connection, Encryption, Place, Settings};
+use isolde_wire::{Connection, Encryption, Patience, Place, Settings};
 
 use crate::version::Version;
 
@@ -124,6 +124,7 @@ impl Cluster {
             application_name: "isolde".into(),
             connect_timeout: Duration::from_secs(10),
             encryption: Encryption::default(),
+            patience: Patience::default(),
         }
     }
 

@@ -17,6 +17,7 @@
 //! - [`golden`]: scripts with what the server answered, for the rules that matter.
 //! - [`version`]: answers that are not the same in all versions; [`skipped`]: tests that cannot run here.
 //! - [`isolation`]: PostgreSQL's own isolationtester, where it is installed.
+//! - [`link`]: a way to a server on which messages are late, lost or the last.
 //! - [`campaign`]: very many programs, on several servers at once; the binary `mirror` runs it.
 //! - [`generate`] and [`shrink`]: programs from a seed, and smaller programs that still show a difference.
 //!
@@ -32,6 +33,7 @@ pub mod examples;
 pub mod generate;
 pub mod golden;
 pub mod isolation;
+pub mod link;
 pub mod mirror;
 pub mod program;
 pub mod server;

@@ -1,6 +1,6 @@
 //! A session: sending, listening, waiting.
 
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
@@ -13,8 +13,9 @@ use postgres_protocol::message::{backend, frontend};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::answer::{Answer, Complaint, Failure, Message, Response};
+use crate::patience::SLICE;
 use crate::prepared::Prepared;
-use crate::{Mode, Place, Settings, Stream};
+use crate::{Mode, Patience, Place, Settings, Stream};
 
 /// Where reading may wait this long it does so itself, which saves a call: less is not waited for precisely.
 const READ_TIMEOUT_MIN: Duration = Duration::from_millis(5);
@@ -29,7 +30,7 @@ pub struct Connection {
     /// Said, and to be sent with what is said next.
     queued: BytesMut,
     prepared: Prepared,
-    /// How long reading waits; `None` is for ever.
+    /// How long one read waits; `None` is for ever.
     read_timeout: Option<Duration>,
     pid: i32,
     secret: i32,
@@ -40,6 +41,8 @@ pub struct Connection {
     rows: Option<Vec<u8>>,
     /// Somebody else goes on with the session.
     handed_over: bool,
+    /// Query strings that were sent and are not answered.
+    unanswered: usize,
 }
 
 /// Where a column of a result comes from.
@@ -114,6 +117,7 @@ impl Connection {
             fields: Vec::new(),
             rows: None,
             handed_over: false,
+            unanswered: 0,
         };
         connection.start()?;
         Ok(connection)
@@ -129,7 +133,7 @@ impl Connection {
         hello.push(("client_encoding", &utf8));
         let mut out = BytesMut::new();
         frontend::startup_message(hello.into_iter().map(|(name, value)| (name, value.as_str())), &mut out)?;
-        self.stream.write_all(&out)?;
+        self.write(&out)?;
         let deadline = Instant::now() + self.settings.connect_timeout;
         let mut scram = None;
         loop {
@@ -188,12 +192,13 @@ impl Connection {
             }
             _ => {}
         }
-        self.stream.write_all(&out)
+        self.write(&out)
     }
 
     /// Hands the session over to somebody who speaks the protocol themselves, before anything was sent.
     pub fn into_open(mut self) -> io::Result<Open> {
         let stream = self.stream.try_clone()?;
+        stream.set_read_timeout(None)?;
         self.handed_over = true;
         let parameters = std::mem::take(&mut self.parameters);
         Ok(Open { stream, pid: self.pid, secret: self.secret, parameters })
@@ -236,9 +241,29 @@ impl Connection {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        let sent = self.stream.write_all(&self.queued);
-        self.queued.clear();
-        sent
+        let queued = std::mem::take(&mut self.queued);
+        self.write(&queued)
+    }
+
+    /// Writes everything, as long as there is patience.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.stream.write_all(bytes)
+    }
+
+    /// From now on the server is waited for so long.
+    pub fn set_patience(&mut self, patience: Patience) {
+        self.stream.set_patience(patience.clone());
+        self.settings.patience = patience;
+    }
+
+    /// How long the server is waited for.
+    pub fn patience(&self) -> &Patience {
+        &self.settings.patience
+    }
+
+    /// Whether the server has answered everything. If not, what was sent last may still be done.
+    pub fn is_answered(&self) -> bool {
+        self.unanswered == 0
     }
 
     /// The same for one statement that will be sent more often: the server keeps it prepared.
@@ -276,6 +301,7 @@ impl Connection {
     /// Sends what was queued, and asks for the answer.
     pub fn sync(&mut self) -> io::Result<()> {
         self.prepared.end();
+        self.unanswered += 1;
         frontend::sync(&mut self.queued);
         self.flush()
     }
@@ -283,11 +309,15 @@ impl Connection {
     /// Says something together with what is sent next, which spares both sides a turn. It has an answer of its own.
     pub fn queue(&mut self, sql: &str) -> io::Result<()> {
         self.prepared.end();
+        self.unanswered += 1;
         frontend::query(sql, &mut self.queued)
     }
 
     /// What was queued is not said after all.
     pub fn unqueue(&mut self) {
+        if !self.queued.is_empty() {
+            self.unanswered = 0;
+        }
         self.prepared.clear();
         self.queued.clear();
     }
@@ -298,7 +328,7 @@ impl Connection {
         self.send(sql)
     }
 
-    /// The next message if it arrives within `patience`; for ever without.
+    /// The next message if it arrives within `patience`; without, as long as [the session's own](Patience) lasts.
     pub fn receive(&mut self, patience: Option<Duration>) -> io::Result<Option<Message>> {
         self.receive_raw(patience)?.map(|raw| self.understood(&raw)).transpose()
     }
@@ -331,6 +361,7 @@ impl Connection {
             backend::Message::ParseComplete => self.prepared.complete(),
             backend::Message::ReadyForQuery(body) => {
                 self.prepared.ready();
+                self.unanswered = self.unanswered.saturating_sub(1);
                 self.status = match body.status() {
                     b'T' => TransactionStatus::Open,
                     b'E' => TransactionStatus::Failed,
@@ -355,7 +386,7 @@ impl Connection {
                     }
                     None => frontend::copy_fail("there is nothing to copy", &mut out)?,
                 }
-                self.stream.write_all(&out)?;
+                self.write(&out)?;
             }
             _ => {}
         }
@@ -409,23 +440,45 @@ impl Connection {
         frontend::cancel_request(self.pid, self.secret, &mut out);
         stream.write_all(&out)?;
         // The server closes when it has passed the request on.
-        stream.set_read_timeout(Some(self.settings.connect_timeout))?;
-        let _ = stream.read(&mut [0; 1])?;
-        Ok(())
+        stream.set_read_timeout(Some(SLICE))?;
+        let since = Instant::now();
+        loop {
+            match stream.read(&mut [0; 1]) {
+                Err(error) if is_early(&error) => self.settings.patience.check()?,
+                read => return read.map(drop),
+            }
+            if since.elapsed() >= self.settings.connect_timeout {
+                return Err(io::Error::new(io::ErrorKind::TimedOut, "the server takes no cancel request"));
+            }
+        }
     }
 
     fn receive_raw(&mut self, patience: Option<Duration>) -> io::Result<Option<backend::Message>> {
-        let deadline = patience.map(|patience| Instant::now() + patience);
+        let since = Instant::now();
+        let deadline = patience.map(|patience| since + patience);
         loop {
             if let Some(message) = backend::Message::parse(&mut self.received)? {
                 return Ok(Some(message));
             }
-            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-            if left.is_some() && !wait(&[&self.stream], left)? {
-                return Ok(None);
+            let arrived = match deadline.map(|deadline| deadline.saturating_duration_since(Instant::now())) {
+                None => self.read_slice()?,
+                Some(left) if wait(&[&self.stream], Some(left.min(SLICE)))? => self.read_more()?,
+                Some(left) if left <= SLICE => return Ok(None),
+                Some(_) => false,
+            };
+            if !arrived {
+                self.settings.patience.check_since(since)?;
             }
-            self.read_more()?;
         }
+    }
+
+    /// Reads what arrives within a slice. Was there something?
+    fn read_slice(&mut self) -> io::Result<bool> {
+        if self.read_timeout.is_none_or(|timeout| timeout > SLICE) {
+            self.stream.set_read_timeout(Some(SLICE))?;
+            self.read_timeout = Some(SLICE);
+        }
+        self.read_more()
     }
 
     /// Reads what there is. Was there something within the time that reading waits?
@@ -437,8 +490,7 @@ impl Connection {
                 self.received.extend_from_slice(&chunk[..count]);
                 Ok(true)
             }
-            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => Ok(false),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(false),
+            Err(error) if is_early(&error) => Ok(false),
             Err(error) => Err(error),
         }
     }
@@ -457,7 +509,8 @@ impl Drop for Connection {
         }
         let mut out = BytesMut::new();
         frontend::terminate(&mut out);
-        // Whoever is gone needs no good-bye.
+        // Whoever is gone needs no good-bye, and whoever does not listen gets none.
+        self.stream.set_patience(Patience::lasting(Duration::ZERO));
         let _ = self.stream.write_all(&out);
     }
 }
@@ -469,6 +522,11 @@ pub fn wait_for_any(connections: &[&Connection], patience: Duration) -> io::Resu
     }
     let streams: Vec<&Stream> = connections.iter().map(|connection| &connection.stream).collect();
     wait(&streams, Some(patience))
+}
+
+/// Whether nothing had arrived yet.
+fn is_early(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted)
 }
 
 /// Whether somebody was there and did not want us like this.

@@ -13,12 +13,15 @@
 //! query string at a time and never waits unless asked to. [`wait_for_any`] listens to several at once. Bytes are taken
 //! apart and put together by `postgres-protocol`.
 //!
+//! A [`Patience`] says how long a server is waited for, and who ends that.
+//!
 //! What is put into SQL is [quoted](quote); [secrets](secret) are made and checked here.
 //!
 //! What is *absent*: no pool, no runtime, no types: values are text, as the server prints them.
 
 mod answer;
 mod connection;
+mod patience;
 mod prepared;
 pub mod quote;
 pub mod secret;
@@ -28,6 +31,7 @@ mod tls;
 
 pub use answer::{Answer, Complaint, Message, Response, Row, rows_counted};
 pub use connection::{Connection, Field, Open, TransactionStatus, wait_for_any};
+pub use patience::{Ended, Patience, SLICE};
 pub use settings::{Place, Settings};
 pub use stream::Stream;
 pub use tls::{Encryption, Mode, TlsStream};

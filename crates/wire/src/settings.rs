@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use percent_encoding::percent_decode_str;
 
-use crate::{Encryption, Mode};
+use crate::{Encryption, Mode, Patience};
 
 const PORT: u16 = 5432;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -32,6 +32,8 @@ pub struct Settings {
     pub connect_timeout: Duration,
     /// Whether the session is encrypted. Within one machine, at a socket, it never is.
     pub encryption: Encryption,
+    /// How long the server is waited for, once there is a session.
+    pub patience: Patience,
 }
 
 /// Where a server listens.
@@ -89,6 +91,11 @@ impl Settings {
     pub fn with_options(&self, options: &str) -> Settings {
         let options = [&*self.options, options].into_iter().filter(|o| !o.is_empty()).collect::<Vec<_>>().join(" ");
         Settings { options, ..self.clone() }
+    }
+
+    /// The same, waited for so long.
+    pub fn with_patience(&self, patience: Patience) -> Settings {
+        Settings { patience, ..self.clone() }
     }
 
     /// The same, under another name.
@@ -187,6 +194,7 @@ impl Given {
             application_name: self.application_name.unwrap_or_else(|| "isolde".into()),
             connect_timeout: self.connect_timeout.unwrap_or(CONNECT_TIMEOUT),
             encryption: Encryption { mode, root, certificate, key },
+            patience: Patience::default(),
         })
     }
 }

@@ -87,7 +87,14 @@ pub struct TlsStream {
     socket: Arc<TcpStream>,
     session: Arc<Mutex<ClientConnection>>,
     /// Held while something is encrypted and sent, so that records are sent in order.
-    writing: Arc<Mutex<()>>,
+    writing: Arc<Mutex<Unsent>>,
+}
+
+/// Records for which there was no room yet, and how many bytes they encrypt.
+#[derive(Default)]
+struct Unsent {
+    records: Vec<u8>,
+    bytes: usize,
 }
 
 impl std::fmt::Debug for TlsStream {
@@ -131,8 +138,8 @@ impl TlsStream {
         self.session().process_new_packets().is_ok_and(|state| state.plaintext_bytes_to_read() > 0)
     }
 
-    pub(crate) fn set_nonblocking(&self, nonblocking: bool) -> io::Result<()> {
-        self.socket.set_nonblocking(nonblocking)
+    pub(crate) fn set_write_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
+        self.socket.set_write_timeout(timeout)
     }
 
     pub(crate) fn set_read_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
@@ -183,18 +190,22 @@ impl Read for TlsStream {
 
 impl Write for TlsStream {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let _order = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut records = Vec::with_capacity(bytes.len() + 64);
-        let written = {
+        let mut unsent = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        if unsent.records.is_empty() {
             let mut session = self.session();
-            let written = session.writer().write(bytes)?;
+            unsent.bytes = session.writer().write(bytes)?;
             while session.wants_write() {
-                session.write_tls(&mut records)?;
+                session.write_tls(&mut unsent.records)?;
             }
-            written
-        };
-        (&*self.socket).write_all(&records)?;
-        Ok(written)
+        }
+        // What finds no room is encrypted already: who tries again goes on with it.
+        while !unsent.records.is_empty() {
+            match (&*self.socket).write(&unsent.records)? {
+                0 => return Err(io::ErrorKind::WriteZero.into()),
+                count => drop(unsent.records.drain(..count)),
+            }
+        }
+        Ok(unsent.bytes.min(bytes.len()))
     }
 
     fn flush(&mut self) -> io::Result<()> {

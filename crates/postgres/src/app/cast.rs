@@ -197,6 +197,10 @@ impl Cast {
         self.refusal = Some(reason);
     }
 
+    pub(super) fn note_fault(&mut self, why: String) {
+        self.fault.get_or_insert(Trouble::Fault(why));
+    }
+
     /// Why nothing can be concluded any more, if that is so.
     pub(super) fn fault(&mut self) -> Result<(), Trouble> {
         self.fault.take().map_or(Ok(()), Err)

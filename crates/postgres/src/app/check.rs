@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use isolde_report::{Fix, FixVerdict, Report, Stats, Verdict};
 use isolde_scenario::file::FileOptions;
-use isolde_scenario::{Examined, OnProgress};
+use isolde_scenario::{Examined, OnProgress, inconclusive};
 use isolde_sql::ast::Isolation;
 use isolde_wire::Settings;
 
@@ -36,8 +36,6 @@ pub struct Inquiry<'q> {
     pub fixes: bool,
     /// A clock in nanoseconds, if the report should say what took how long.
     pub clock: Option<fn() -> u64>,
-    /// Whether the user wants to stop.
-    pub interrupted: fn() -> bool,
 }
 
 /// The levels that are tried against a violation, the cheapest first.
@@ -48,8 +46,8 @@ impl Inquiry<'_> {
     /// Checks all properties over all schedules.
     pub fn check(&self, progress: OnProgress<'_>) -> Result<Report, Trouble> {
         let mut report = match self.check_at(None, progress) {
-            Err(Trouble::Interrupted) => self.interrupted_report(),
-            checked => checked?.report,
+            Err(trouble) => self.undecided(inconclusive(trouble, progress)?),
+            Ok(examined) => examined.report,
         };
         if self.fixes && report.counterexample.is_some() {
             let fixes = self.try_levels(progress)?;
@@ -60,9 +58,9 @@ impl Inquiry<'_> {
         Ok(report)
     }
 
-    /// What is known if nobody waited for an answer.
-    fn interrupted_report(&self) -> Report {
-        let verdict = Verdict::Inconclusive("interrupted".into());
+    /// The answer if it did not come to a search.
+    fn undecided(&self, why: String) -> Report {
+        let verdict = Verdict::Inconclusive(why);
         Report::new(&self.command, &self.file, verdict, Stats { search: "source".into(), ..Stats::default() })
     }
 
@@ -95,7 +93,7 @@ impl Inquiry<'_> {
 
     fn stage(&self, level: Option<Isolation>) -> Result<AppStage, Trouble> {
         let app = AppFile { isolation: level.or(self.app.isolation), ..self.app.clone() };
-        AppStage::reading(app, self.directory.clone(), &self.server, self.interrupted, &self.module)
+        AppStage::reading(app, self.directory.clone(), &self.server, &self.module)
     }
 
     fn question<'q>(&self, replay: &'q dyn Fn(&str) -> String) -> Question<'q> {

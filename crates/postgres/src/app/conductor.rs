@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use isolde_engine::footprint::Write;
 use isolde_sql::ast::Isolation;
 use isolde_sql::facts::{Facts, SettingKind};
-use isolde_wire::{Complaint, TransactionStatus};
+use isolde_wire::{Complaint, Patience, TransactionStatus};
 use regex_automata::meta::Regex;
 
 use super::cast::Cast;
@@ -79,8 +79,8 @@ pub(super) struct Conductor {
     wait_counts_after: Duration,
     /// How long the last answers took that the server gave to a simple question, the longest of them for most.
     answer_takes: Duration,
-    /// Whether the user wants to stop.
-    interrupted: fn() -> bool,
+    /// Who ends it from outside.
+    patience: Patience,
 }
 
 /// A connection, and whose it is.
@@ -125,7 +125,7 @@ impl Conductor {
         events: Receiver<Event>,
         timing: &Timing,
         masks: Vec<Regex>,
-        interrupted: fn() -> bool,
+        patience: Patience,
     ) -> Conductor {
         Conductor {
             data,
@@ -143,7 +143,7 @@ impl Conductor {
             time_limit: timing.limit,
             wait_counts_after: timing.wait_counts_after,
             answer_takes: Duration::ZERO,
-            interrupted,
+            patience,
         }
     }
 
@@ -160,11 +160,14 @@ impl Conductor {
         &self.analyst
     }
 
+    /// The end of the time does not end it any more.
+    pub(super) fn release_patience(&self) {
+        self.patience.release();
+    }
+
     /// Waits for something to happen, and takes it in; whether something did.
     pub(super) fn listen(&mut self, patience: Duration) -> Result<bool, Trouble> {
-        if (self.interrupted)() {
-            return Err(Trouble::Interrupted);
-        }
+        self.patience.check()?;
         match self.events.recv_timeout(patience) {
             Ok(event) => self.take(event).map(|()| true),
             Err(RecvTimeoutError::Timeout) => Ok(false),
@@ -214,7 +217,11 @@ impl Conductor {
                 return self.cast.fault();
             }
             Event::Wire(proxy::Event::ClientGone(id)) => self.client_gone(id),
-            Event::Wire(proxy::Event::ServerGone(id)) => self.server_gone(id),
+            Event::Wire(proxy::Event::ServerGone(id)) => {
+                self.note_loss(id);
+                self.server_gone(id);
+                return self.cast.fault();
+            }
             Event::Exited(exited) => return self.cast.exited(&exited),
             Event::Replied(job, reply) => return self.cast.replied(job, reply),
         }
@@ -271,6 +278,16 @@ impl Conductor {
         let Some(line) = self.lines.get_mut(&id) else { return };
         line.leaving = true;
         line.session.close();
+        self.commit_at_once(id, true);
+    }
+
+    /// A server says why it ends a session. One that goes without having been asked to is lost, and what its client
+    /// makes of that says nothing.
+    fn note_loss(&mut self, id: SessionId) {
+        if let Some(line) = self.lines.get(&id).filter(|line| !line.leaving && !line.session.is_gone()) {
+            let whose = line.owner.map(|owner| format!(" of {}", self.cast.name(owner))).unwrap_or_default();
+            self.cast.note_fault(format!("a connection{whose} was lost: the server has closed it"));
+        }
     }
 
     fn server_gone(&mut self, id: SessionId) {
@@ -310,7 +327,26 @@ impl Conductor {
             line.ledger.statement(&spoken.inlined(), &[]);
         }
         (line.blocked_by, line.blocked_since, line.waits) = (Vec::new(), None, false);
-        Ok(line.session.send()?)
+        match line.ledger.is_read_committed() {
+            true => Ok(line.session.send_lone()?),
+            false => Ok(line.session.send_lone_reading()?),
+        }
+    }
+
+    /// What a thread sent outside of a transaction is done, and its commit is held. It is no step where nobody could
+    /// come in between with any effect, and none if the client is gone: then it comes at once.
+    pub(super) fn commit_at_once(&mut self, id: SessionId, apart: bool) {
+        let Some(line) = self.lines.get_mut(&id).filter(|line| line.session.owes_commit()) else { return };
+        // Who is gone will be seen to be gone.
+        let _ = match (apart, line.leaving) {
+            (false, _) => line.session.send_through(),
+            (true, true) => {
+                line.ledger.statement("COMMIT", &[]);
+                (line.blocked_by, line.blocked_since, line.waits) = (Vec::new(), None, false);
+                line.session.send()
+            }
+            (true, false) => Ok(()),
+        };
     }
 
     /// The connection by which a thread would send its next statement. Of several, always the same.
@@ -566,7 +602,8 @@ impl Line {
             if at > 0 || !answered.held {
                 let text = spoken.inlined();
                 self.ledger.statement(&text, &[]);
-                self.passed.extend((!answered.held && is_about_transactions(&text)).then_some(text));
+                let said = !answered.held && !answered.unit.implicit;
+                self.passed.extend((said && is_about_transactions(&text)).then_some(text));
             }
             let failed = answered.responses.get(at).is_some_and(isolde_wire::Response::is_error);
             let last = failed || at + 1 == count;

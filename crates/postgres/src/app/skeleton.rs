@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
+use isolde_report::StepKind;
 use isolde_sql::parse;
 use isolde_wire::Row;
 
@@ -66,7 +67,17 @@ impl Sketch<'_> {
 /// A thread's statements, with what was said about transactions before them.
 fn statements(parts: &[Part]) -> String {
     let said = parts.iter().filter(|part| part.connection.is_some());
-    let lines = said.flat_map(|part| part.before.iter().map(String::as_str).chain([sent(part)]));
+    // A lone statement is one in a scenario, too: there its commit is a step anyway.
+    let said: Vec<&Part> = said.collect();
+    let is_lone = |at: usize| {
+        let (Some(part), Some(next)) = (said.get(at), said.get(at + 1)) else { return false };
+        next.kind == StepKind::Commit && part.before.last().is_some_and(|text| text == "BEGIN")
+    };
+    let ends_lone = |at: usize| at.checked_sub(1).is_some_and(is_lone);
+    let lines = said.iter().enumerate().filter(|(at, _)| !ends_lone(*at)).flat_map(|(at, part)| {
+        let before = part.before.iter().map(String::as_str).take(part.before.len() - usize::from(is_lone(at)));
+        before.chain([sent(part)])
+    });
     lines.map(|text| format!("{};\n", text.trim_end_matches(';'))).collect()
 }
 

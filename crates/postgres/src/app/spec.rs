@@ -25,6 +25,7 @@ use isolde_wire::Response;
 use super::data::Data;
 use super::skeleton::{Line, sent, set_up};
 use crate::live::Part;
+use crate::stage::StageError;
 use crate::{Home, Trouble, spec};
 
 /// A spec that was written.
@@ -102,7 +103,8 @@ impl Case<'_> {
         };
         let home = Home::create(data.home().server())?;
         Ok(match spec::run(home.settings(), &spec, &mut |_| ControlFlow::Continue(())) {
-            Err(error) => Err(error.to_string()),
+            Err(StageError::Trouble(trouble)) => return Err(trouble),
+            Err(StageError::File(error)) => Err(error.to_string()),
             Ok(run) => match run.gave_up {
                 Some(why) => Err(format!("the order of its steps cannot be had from outside: {why}")),
                 None => Ok(Written { same_end: run.output.contains(&end.printed), text }),

@@ -47,7 +47,7 @@ pub struct AppStage {
     /// Sessions say what they read.
     tells_reads: bool,
     /// Threads that have written outside of a transaction.
-    lone: BTreeSet<usize>,
+    lone: BTreeSet<(usize, String)>,
 }
 
 /// The server's default is a second; like this a deadlock is over soon, and its victim always who closed the cycle.
@@ -65,23 +65,12 @@ pub(super) const DISCONNECTS: &str = "disconnects without COMMIT";
 impl AppStage {
     /// Makes a database, sets it up, starts the servers, and lets everything run once so that caches are warm. Commands
     /// are run in `directory`.
-    pub fn open(
-        file: AppFile,
-        directory: PathBuf,
-        server: &Settings,
-        interrupted: fn() -> bool,
-    ) -> Result<AppStage, Trouble> {
-        AppStage::reading(file, directory, server, interrupted, &Module::Installed)
+    pub fn open(file: AppFile, directory: PathBuf, server: &Settings) -> Result<AppStage, Trouble> {
+        AppStage::reading(file, directory, server, &Module::Installed)
     }
 
     /// The same, with the module that tells what is read at another place, or without it.
-    pub fn reading(
-        file: AppFile,
-        directory: PathBuf,
-        server: &Settings,
-        interrupted: fn() -> bool,
-        module: &Module,
-    ) -> Result<AppStage, Trouble> {
+    pub fn reading(file: AppFile, directory: PathBuf, server: &Settings, module: &Module) -> Result<AppStage, Trouble> {
         let (sender, events) = channel();
         let mut data = Data::create(server, &file.ignored_columns)?;
         let alert = data.home().preset("deadlock_timeout", DEADLOCK_TIMEOUT)?;
@@ -90,7 +79,7 @@ impl AppStage {
         let cast = Cast::new(&file, directory, &plain, sender)?;
         let wait_counts_after = if alert { WAIT_COUNTS_AFTER } else { Duration::ZERO };
         let timing = Timing { limit: file.time_limit, wait_counts_after };
-        let conductor = Conductor::new(data, cast, events, &timing, file.masks.clone(), interrupted);
+        let conductor = Conductor::new(data, cast, events, &timing, file.masks.clone(), plain.patience.clone());
         let names = file.threads.iter().map(|thread| thread.name.clone()).collect();
         let mut stage = AppStage {
             conductor,
@@ -122,10 +111,11 @@ impl AppStage {
     pub fn warnings(&self) -> Vec<String> {
         let texts = self.conductor.background.iter();
         let passed = texts.map(|text| format!("a server says `{text}` by itself; it is passed on whenever it comes"));
-        let lone = self.lone.iter().map(|&thread| {
-            let name = &self.names[thread];
+        let lone = self.lone.iter().map(|(thread, statement)| {
+            let name = &self.names[*thread];
             format!(
-                "{name} writes outside of a transaction: what others do between such a statement and its commit is not explored"
+                "{name} sends `{statement}` outside of a transaction, and it may not stand in one: what others do between it \
+                 and its commit is not explored"
             )
         });
         passed.chain(lone).collect()
@@ -174,11 +164,7 @@ impl AppStage {
     fn set_up(&mut self) -> Result<(), Trouble> {
         let sql = self.file.database.setup_sql.clone();
         if !sql.trim().is_empty() {
-            self.conductor
-                .data
-                .control()?
-                .execute(&sql)
-                .map_err(|error| Trouble::Usage(format!("setup_sql: {error}")))?;
+            self.conductor.data.control()?.execute(&sql).map_err(|error| refused("setup_sql", error))?;
         }
         for command in self.file.database.setup.clone() {
             self.run(&command)?;
@@ -264,7 +250,7 @@ impl AppStage {
         }
         if let Some(sql) = sql {
             let done = self.conductor.data.control()?.execute(&sql);
-            done.map_err(|error| Trouble::Usage(format!("reset_sql: {error}")))?;
+            done.map_err(|error| refused("reset_sql", error))?;
         }
         command.map_or(Ok(()), |command| self.run(&command))?;
         self.conductor.data.forget_log()
@@ -346,8 +332,10 @@ impl AppStage {
         let was_open = line.ledger.is_open();
         line.enter(&answered, writes, &mut |_, what| touched.push(what));
         if !was_open && !line.ledger.is_open() && touched.iter().any(|what| !what.writes.is_empty()) {
-            self.lone.insert(thread);
+            self.lone.insert((thread, normal::shown(&answered.unit.text())));
         }
+        let wrapped = answered.wrapped;
+        let apart = line.ledger.is_noticeable_alone();
         if let (Some(again), [touched]) = (again, &mut *touched) {
             data.ask_again(&again, touched);
         }
@@ -359,12 +347,17 @@ impl AppStage {
         }
         if let Some(first) = described.first_mut() {
             first.before = before;
+            // Who repeats the run needs it; the client has not said it.
+            first.before.extend((wrapped && apart).then(|| "BEGIN".to_string()));
         }
         let lost = answered.lost;
         // Who is gone will be seen to be gone.
         let _ = line.session.deliver(answered);
         if lost {
             self.conductor.lines.remove(&id);
+        }
+        if wrapped {
+            self.conductor.commit_at_once(id, apart);
         }
         self.conductor.told(id);
         let connection = self.connection(thread, id);
@@ -493,6 +486,10 @@ impl Stage for AppStage {
         Ok(parts)
     }
 
+    fn release(&mut self) {
+        self.conductor.release_patience();
+    }
+
     fn ask(&mut self, query: &str) -> Result<Response, Trouble> {
         let responses = self.conductor.data.control()?.query(query)?;
         Ok(responses.into_iter().next_back().unwrap_or(Response::Done { tag: String::new() }))
@@ -525,6 +522,14 @@ impl AppStage {
     }
 }
 
+/// Why SQL of the file cannot be executed: a mistake in it, or something around it.
+fn refused(what: &str, error: std::io::Error) -> Trouble {
+    match Trouble::from(error) {
+        Trouble::Server(sentence) => Trouble::Usage(format!("{what}: {sentence}")),
+        trouble => trouble,
+    }
+}
+
 /// As it is written in `options`, where a space ends a word.
 fn option(level: Isolation) -> &'static str {
     match level {
@@ -549,6 +554,7 @@ fn described(thread: usize, answered: &Answered, touched: Vec<Touched>, waited: 
     let is_victim = error_of(answered).is_some_and(|error| error.sqlstate == DEADLOCK);
     let kind = match waited {
         _ if is_victim => StepKind::Victim,
+        false if answered.unit.implicit => StepKind::Commit,
         true => StepKind::Resume,
         false => StepKind::Statement,
     };

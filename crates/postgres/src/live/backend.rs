@@ -231,6 +231,10 @@ impl Backend for LiveSystem<'_, '_> {
         self.cursor.stage.borrow_mut().ask("SELECT 1").map(drop)
     }
 
+    fn release_budget(&self) {
+        self.cursor.stage.borrow_mut().release();
+    }
+
     fn forget_trouble(&self) {
         self.cursor.forget_trouble();
     }

@@ -78,6 +78,9 @@ pub trait Stage {
         self.step(thread)
     }
 
+    /// The search is over, and what it found is repeated: the end of the time does not end that. The user can.
+    fn release(&mut self) {}
+
     /// What a query says about the committed state.
     fn ask(&mut self, query: &str) -> Result<Response, Trouble>;
 

@@ -26,7 +26,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use isolde_wire::secret::{MECHANISM, Verifier};
-use isolde_wire::{Complaint, Connection, Settings, Stream};
+use isolde_wire::{Complaint, Connection, SLICE, Settings, Stream};
 
 use super::frame::{FROM_CLIENT_MAX, FROM_SERVER_MAX, Fields, Frame, Frames};
 use super::session::SessionId;
@@ -319,6 +319,7 @@ fn serve<E: From<Event> + Send>(
     greeting.push(Frame::new(b'K', &[key.0.to_be_bytes(), key.1.to_be_bytes()].concat()));
     greeting.push(Frame::new(b'Z', b"I"));
     client.set_nodelay(true)?;
+    client.set_write_timeout(Some(SLICE))?;
     let opened = Opened { id, port, client: client.try_clone()?, server: server.stream.try_clone()?, pid: server.pid };
     let replies = server.stream.try_clone()?;
     let gone = |_| io::Error::other("nobody listens");

@@ -49,6 +49,48 @@ fn is_one_noticeable(facts: &Facts, context: Context) -> bool {
     }
 }
 
+/// What can be done with a text that is sent outside of a transaction, to make its commit a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lone {
+    /// It only reads: its commit matters if its transaction keeps a snapshot.
+    Reads,
+    /// A transaction can be put around it.
+    Writes,
+    /// It may not stand in a transaction, or would mean something else there.
+    Apart,
+}
+
+impl Lone {
+    /// What can be done with both together.
+    pub(super) fn and(self, other: Lone) -> Lone {
+        match (self, other) {
+            (Lone::Apart, _) | (_, Lone::Apart) => Lone::Apart,
+            (Lone::Reads, Lone::Reads) => Lone::Reads,
+            _ => Lone::Writes,
+        }
+    }
+}
+
+/// What can be done with a text that is sent outside of a transaction. Only what a server surely executes there as it
+/// does alone is put into one: several statements of one text are one transaction anyway.
+pub(super) fn lone(text: &str) -> Lone {
+    use Verb::*;
+    let one = |facts: &Facts| match facts.verb {
+        Select if is_plain(facts) => Lone::Reads,
+        Select | Insert | Update | Delete | Merge | Truncate | Copy => Lone::Writes,
+        _ => Lone::Apart,
+    };
+    Facts::of_script(text).iter().map(one).reduce(Lone::and).unwrap_or(Lone::Reads)
+}
+
+/// Whether a query surely only reads.
+fn is_plain(facts: &Facts) -> bool {
+    facts.understood
+        && facts.effects.locks_rows.is_none()
+        && facts.tables.iter().all(|used| !used.written)
+        && facts.functions.iter().all(is_harmless)
+}
+
 /// Functions about the session or the catalog, and some that only compute.
 const HARMLESS: &[&str] = &[
     "any_value",
@@ -293,6 +335,33 @@ mod tests {
         ];
         for text in loud {
             assert!(is_noticeable(text, Context::default()), "{text}");
+        }
+    }
+
+    #[test]
+    fn transactions_are_put_around_what_writes_rows() {
+        let cases = [
+            ("SELECT n FROM seats", Lone::Reads),
+            ("SELECT 1; SELECT count(*) FROM seats", Lone::Reads),
+            ("SELECT n FROM seats FOR UPDATE", Lone::Writes),
+            ("SELECT buy(1)", Lone::Writes),
+            ("WITH x AS (DELETE FROM seats RETURNING n) SELECT n FROM x", Lone::Writes),
+            ("INSERT INTO seats SELECT 1 WHERE NOT EXISTS (SELECT FROM seats)", Lone::Writes),
+            ("UPDATE seats SET n = 1; UPDATE seats SET n = 2", Lone::Writes),
+            ("UPDATE seats SET n = 1; COMMIT", Lone::Apart),
+            ("BEGIN; UPDATE seats SET n = 1", Lone::Apart),
+            ("CALL p()", Lone::Apart),
+            ("DO $$ BEGIN COMMIT; END $$", Lone::Apart),
+            ("VACUUM seats", Lone::Apart),
+            ("CREATE INDEX CONCURRENTLY i ON seats (n)", Lone::Apart),
+            ("CREATE DATABASE other", Lone::Apart),
+            ("LOCK TABLE seats", Lone::Apart),
+            ("DECLARE c CURSOR FOR SELECT 1", Lone::Apart),
+            ("EXECUTE it", Lone::Apart),
+            ("a function call", Lone::Apart),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(lone(text), expected, "{text}");
         }
     }
 

@@ -17,7 +17,8 @@
 //!
 //! So one thread decides everything, one thing after another, and no two of its decisions can overtake each other.
 //!
-//! What is *absent*: a session never rewrites what a client sends. Only three things are different for the application:
+//! What is *absent*: a session never rewrites what a client sends. What is sent outside of a transaction may get one
+//! around it ([`wrap`]), of which the client is told nothing. Only three things are different for the application:
 //! the login is answered here (with the server's own user and database behind it), encryption is refused, and the
 //! notices by which Isolde's triggers tell of changed rows are left out.
 
@@ -27,6 +28,7 @@ mod interest;
 mod session;
 mod speech;
 mod value;
+mod wrap;
 
 pub use door::{Door, Event, Opened};
 pub use frame::Frame;

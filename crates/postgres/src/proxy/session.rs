@@ -11,18 +11,23 @@
 //! in which transaction a unit runs, and what an answer answers.
 
 use std::collections::VecDeque;
-use std::io::{self, Write};
+use std::io;
 use std::net::{Shutdown, TcpStream};
+use std::time::Duration;
 
 use isolde_sql::facts::{Facts, Verb};
 use isolde_wire::{Complaint, Response, Stream, TransactionStatus};
 
 use super::door::Opened;
 use super::frame::{Fields, Frame};
-use super::interest::{Context, is_listening, is_noticeable};
+use super::interest::{Context, Lone, is_listening, is_noticeable, lone};
 use super::speech::{End, Memory, Spoken, Unit, form};
 use super::value;
+use super::wrap::{self, Kept, Phase};
 use crate::{effects, reads};
+
+/// A client that has not read its answer for so long does not want it.
+const CLIENT_TIME_MAX: Duration = Duration::from_secs(10);
 
 /// The name of a session, never used twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -56,6 +61,8 @@ pub struct Session {
     listens: bool,
     /// While an answer is kept back: what the server has said since.
     behind: Option<Vec<Frame>>,
+    /// The answer to a unit whose commit waits to be let go.
+    kept: Option<Kept>,
     gone: bool,
 }
 
@@ -65,6 +72,8 @@ struct Flight {
     unit: Unit,
     /// Its answer is kept back until it is delivered.
     held: bool,
+    /// It has a transaction around it, or is the end of one.
+    phase: Option<Phase>,
     answer: Vec<Frame>,
     /// How much of the answer the client has been told.
     told: usize,
@@ -87,6 +96,8 @@ pub struct Answered {
     pub notices: Vec<Complaint>,
     /// The connection was lost over it.
     pub lost: bool,
+    /// A transaction was put around it, and its commit is to come.
+    pub wrapped: bool,
     /// What the client has not been told yet.
     frames: Vec<Frame>,
 }
@@ -112,6 +123,7 @@ impl Session {
             read_committed: false,
             listens: false,
             behind: None,
+            kept: None,
             gone: false,
         }
     }
@@ -206,7 +218,7 @@ impl Session {
             && self.behind.is_none()
             && self.waiting.front().is_some_and(|unit| !self.is_interesting(unit))
         {
-            self.fly(false)?;
+            self.fly(false, None)?;
         }
         Ok(())
     }
@@ -219,19 +231,45 @@ impl Session {
 
     /// Lets the unit that is held go; its answer is kept back.
     pub fn send(&mut self) -> io::Result<()> {
-        self.fly(true)
+        self.fly(true, None)
+    }
+
+    /// The same with a transaction around it, if it is sent outside of one and changes something: when it is done, its
+    /// commit is held.
+    pub fn send_lone(&mut self) -> io::Result<()> {
+        self.send_wrapping(Lone::Writes)
+    }
+
+    /// The same if it only reads: its transaction keeps its snapshot.
+    pub fn send_lone_reading(&mut self) -> io::Result<()> {
+        self.send_wrapping(Lone::Reads)
+    }
+
+    fn send_wrapping(&mut self, least: Lone) -> io::Result<()> {
+        let alone = self.transaction() == TransactionStatus::Idle && !self.skipping;
+        let unit = self.waiting.front().filter(|unit| alone && unit.end == End::Ready && !unit.implicit);
+        let lone = unit.and_then(|unit| unit.spoken.iter().map(|spoken| lone(&spoken.text)).reduce(Lone::and));
+        let wraps = lone.is_some_and(|lone| lone == Lone::Writes || lone == least);
+        self.fly(true, wraps.then_some(Phase::Begin))
     }
 
     /// Lets the unit that is held go, and its answer through.
     pub fn send_through(&mut self) -> io::Result<()> {
-        self.fly(false)
+        self.fly(false, None)
     }
 
-    fn fly(&mut self, held: bool) -> io::Result<()> {
+    /// Whether the unit that is held is the commit of what was sent outside of a transaction.
+    pub fn owes_commit(&self) -> bool {
+        self.held().is_some_and(|unit| unit.implicit)
+    }
+
+    fn fly(&mut self, held: bool, phase: Option<Phase>) -> io::Result<()> {
         let Some(unit) = self.waiting.pop_front() else { return Ok(()) };
         self.noticed |= self.is_interesting(&unit);
         self.listens |= unit.spoken.iter().any(|spoken| is_listening(&spoken.text));
-        let bytes: Vec<u8> = unit.frames.iter().flat_map(|frame| frame.bytes()).copied().collect();
+        let phase = if unit.implicit { Some(Phase::Commit) } else { phase };
+        let mut bytes = if phase == Some(Phase::Begin) { wrap::begin() } else { Vec::new() };
+        bytes.extend(unit.frames.iter().flat_map(|frame| frame.bytes()));
         if unit.end == End::Ready {
             (self.unsynced, self.skipping) = (false, false);
         } else {
@@ -240,7 +278,7 @@ impl Session {
         let ignored = self.skipping || (unit.end == End::Flush && unit.replies == 0);
         self.server.write_all(&bytes)?;
         if !ignored {
-            self.flying = Some(Flight { unit, held, answer: Vec::new(), told: 0, replies: 0, described: 0 });
+            self.flying = Some(Flight { unit, held, phase, answer: Vec::new(), told: 0, replies: 0, described: 0 });
         }
         Ok(())
     }
@@ -256,12 +294,28 @@ impl Session {
                 self.noticed &= self.status != b'I';
             }
             let Some(flight) = &mut self.flying else {
-                match &mut self.behind {
-                    Some(behind) => behind.push(frame),
-                    None => told.push(frame),
+                match (&mut self.behind, &mut self.kept) {
+                    (Some(behind), _) => behind.push(frame),
+                    (None, Some(kept)) => kept.frames.push(frame),
+                    (None, None) => told.push(frame),
                 }
                 continue;
             };
+            match (flight.phase, frame.tag, self.status) {
+                (Some(Phase::Begin), b'Z', status) => {
+                    flight.phase = (status == b'T').then_some(Phase::Inside);
+                    continue;
+                }
+                (Some(Phase::Begin), _, _) => continue,
+                (Some(Phase::Inside), b'Z', b'E') => {
+                    flight.phase = Some(Phase::Rollback);
+                    self.server.write_all(&wrap::rollback())?;
+                    continue;
+                }
+                (Some(Phase::Inside), b'Z', b'I') => flight.phase = None,
+                (Some(Phase::Rollback), b'1' | b'2' | b'3' | b'C', _) => continue,
+                _ => {}
+            }
             if flight.unit.end == End::Flush {
                 self.skipping |= frame.tag == b'E';
                 match flight.transaction_after(&frame) {
@@ -273,7 +327,7 @@ impl Session {
             }
             let done = flight.take(&frame, &mut self.memory);
             // A client that copies does not go on before it has been told to.
-            let urgent = !flight.held || frame.tag == b'G' || frame.tag == b'W';
+            let urgent = (!flight.held && flight.phase.is_none()) || frame.tag == b'G' || frame.tag == b'W';
             flight.answer.push(frame);
             if urgent {
                 told.extend(flight.fresh());
@@ -282,7 +336,18 @@ impl Session {
                 let flight = self.flying.take().expect("it was there a moment ago");
                 self.behind = flight.held.then(Vec::new);
                 self.read_committed = false;
-                answered.push(flight.into_answered(self.transaction(), false));
+                let (held, commits) = (flight.held, flight.phase == Some(Phase::Commit));
+                let mut done = flight.into_answered(self.transaction(), false);
+                if let Some(kept) = self.kept.take_if(|_| commits) {
+                    done.frames = kept.with(done.frames);
+                }
+                if commits && !held {
+                    told.append(&mut done.frames);
+                    if self.gone {
+                        self.close();
+                    }
+                }
+                answered.push(done);
             }
         }
         if !told.is_empty() {
@@ -301,10 +366,19 @@ impl Session {
 
     /// Gives the client the answer that was kept back, and passes on what it says next if nobody can notice that.
     pub fn deliver(&mut self, answered: Answered) -> io::Result<()> {
-        self.tell(&answered.frames)?;
-        if let Some(behind) = self.behind.take() {
-            self.tell(&behind)?;
+        let behind = self.behind.take().unwrap_or_default();
+        if answered.wrapped {
+            // Until the commit, nothing has happened.
+            let frames = answered.frames.into_iter().chain(behind).collect();
+            self.kept = Some(Kept { frames, simple: answered.unit.has(b'Q') });
+            self.waiting.push_front(wrap::commit());
+            return Ok(());
         }
+        if self.gone && answered.unit.implicit {
+            self.close();
+        }
+        self.tell(&answered.frames)?;
+        self.tell(&behind)?;
         if answered.lost {
             self.close();
         }
@@ -313,7 +387,8 @@ impl Session {
 
     fn tell(&mut self, frames: &[Frame]) -> io::Result<()> {
         let bytes: Vec<u8> = frames.iter().flat_map(|frame| frame.bytes()).copied().collect();
-        self.client.write_all(&bytes)
+        let patience = self.server.patience().clone().with_silence_max(CLIENT_TIME_MAX);
+        patience.write_all(&mut self.client, &bytes)
     }
 
     /// Says good-bye on both sides. The server hears it when it has answered what it is at work on, gives up the
@@ -322,7 +397,11 @@ impl Session {
         self.gone = true;
         // Gone already is as good.
         let _ = self.client.shutdown(Shutdown::Both);
-        let _ = self.server.write_all(Frame::new(b'X', &[]).bytes());
+        // What was sent outside of a transaction is done all the same: its commit comes first.
+        let wrapped = |flight: &Flight| matches!(flight.phase, Some(Phase::Begin | Phase::Inside | Phase::Commit));
+        if self.kept.is_none() && !self.flying.as_ref().is_some_and(wrapped) {
+            let _ = self.server.write_all(Frame::new(b'X', &[]).bytes());
+        }
     }
 }
 
@@ -370,7 +449,8 @@ impl Flight {
         let frames = self.fresh();
         let notices = self.answer.iter().filter(|frame| frame.tag == b'N').map(complaint).collect();
         let responses = responses(&self.answer, &self.unit.spoken);
-        Answered { unit: self.unit, held: self.held, status, responses, notices, lost, frames }
+        let wrapped = self.phase == Some(Phase::Inside) && !lost;
+        Answered { unit: self.unit, held: self.held, status, responses, notices, lost, wrapped, frames }
     }
 }
 

@@ -32,6 +32,8 @@ pub struct Unit {
     pub(super) replies: usize,
     /// For each Describe, in order, the statement that it asks about, if it is not about a portal.
     pub(super) described: Vec<Option<String>>,
+    /// It is the commit of what was sent outside of a transaction: the client has not said it.
+    pub implicit: bool,
 }
 
 /// What makes the server answer.
@@ -95,7 +97,7 @@ impl Unit {
         None
     }
 
-    fn has(&self, tag: u8) -> bool {
+    pub(super) fn has(&self, tag: u8) -> bool {
         self.frames.iter().any(|frame| frame.tag == tag)
     }
 }
@@ -103,7 +105,8 @@ impl Unit {
 impl Memory {
     /// What a unit of these messages says. Names are bound now: later messages may give them another meaning.
     pub(super) fn understand(&mut self, frames: Vec<Frame>, end: End) -> Unit {
-        let mut unit = Unit { frames: Vec::new(), spoken: Vec::new(), end, replies: 0, described: Vec::new() };
+        let mut unit =
+            Unit { frames: Vec::new(), spoken: Vec::new(), end, replies: 0, described: Vec::new(), implicit: false };
         let mut bound = Vec::new();
         for frame in &frames {
             let mut fields = Fields(frame.body());

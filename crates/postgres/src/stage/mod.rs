@@ -338,6 +338,10 @@ impl Stage for ScenarioStage {
         Ok(())
     }
 
+    fn release(&mut self) {
+        self.sessions.control().patience().release();
+    }
+
     fn standing(&self, thread: usize) -> &Standing {
         &self.standings[thread]
     }

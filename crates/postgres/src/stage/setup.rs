@@ -39,6 +39,17 @@ pub enum StageError {
     Trouble(Trouble),
 }
 
+impl std::fmt::Display for StageError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            StageError::File(error) => error.fmt(f),
+            StageError::Trouble(trouble) => trouble.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for StageError {}
+
 impl From<Trouble> for StageError {
     fn from(trouble: Trouble) -> StageError {
         StageError::Trouble(trouble)

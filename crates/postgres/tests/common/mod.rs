@@ -38,14 +38,14 @@ fn read(text: &str) -> AppFile {
 /// An application on the stage.
 pub fn stage(text: &str) -> AppStage {
     let server = Cluster::shared().settings("postgres");
-    AppStage::open(read(text), PathBuf::from("."), &server, || false).unwrap_or_else(|trouble| panic!("{trouble}"))
+    AppStage::open(read(text), PathBuf::from("."), &server).unwrap_or_else(|trouble| panic!("{trouble}"))
 }
 
 /// Checks an application as somebody else.
 pub fn check_on(settings: &Settings, text: &str) -> Result<Report, Trouble> {
     let file = read(text);
     let (invariants, finals) = (file.invariants.clone(), file.finals.clone());
-    let mut stage = AppStage::open(file, PathBuf::from("."), settings, || false)?;
+    let mut stage = AppStage::open(file, PathBuf::from("."), settings)?;
     let question = Question {
         command: "isolde explore app.toml".into(),
         file: "app.toml".into(),
