@@ -7,14 +7,14 @@ use isolde_postgres::live::{self, Question};
 use isolde_postgres::reads::Module;
 use isolde_postgres::stage::{self, ScenarioStage, StageError, checks};
 use isolde_report::{Confirmation, FixVerdict, Report, StepKind, Trace, Verdict};
-use isolde_scenario::file::{self, FileOptions, Include, Included, ScenarioFile};
+use isolde_scenario::file::{self, FileOptions, Included, ScenarioFile};
 use isolde_scenario::{Limit, Options, Progress};
 
 use crate::args::{self, Explore, Replay};
 use crate::complain::Mistake;
 use crate::server::Server;
 use crate::watch::{self, Watch};
-use crate::{explore, fixes, input};
+use crate::{explore, fixes, input, levels};
 
 /// Reads a scenario and explores it on a server.
 pub(crate) fn check(explore: &Explore, path: &Path, server: &Server) -> Result<Report, Mistake> {
@@ -49,15 +49,7 @@ pub(crate) fn check(explore: &Explore, path: &Path, server: &Server) -> Result<R
 
 /// What comes of changed files on a server.
 fn with_fix(files: &[Included], server: &Server, given: FileOptions, module: &Module) -> Result<FixVerdict, Mistake> {
-    let Some((first, included)) = files.split_first() else {
-        return Ok(FixVerdict::Undecided("nothing to run".into()));
-    };
-    // Files are asked for in the order in which they were read first.
-    let mut included = included.iter();
-    let mut loader = |include: Include<'_>| {
-        included.next().cloned().ok_or_else(|| format!("{} was not included before", include.path))
-    };
-    let file = file::read_texts(&first.name, &first.text, &mut loader)?;
+    let file = levels::read_texts(files)?;
     let settings = stage::settings(&file, given);
     let mut stage = put_on(&file, server, &settings, module)?;
     let question = question(&file, settings, &|schedule| schedule.to_string());
@@ -128,7 +120,7 @@ fn read(path: &Path) -> Result<ScenarioFile, Mistake> {
     Ok(file::read_texts(&file.name, &file.text, &mut input::include)?)
 }
 
-fn put_on(
+pub(crate) fn put_on(
     file: &ScenarioFile,
     server: &Server,
     settings: &FileOptions,
@@ -142,7 +134,11 @@ fn put_on(
     })
 }
 
-fn question<'q>(file: &ScenarioFile, settings: FileOptions, replay: &'q dyn Fn(&str) -> String) -> Question<'q> {
+pub(crate) fn question<'q>(
+    file: &ScenarioFile,
+    settings: FileOptions,
+    replay: &'q dyn Fn(&str) -> String,
+) -> Question<'q> {
     let (invariants, finals) = checks(file);
     Question {
         command: args::command_line(),
@@ -156,7 +152,7 @@ fn question<'q>(file: &ScenarioFile, settings: FileOptions, replay: &'q dyn Fn(&
 }
 
 /// Flags that mean nothing on a server.
-fn refuse(explore: &Explore) -> Result<(), Mistake> {
+pub(crate) fn refuse(explore: &Explore) -> Result<(), Mistake> {
     let given = [
         ("--dependence", explore.dependence.is_some()),
         ("--hash", explore.hash.is_some()),
