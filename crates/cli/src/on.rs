@@ -126,6 +126,11 @@ pub(crate) fn put_on(
     settings: &FileOptions,
     module: &Module,
 ) -> Result<ScenarioStage, Mistake> {
+    if !file.clock.is_empty() {
+        return Err(Mistake::new(
+            "the clock of a server cannot be set: a file with `--@ clock` runs on the embedded engine, without --on and --confirm",
+        ));
+    }
     let mut file = file.clone();
     file.options = settings.clone();
     ScenarioStage::reading(&file, server.settings(), module.clone()).map_err(|error| match error {

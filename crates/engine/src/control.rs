@@ -18,6 +18,10 @@ use crate::transaction::{Change, Published, Snapshot, Transaction, heavy_release
 impl Machine<'_> {
     /// Opens the transaction that a statement outside of any runs in.
     pub(crate) fn begin_implicit(&mut self) {
+        if self.session.options.autocommit {
+            // A statement of a routine stands for one that a client sends.
+            self.session.statement_began = self.db.clock;
+        }
         self.session.transaction = Some(self.new_transaction(false));
     }
 

@@ -311,6 +311,8 @@ pub enum StepKind {
     Victim,
     /// A whole transaction runs as one step.
     Transaction,
+    /// Time passes, and nothing else.
+    Clock,
 }
 
 /// What a step gave.

@@ -12,8 +12,10 @@ use isolde_engine::Activity;
 use isolde_explore::{Completeness, Matching, Progress, Search, Strategy, System, Visit, Visitor};
 use isolde_sql::catalog::Table;
 
+use crate::backend::Backend;
 use crate::check::OnProgress;
 use crate::client::Status;
+use crate::clock;
 use crate::file::FileOptions;
 use crate::names;
 use crate::scenario::Scenario;
@@ -131,11 +133,12 @@ fn kind(system: &ScenarioSystem<'_>, choice: &Choice, event: &Event) -> StateSte
     let pending = event.steps.first().map(|step| &step.pending);
     let (file, line) = pending.map_or((None, 0), |pending| scenario.sources.place(pending.span));
     let text = match (choice, pending) {
+        (Choice::Pass(_), _) => clock::passing(event.passed.unwrap_or_default()),
         (Choice::Victim(_), _) => "is the victim of a deadlock".into(),
         (_, Some(pending)) => pending.text.to_string(),
         (_, None) => String::new(),
     };
-    let name = scenario.threads[choice.thread()].name.to_string();
+    let name = system.member(choice.thread()).name.to_string();
     StateStep { thread: name, text, file: file.unwrap_or(scenario.sources.name()).into(), line }
 }
 
