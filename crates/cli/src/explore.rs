@@ -119,6 +119,9 @@ fn check(explore: &Explore, path: &Path) -> Result<Report, Mistake> {
         Err(error) if error.is_cut() => return Ok(inconclusive(&file.name, error.to_string())),
         parsed => parsed?,
     };
+    if explore.confirm.is_some() && scenario.lets_time_pass() {
+        return Err(on::no_clock());
+    }
     let settings = settings(explore);
     let all = settings.clone().or(scenario.options());
     if let Some(conflict) = isolde_scenario::conflict(&all) {

@@ -127,9 +127,7 @@ pub(crate) fn put_on(
     module: &Module,
 ) -> Result<ScenarioStage, Mistake> {
     if !file.clock.is_empty() {
-        return Err(Mistake::new(
-            "the clock of a server cannot be set: a file with `--@ clock` runs on the embedded engine, without --on and --confirm",
-        ));
+        return Err(no_clock());
     }
     let mut file = file.clone();
     file.options = settings.clone();
@@ -153,6 +151,14 @@ pub(crate) fn question<'q>(
         finals,
         replay,
         clock: None,
+    }
+}
+
+/// A file lets time pass.
+pub(crate) fn no_clock() -> Mistake {
+    Mistake::Elsewhere {
+        message: "the clock of a server cannot be set, and the file has a line `--@ clock`".into(),
+        hint: Some("run it on the embedded engine, without --on and --confirm".into()),
     }
 }
 

@@ -169,8 +169,28 @@ impl LevelsReport {
         })
     }
 
-    /// What follows, in a sentence.
+    /// What follows, in a few sentences.
     pub(crate) fn conclusion(&self) -> String {
+        std::iter::once(self.of_all()).chain(self.of_one()).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Which thread alone would do, where the file as it is written does not hold.
+    fn of_one(&self) -> Option<String> {
+        let mut enough: Vec<(&LevelScope, String)> = Vec::new();
+        for row in self.levels.iter().filter(|_| self.verdict == Verdict::Violated) {
+            let holds = row.verdict == Verdict::Holds && row.skipped.is_empty();
+            if let (LevelScope::Only(names), Some(level), true) = (&row.who, &row.level, holds)
+                && !enough.iter().any(|(who, _)| **who == row.who)
+            {
+                enough.push((&row.who, format!("{} runs at {level}", names.join(" and "))));
+            }
+        }
+        let ways: Vec<String> = enough.into_iter().map(|(_, way)| way).collect();
+        (!ways.is_empty()).then(|| format!("It is enough that {}.", ways.join(", or that ")))
+    }
+
+    /// What follows for all threads together.
+    fn of_all(&self) -> String {
         let all = || self.levels.iter().filter(|row| row.who == LevelScope::All);
         match &self.weakest {
             Some(level) => {

@@ -231,6 +231,11 @@ impl Scenario {
         self.sources.name()
     }
 
+    /// Whether time may pass, as a `clock` line says.
+    pub fn lets_time_pass(&self) -> bool {
+        self.clock.runs()
+    }
+
     /// The threads, in order.
     pub fn threads(&self) -> &[Thread] {
         &self.threads

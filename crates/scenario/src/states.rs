@@ -121,6 +121,7 @@ impl StateRows {
         for thread in &scenario.threads {
             self.columns.extend([thread.name.to_string(), format!("{}_at", thread.name)]);
         }
+        self.columns.extend(scenario.clock.runs().then(|| clock::NAME.to_string()));
         let tables: Vec<&Table> = scenario.database.catalog().tables().map(|table| &**table).collect();
         self.columns.extend(tables.iter().map(|table| table.name.to_string()));
         self.columns.extend(cells.names(&tables));
@@ -155,6 +156,7 @@ fn row(scenario: &Scenario, tables: &[&Table], cells: &Cells, state: &State) -> 
         row.push(Some(status.to_string()));
         row.push(Some((client.progress.next + 1).to_string()));
     }
+    row.extend(scenario.clock.runs().then(|| Some(format!("{} s", state.database.clock() / 1_000_000))));
     let committed = state.database.committed();
     for table in tables {
         let mut rows: Vec<String> =
