@@ -83,7 +83,7 @@ pub(crate) fn run(explore: &Explore, color: Color) -> Result<u8, Mistake> {
 }
 
 /// The report of a file; if we have made a mistake there, a report that says so, and the other files are checked.
-fn told(path: &Path, check: impl FnOnce() -> Result<Report, Mistake>) -> Result<Report, Mistake> {
+pub(crate) fn told(path: &Path, check: impl FnOnce() -> Result<Report, Mistake>) -> Result<Report, Mistake> {
     catch_unwind(AssertUnwindSafe(check)).unwrap_or_else(|panic| {
         let said = panic.downcast_ref::<String>().map(String::as_str);
         let said = said.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use isolde_postgres::live;
 use isolde_report::LevelsReport;
-use isolde_scenario::file::{self, Include, Included, ScenarioFile};
+use isolde_scenario::file::{self, Include, Included, Loader};
 use isolde_scenario::fix::levels::{self, Answered};
-use isolde_scenario::{Limit, Options, Progress, Scenario};
+use isolde_scenario::{Limit, Options, Progress, Scenario, ScenarioError};
 
 use crate::args::{self, CheckFormat, Color, Explore};
 use crate::complain::Mistake;
@@ -78,9 +78,13 @@ fn on_engine(explore: &Explore, given: &Included) -> Result<LevelsReport, Mistak
         return Err(Mistake::new(conflict));
     }
     levels::at_each_level(&file, &options.command, &mut |files| {
-        let (first, mut loader) = again(files)?;
-        let scenario = Scenario::parse(&first.name, &first.text, &mut loader)?;
-        Ok(levels::ask(&scenario, &options, &mut |progress| watch.look(progress)))
+        answered(files, || {
+            let scenario = match again(files, Scenario::parse) {
+                Err(error) if error.is_cut() => return Ok(Answered::undecided(&given.name, error.to_string())),
+                parsed => parsed?,
+            };
+            Ok(levels::ask(&scenario, &options, &mut |progress| watch.look(progress)))
+        })
     })
 }
 
@@ -90,33 +94,48 @@ fn on_server(explore: &Explore, given: &Included, server: &Server) -> Result<Lev
     let file = file::read_texts(&given.name, &given.text, &mut input::include)?;
     let module = explore.reads.clone().unwrap_or_default();
     levels::at_each_level(&file, &args::command_line(), &mut |files| {
-        let file = read_texts(files)?;
-        let settings = isolde_postgres::stage::settings(&file, explore::settings(explore));
-        let mut stage = on::put_on(&file, server, &settings, &module)?;
-        let question = on::question(&file, settings, &|schedule| schedule.to_string());
-        let mut look = |progress: &Progress| match watch::interrupted() {
-            true => ControlFlow::Break(Limit::Interrupt),
-            false => watch.look(progress),
-        };
-        let examined = live::check_all(&mut stage, &question, &mut look)?;
-        let mut report = examined.report;
-        report.warnings.extend(stage.warnings());
-        Ok(Answered { report, cost: examined.cost })
+        answered(files, || {
+            let file = again(files, file::read_texts)?;
+            let settings = isolde_postgres::stage::settings(&file, explore::settings(explore));
+            let mut stage = on::put_on(&file, server, &settings, &module)?;
+            let question = on::question(&file, settings, &|schedule| schedule.to_string());
+            let mut look = |progress: &Progress| match watch::interrupted() {
+                true => ControlFlow::Break(Limit::Interrupt),
+                false => watch.look(progress),
+            };
+            let examined = live::check_all(&mut stage, &question, &mut look)?;
+            let mut report = examined.report;
+            report.warnings.extend(stage.warnings());
+            Ok(Answered { report, cost: examined.cost })
+        })
     })
 }
 
-/// Reads files that were changed, for a server.
-pub(crate) fn read_texts(files: &[Included]) -> Result<ScenarioFile, Mistake> {
-    let (first, mut loader) = again(files)?;
-    Ok(file::read_texts(&first.name, &first.text, &mut loader)?)
+/// The answer about one row. What fails for a reason that is in no input, or because of a bug of ours, leaves that row
+/// undecided.
+fn answered(files: &[Included], ask: impl FnOnce() -> Result<Answered, Mistake>) -> Result<Answered, Mistake> {
+    let name = files.first().map_or("", |file| &file.name);
+    let mut cost = None;
+    let report = explore::told(Path::new(name), || {
+        let answered = ask()?;
+        cost = answered.cost;
+        Ok(answered.report)
+    });
+    match report {
+        Err(Mistake::Fault(why)) => Ok(Answered::undecided(name, why)),
+        report => Ok(Answered { report: report?, cost }),
+    }
 }
 
-/// The scenario's own file, and what reads the others again, in the order in which they were read first.
-fn again(files: &[Included]) -> Result<(&Included, impl FnMut(Include<'_>) -> Result<Included, String>), Mistake> {
-    let (first, included) = files.split_first().ok_or_else(|| Mistake::new("nothing to run"))?;
+/// Reads files once more that were changed: what the first one includes is asked for in the order in which it was read
+/// first.
+pub(crate) fn again<T>(
+    files: &[Included],
+    read: impl FnOnce(&str, &str, Loader<'_>) -> Result<T, ScenarioError>,
+) -> Result<T, ScenarioError> {
+    let (first, included) = files.split_first().expect("a scenario has a file of its own");
     let mut included = included.iter();
-    let loader = move |include: Include<'_>| {
+    read(&first.name, &first.text, &mut |include: Include<'_>| {
         included.next().cloned().ok_or_else(|| format!("{} was not included before", include.path))
-    };
-    Ok((first, loader))
+    })
 }

@@ -49,7 +49,7 @@ pub(crate) fn check(explore: &Explore, path: &Path, server: &Server) -> Result<R
 
 /// What comes of changed files on a server.
 fn with_fix(files: &[Included], server: &Server, given: FileOptions, module: &Module) -> Result<FixVerdict, Mistake> {
-    let file = levels::read_texts(files)?;
+    let file = levels::again(files, file::read_texts)?;
     let settings = stage::settings(&file, given);
     let mut stage = put_on(&file, server, &settings, module)?;
     let question = question(&file, settings, &|schedule| schedule.to_string());

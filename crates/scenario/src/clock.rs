@@ -11,8 +11,8 @@
 //!
 //! # Which steps depend on it
 //!
-//! Every step of a thread that may read the time, and no other: the statements of the thread, or of set-up (defaults,
-//! triggers, routines), name a function that reads a clock, or execute a text. Such a thread sends each statement in a
+//! Every step of a thread that may read the time, and no other: the statements of the thread, or what set-up defines
+//! (defaults, triggers, routines, views), name a function that reads a clock, or execute a text. Such a thread sends each statement in a
 //! step of its own, BEGIN included, because its transaction begins there. When no such thread is left, no more time
 //! passes; so the last steps of two such threads are dependent, too. Invariants that read the time are asked again whenever it passes.
 //!
@@ -27,6 +27,7 @@ use std::collections::BTreeSet;
 
 use isolde_engine::footprint::ColumnSet;
 use isolde_explore::System;
+use isolde_sql::ast::StatementKind;
 use isolde_sql::builtin;
 use isolde_sql::facts::Facts;
 use isolde_sql::parse;
@@ -57,9 +58,15 @@ impl Clock {
             return Clock { readers: vec![false; file.threads.len()], ..Clock::default() };
         }
         let sources = &file.sources;
-        let always = file.setup.iter().any(|statement| reads_clock(statement, sources));
+        let defines = |statement: &&ClientStatement| Facts::of(&statement.ast).effects.defines;
+        let always = file.setup.iter().filter(defines).any(|statement| reads_clock(statement, sources));
+        let defined = defined(file);
         let reads = |body: &[ClientStatement]| always || body.iter().any(|statement| reads_clock(statement, sources));
-        let asks = |check: &QuerySection| reads_clock(&check.statement, sources) || always && calls(&check.statement);
+        let asks = |check: &QuerySection| {
+            let names = parse::names(check.statement.ast.span.of(sources.text()));
+            let called = || defined.as_ref().is_none_or(|defined| names.iter().any(|name| defined.contains(name)));
+            reads_clock(&check.statement, sources) || always && called()
+        };
         let invariants = file.invariants.iter().enumerate().filter(|(_, check)| asks(check));
         let invariants: ColumnSet = invariants.map(|(number, _)| number).collect();
         Clock {
@@ -115,10 +122,18 @@ fn reads_clock(statement: &ClientStatement, sources: &Sources) -> bool {
     executes || parse::names(statement.ast.span.of(sources.text())).iter().any(|name| builtin::reads_clock(name))
 }
 
-/// Whether a query calls functions, of which some may be routines or views of set-up.
-fn calls(statement: &ClientStatement) -> bool {
-    let facts = Facts::of(&statement.ast);
-    !facts.functions.is_empty() || facts.effects.queries
+/// The names of the routines and views of set-up; `None` if some may have other names by now.
+fn defined(file: &ScenarioFile) -> Option<BTreeSet<String>> {
+    let mut names = BTreeSet::new();
+    for ClientStatement { ast, .. } in &file.setup {
+        match &ast.kind {
+            StatementKind::CreateRoutine(routine) => drop(names.insert(routine.name.name.name.to_string())),
+            StatementKind::CreateView(view) => drop(names.insert(view.name.name.name.to_string())),
+            StatementKind::AlterObject(_) | StatementKind::Do(_) | StatementKind::Call { .. } => return None,
+            _ => {}
+        }
+    }
+    Some(names)
 }
 
 /// When each thread sent its statements, and when each was answered; nothing for a thread that does not read the time.

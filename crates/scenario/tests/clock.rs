@@ -145,6 +145,29 @@ fn who_reads_no_time_commutes_with_the_clock() {
     assert_eq!(ends("--@ clock 0s 1m 2m 3m"), ends(""));
 }
 
+/// Rows that set-up dates make nobody read the time; a default does.
+#[test]
+fn what_set_up_defines_counts_and_not_what_it_inserts() {
+    let text = |column: &str, values: &str| {
+        format!(
+            "CREATE TABLE t (id int PRIMARY KEY, at timestamptz{column});\nINSERT INTO t VALUES (1, {values});
+--@ clock 0s 1m\n--@ thread a\nINSERT INTO t VALUES (2);\n--@ thread b\nUPDATE t SET id = 3 WHERE id = 1;
+--@ invariant dated\nSELECT count(*) > 0 FROM t;\n"
+        )
+    };
+    let ends = |text: &str| explored(text, FileOptions::default()).stats.ends;
+    let (dated, defaulted) = (text("", "now()"), text(" DEFAULT now()", "NULL"));
+    assert_eq!(ends(&dated), ends(&dated.replace("--@ clock 0s 1m\n", "")));
+    assert!(ends(&defaulted) > ends(&dated));
+    // A view that reads the time does so in an invariant, too.
+    let view = dated.replace(
+        "--@ clock",
+        "CREATE VIEW fresh AS SELECT 1 AS n FROM t WHERE at > now() - interval '30s';\n--@ clock",
+    );
+    assert_eq!(said(&view), "holds");
+    assert_eq!(said(&view.replace("count(*) > 0 FROM t", "count(*) > 0 FROM fresh")), "violated: invariant dated");
+}
+
 /// A small deterministic source of choices.
 struct Dice(u64);
 

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 use isolde_explore::{Limit, Progress, Visit, Visitor};
-use isolde_report::{LevelCost, LevelRow, LevelScope, LevelsReport, PropertyStatus, Report, Verdict};
+use isolde_report::{LevelCost, LevelRow, LevelScope, LevelsReport, PropertyStatus, Report, Stats, Verdict};
 use isolde_sql::Span;
 use isolde_sql::ast::{Isolation, SessionCommand, Set, Statement, StatementKind, TransactionModes};
 use isolde_sql::facts::{Facts, SettingKind};
@@ -41,6 +41,14 @@ pub struct Answered {
     pub report: Report,
     /// What it costs, if every interleaving was counted.
     pub cost: Option<LevelCost>,
+}
+
+impl Answered {
+    /// Nothing is known about the row, for this reason.
+    pub fn undecided(file: &str, why: String) -> Answered {
+        let report = Report::new("", file, Verdict::Inconclusive(why), Stats::default());
+        Answered { report, cost: None }
+    }
 }
 
 /// Asks about a file as it is written, with all threads at each level, and with one thread at each level. Files that
