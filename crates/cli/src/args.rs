@@ -130,8 +130,9 @@ is a comment to psql and opens a section here:
 Every SQL statement, also inside a procedure, is a place where another thread may act. A thread's header may say `xN` \
 (N copies), `isolation LEVEL`, `autocommit` (each statement of a procedure is its own transaction) and `retry N` \
 (start again after a serialization failure or a deadlock). `--@ invariant NAME` is a query that must be true in every \
-committed state, `--@ final NAME` one for the end; `--@ expect error CODE` permits an error; `--@ option KEY VALUE` \
-sets what the flags below set, unless they do.";
+committed state, `--@ final NAME` one for the end; `--@ expect error CODE` permits an error; `--@ clock 0s 10m` lets \
+time pass to ten minutes past the start between any two steps; `--@ option KEY VALUE` sets what the flags below set, \
+unless they do.";
 
 const EXPLORE_LONG_HELP: &str = "\
 What is checked without asking:

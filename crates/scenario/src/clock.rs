@@ -34,6 +34,7 @@ use isolde_sql::parse;
 
 use crate::backend::Alone;
 use crate::file::{ClientStatement, QuerySection, ScenarioFile, Sources};
+use crate::log::Log;
 use crate::system::{Event, ScenarioSystem, State};
 
 /// What the clock is called where threads are named.
@@ -191,23 +192,32 @@ impl ScenarioSystem<'_> {
     ) -> Vec<Way<State>> {
         let mut ways = Vec::new();
         let mut seen = BTreeSet::new();
-        let mut open = vec![(start.clone(), Vec::new())];
-        while let Some((state, times)) = open.pop() {
+        let mut open = vec![(start.clone(), Log::default())];
+        let way =
+            |alone, state, times: &Log<i64>| Way { alone, state, times: times.to_vec().into_iter().copied().collect() };
+        for _ in 0..max {
+            let Some((state, times)) = open.pop() else { break };
             if let Some(alone) = self.ended_alone(&state, thread, limit) {
-                ways.push(Way { alone, state, times });
+                ways.push(way(alone, state, &times));
                 continue;
-            }
-            if times.len() >= max || ways.len() + open.len() >= WAYS_MAX {
-                ways.push(Way { alone: Alone::Endless, state, times });
-                break;
             }
             for time in self.times_of_step(&state, thread, pace) {
                 let mut next = state.clone();
                 self.step_at(&mut next, thread, limit, pace, time);
+                // A state that was seen before leads to the ends that are found from there.
                 if self.digest(&next).is_none_or(|digest| seen.insert(digest)) {
-                    open.push((next, [times.as_slice(), &[time]].concat()));
+                    let mut times = times.clone();
+                    times.push(time);
+                    open.push((next, times));
                 }
             }
+            if ways.len() + open.len() >= WAYS_MAX {
+                break;
+            }
+        }
+        // Not all ways are known, or none ends.
+        if !open.is_empty() || ways.is_empty() {
+            ways.push(way(Alone::Endless, start.clone(), &Log::default()));
         }
         ways
     }

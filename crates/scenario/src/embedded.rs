@@ -153,7 +153,7 @@ impl Backend for ScenarioSystem<'_> {
     }
 
     fn ways_alone(&self, state: &State, thread: usize, limit: usize, pace: &Pace) -> Result<Vec<Way<State>>, Trouble> {
-        if !self.scenario.clock.runs() {
+        if !self.scenario.clock.is_read_by(thread) {
             let mut state = state.clone();
             let alone = self.run_alone(&mut state, thread, limit, STEPS_ALONE_MAX);
             return Ok(vec![Way { alone, state, times: Vec::new() }]);
@@ -169,7 +169,7 @@ impl Backend for ScenarioSystem<'_> {
         pace: &Pace,
         times: &[i64],
     ) -> Result<Alone, Trouble> {
-        match self.scenario.clock.runs() {
+        match self.scenario.clock.is_read_by(thread) {
             true => Ok(ScenarioSystem::run_at(self, state, thread, limit, pace, times)),
             false => Backend::run_alone(self, state, thread, limit),
         }

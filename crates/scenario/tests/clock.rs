@@ -113,6 +113,22 @@ CALL buy('b');
     assert_eq!(said(text), "violated: serial outcome");
 }
 
+/// A thread that waits for another one, and does not end alone, cannot be judged: that is no violation.
+#[test]
+fn who_polls_for_ever_alone_is_not_judged() {
+    let text = "CREATE TABLE t (done boolean, at timestamptz); INSERT INTO t VALUES (false, now());
+CREATE PROCEDURE poll() LANGUAGE plpgsql AS $$ BEGIN
+  WHILE NOT EXISTS (SELECT FROM t WHERE done AND at <= now()) LOOP NULL; END LOOP; END $$;
+--@ clock 0s 1m
+--@ thread a autocommit
+CALL poll();
+--@ thread b
+UPDATE t SET done = true;
+";
+    let report = explored(text, FileOptions { states_max: Some(5000), ..FileOptions::default() });
+    assert!(report.counterexample.is_none(), "{report:?}");
+}
+
 /// An invariant that reads the time is asked again when it passes.
 #[test]
 fn invariants_see_time_pass() {
