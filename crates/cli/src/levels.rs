@@ -55,7 +55,7 @@ fn check(explore: &Explore, path: &Path) -> Result<LevelsReport, Mistake> {
         ));
     }
     let given = input::read(path)?;
-    if given.name.ends_with(".spec") {
+    if Path::new(&given.name).extension().is_some_and(|ending| ending == "spec") {
         return Err(Mistake::new(
             "--levels is for scenarios (.sql): an isolation spec has no threads whose level can be replaced",
         ));

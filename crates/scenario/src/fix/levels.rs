@@ -152,7 +152,7 @@ fn level_set(kind: &StatementKind) -> Option<(bool, Option<Isolation>)> {
     match kind {
         StatementKind::Set(Set { local, name, value }) if SettingKind::of(&name.name) == SettingKind::Level => {
             let value = value.as_deref().unwrap_or_default();
-            let named = LEVELS.into_iter().find(|level| thread::name(*level).eq_ignore_ascii_case(value));
+            let named = LEVELS.into_iter().find(|level| thread::name(*level) == value);
             Some((*local, named))
         }
         _ => None,
@@ -226,7 +226,12 @@ fn row(who: LevelScope, level: Option<Isolation>, as_written: bool, answered: &A
 
 /// A level as SQL writes it.
 fn shown(level: Isolation) -> String {
-    thread::name(level).to_uppercase()
+    let name = match level {
+        Isolation::ReadCommitted => "READ COMMITTED",
+        Isolation::RepeatableRead => "REPEATABLE READ",
+        Isolation::Serializable => "SERIALIZABLE",
+    };
+    name.into()
 }
 
 /// The weakest level that holds for all threads; everything was decided there, and no thread is lost by it.
