@@ -130,8 +130,9 @@ is a comment to psql and opens a section here:
 Every SQL statement, also inside a procedure, is a place where another thread may act. A thread's header may say `xN` \
 (N copies), `isolation LEVEL`, `autocommit` (each statement of a procedure is its own transaction) and `retry N` \
 (start again after a serialization failure or a deadlock). `--@ invariant NAME` is a query that must be true in every \
-committed state, `--@ final NAME` one for the end; `--@ expect error CODE` permits an error; `--@ option KEY VALUE` \
-sets what the flags below set, unless they do.";
+committed state, `--@ final NAME` one for the end; `--@ expect error CODE` permits an error; `--@ clock 0s 10m` lets \
+time pass to ten minutes past the start between any two steps; `--@ option KEY VALUE` sets what the flags below set, \
+unless they do.";
 
 const EXPLORE_LONG_HELP: &str = "\
 What is checked without asking:
@@ -151,7 +152,8 @@ Examples:
   isolde explore bank.sql
   isolde explore examples/*/*.sql                       a line for each
   isolde explore --search random --runs 10000 big.sql   a sample of very many
-  isolde explore --format json bank.sql | jq .verdict";
+  isolde explore --format json bank.sql | jq .verdict
+  isolde explore --levels bank.sql                      which isolation level does it need?";
 
 const REPLAY_ABOUT: &str = "\
 Run one schedule of a scenario file and show every step.
@@ -263,6 +265,16 @@ pub(crate) struct Explore {
     /// there.
     #[arg(long, value_name = "URL", value_parser = server::parse, conflicts_with = "on", help_heading = "Server")]
     pub(crate) confirm: Option<Server>,
+
+    /// Ask at each isolation level: which one does this file need?
+    ///
+    /// One search for the file as it is written, for all threads at READ COMMITTED, REPEATABLE READ and SERIALIZABLE,
+    /// and for each thread alone at each of them. The answer is a table of the verdicts, with what each level costs:
+    /// the interleavings in which transactions are aborted, threads give up, and statements wait. A level that the
+    /// thread's header or its statements name is replaced. The exit code is that of the file as it is written.
+    #[arg(long, help_heading = "Search")]
+    #[arg(conflicts_with_all = ["checkpoint", "graph", "store", "emit_spec", "emit_scenario", "fix", "confirm", "stats"])]
+    pub(crate) levels: bool,
 
     /// Kind of search
     #[arg(long, value_name = "KIND", value_parser = choices::<SearchKind>(), help_heading = "Search")]

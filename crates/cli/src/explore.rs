@@ -15,10 +15,13 @@ use crate::fixes;
 use crate::page::{self, Page};
 use crate::picture::Picture;
 use crate::watch::{self, Watch};
-use crate::{EXIT_MISTAKE, app, input, kept, memory, on, output, store};
+use crate::{EXIT_MISTAKE, app, input, kept, levels, memory, on, output, store};
 
 /// Explores every file, and says what to exit with.
 pub(crate) fn run(explore: &Explore, color: Color) -> Result<u8, Mistake> {
+    if explore.levels {
+        return levels::run(explore, color);
+    }
     if explore.checkpoint.is_some() && explore.files.len() > 1 {
         return Err(Mistake::new("--checkpoint keeps the search of one file, and there are several"));
     }
@@ -80,7 +83,7 @@ pub(crate) fn run(explore: &Explore, color: Color) -> Result<u8, Mistake> {
 }
 
 /// The report of a file; if we have made a mistake there, a report that says so, and the other files are checked.
-fn told(path: &Path, check: impl FnOnce() -> Result<Report, Mistake>) -> Result<Report, Mistake> {
+pub(crate) fn told(path: &Path, check: impl FnOnce() -> Result<Report, Mistake>) -> Result<Report, Mistake> {
     catch_unwind(AssertUnwindSafe(check)).unwrap_or_else(|panic| {
         let said = panic.downcast_ref::<String>().map(String::as_str);
         let said = said.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
@@ -116,6 +119,7 @@ fn check(explore: &Explore, path: &Path) -> Result<Report, Mistake> {
         Err(error) if error.is_cut() => return Ok(inconclusive(&file.name, error.to_string())),
         parsed => parsed?,
     };
+    on::refuse_clock(explore.confirm.is_some() && scenario.lets_time_pass())?;
     let settings = settings(explore);
     let all = settings.clone().or(scenario.options());
     if let Some(conflict) = isolde_scenario::conflict(&all) {
@@ -180,7 +184,7 @@ fn processors() -> u64 {
 
 /// How many files came out how.
 #[derive(Debug, Default)]
-struct Tally {
+pub(crate) struct Tally {
     holds: usize,
     violated: usize,
     inconclusive: usize,
@@ -188,7 +192,7 @@ struct Tally {
 }
 
 impl Tally {
-    fn count(&mut self, exit_code: u8) {
+    pub(crate) fn count(&mut self, exit_code: u8) {
         match exit_code {
             0 => self.holds += 1,
             1 => self.violated += 1,
@@ -198,7 +202,7 @@ impl Tally {
     }
 
     /// The most pressing of all: a mistake, then a violation, then what is not known.
-    fn exit_code(&self) -> u8 {
+    pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Tally { mistakes: 1.., .. } => EXIT_MISTAKE,
             Tally { violated: 1.., .. } => Verdict::Violated.exit_code(),

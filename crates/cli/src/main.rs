@@ -12,6 +12,7 @@ mod explore;
 mod fixes;
 mod input;
 mod kept;
+mod levels;
 mod memory;
 mod model;
 mod model_files;

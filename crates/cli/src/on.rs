@@ -7,20 +7,21 @@ use isolde_postgres::live::{self, Question};
 use isolde_postgres::reads::Module;
 use isolde_postgres::stage::{self, ScenarioStage, StageError, checks};
 use isolde_report::{Confirmation, FixVerdict, Report, StepKind, Trace, Verdict};
-use isolde_scenario::file::{self, FileOptions, Include, Included, ScenarioFile};
+use isolde_scenario::file::{self, FileOptions, Included, ScenarioFile};
 use isolde_scenario::{Limit, Options, Progress, inconclusive};
 
 use crate::args::{self, Explore, Replay};
 use crate::complain::Mistake;
 use crate::server::Server;
 use crate::watch::{self, Watch};
-use crate::{explore, fixes, input};
+use crate::{explore, fixes, input, levels};
 
 /// Reads a scenario and explores it on a server.
 pub(crate) fn check(explore: &Explore, path: &Path, server: &Server) -> Result<Report, Mistake> {
     refuse(explore)?;
     let given = input::read(path)?;
     let file = file::read_texts(&given.name, &given.text, &mut input::include)?;
+    refuse_clock(!file.clock.is_empty())?;
     let mut watch = Watch::start(file.sources.name(), explore.time_max, !explore.no_progress);
     let server = &server.watched(&watch);
     let settings = stage::settings(&file, explore::settings(explore));
@@ -56,15 +57,7 @@ pub(crate) fn check(explore: &Explore, path: &Path, server: &Server) -> Result<R
 
 /// What comes of changed files on a server.
 fn with_fix(files: &[Included], server: &Server, given: FileOptions, module: &Module) -> Result<FixVerdict, Mistake> {
-    let Some((first, included)) = files.split_first() else {
-        return Ok(FixVerdict::Undecided("nothing to run".into()));
-    };
-    // Files are asked for in the order in which they were read first.
-    let mut included = included.iter();
-    let mut loader = |include: Include<'_>| {
-        included.next().cloned().ok_or_else(|| format!("{} was not included before", include.path))
-    };
-    let file = file::read_texts(&first.name, &first.text, &mut loader)?;
+    let file = levels::again(files, file::read_texts)?;
     let settings = stage::settings(&file, given);
     let mut stage = put_on(&file, server, &settings, module)?;
     let question = question(&file, settings, &|schedule| schedule.to_string());
@@ -135,12 +128,13 @@ fn read(path: &Path) -> Result<ScenarioFile, Mistake> {
     Ok(file::read_texts(&file.name, &file.text, &mut input::include)?)
 }
 
-fn put_on(
+pub(crate) fn put_on(
     file: &ScenarioFile,
     server: &Server,
     settings: &FileOptions,
     module: &Module,
 ) -> Result<ScenarioStage, Mistake> {
+    refuse_clock(!file.clock.is_empty())?;
     ScenarioStage::reading(&with_options(file, settings), server.settings(), module.clone()).map_err(Mistake::from)
 }
 
@@ -148,7 +142,11 @@ fn with_options(file: &ScenarioFile, settings: &FileOptions) -> ScenarioFile {
     ScenarioFile { options: settings.clone(), ..file.clone() }
 }
 
-fn question<'q>(file: &ScenarioFile, settings: FileOptions, replay: &'q dyn Fn(&str) -> String) -> Question<'q> {
+pub(crate) fn question<'q>(
+    file: &ScenarioFile,
+    settings: FileOptions,
+    replay: &'q dyn Fn(&str) -> String,
+) -> Question<'q> {
     let (invariants, finals) = checks(file);
     Question {
         command: args::command_line(),
@@ -161,8 +159,19 @@ fn question<'q>(file: &ScenarioFile, settings: FileOptions, replay: &'q dyn Fn(&
     }
 }
 
+/// A file that lets time pass cannot run on a server.
+pub(crate) fn refuse_clock(lets_time_pass: bool) -> Result<(), Mistake> {
+    if !lets_time_pass {
+        return Ok(());
+    }
+    Err(Mistake::Elsewhere {
+        message: "the clock of a server cannot be set, and the file has a line `--@ clock`".into(),
+        hint: Some("run it on the embedded engine, without --on and --confirm".into()),
+    })
+}
+
 /// Flags that mean nothing on a server.
-fn refuse(explore: &Explore) -> Result<(), Mistake> {
+pub(crate) fn refuse(explore: &Explore) -> Result<(), Mistake> {
     let given = [
         ("--dependence", explore.dependence.is_some()),
         ("--hash", explore.hash.is_some()),

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use anstream::{AutoStream, ColorChoice};
-use isolde_report::{HtmlPage, ModelReport, ProveReport, Report, SpaceReport, Style, TraceStyle};
+use isolde_report::{HtmlPage, LevelsReport, ModelReport, ProveReport, Report, SpaceReport, Style, TraceStyle};
 use serde::de::DeserializeOwned;
 
 use crate::args::{self, CheckFormat, Color, Html, Output};
@@ -133,6 +133,17 @@ impl Page {
                 self.line(&format!("{verdict}{space}  {file}"))
             }
             _ => self.whole(report),
+        }
+    }
+
+    /// Writes a whole answer about isolation levels.
+    pub(crate) fn levels(&mut self, report: &LevelsReport) -> Result<(), Mistake> {
+        self.show(|html| html.levels(report));
+        match self.format {
+            CheckFormat::Text => {
+                self.write(&harmless(report, LevelsReport::to_json, |report| report.to_text(self.style)))
+            }
+            _ => self.write(&report.to_json()),
         }
     }
 

@@ -51,6 +51,7 @@ pub(crate) fn run(args: &Kept, color: Color) -> Result<u8, Mistake> {
             }
             match answer {
                 Answer::Explored(report) => page.answer(report)?,
+                Answer::Leveled(report) => page.levels(report)?,
                 Answer::Modelled(report) => page.model(report)?,
                 Answer::Proved(report) => page.proof(report)?,
                 Answer::Spaced(report) => page.space(report, TraceStyle::Table)?,

@@ -61,6 +61,12 @@ impl Database {
         self.clock
     }
 
+    /// Sets the time of an exploration, in microseconds since the start. Time has passed; or another run is repeated,
+    /// whose steps were taken at these times.
+    pub fn set_clock(&mut self, micros: i64) {
+        self.clock = micros;
+    }
+
     /// The timer that goes off next, if the clock runs and anybody waits for one: when, whose and which.
     pub fn next_timer(&self) -> Option<(i64, SessionId, Timer)> {
         let sessions = self.all_sessions().filter(|_| self.timed);

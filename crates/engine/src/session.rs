@@ -522,6 +522,10 @@ impl SessionState {
     /// Opens the transaction that a statement outside of any runs in.
     pub(crate) fn begin_implicit(&mut self, now: i64) {
         debug_assert!(self.transaction.is_none(), "an open transaction is ended before the next begins");
+        if self.options.autocommit {
+            // A statement of a routine stands for one that a client sends.
+            self.statement_began = now;
+        }
         self.transaction = Some(self.new_transaction(false, now));
     }
 

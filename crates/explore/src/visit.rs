@@ -75,6 +75,11 @@ impl<S: System> Visit<'_, S> {
     pub fn events(&self) -> Option<&[S::Event]> {
         self.path.events()
     }
+
+    /// Shows what each step of the path did, first to last. `false` if the search does not keep that: nothing is shown.
+    pub fn each_event(&self, look: &mut dyn FnMut(&S::Event)) -> bool {
+        self.path.each_event(look)
+    }
 }
 
 /// How far a search has come.

@@ -75,7 +75,7 @@ fn pieces(step: &TraceStep) -> Vec<Piece> {
 /// What a step is called.
 pub(crate) fn heading(step: &TraceStep) -> String {
     match step.kind {
-        StepKind::Statement | StepKind::Transaction => step.statement.clone(),
+        StepKind::Statement | StepKind::Transaction | StepKind::Clock => step.statement.clone(),
         // The statement stands further up in the same column.
         StepKind::Resume => "(goes on)".to_string(),
         StepKind::Commit => "(commits)".to_string(),

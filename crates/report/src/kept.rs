@@ -6,13 +6,15 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::{FORMAT, ModelReport, ProveReport, Report, SpaceReport};
+use crate::{FORMAT, LevelsReport, ModelReport, ProveReport, Report, SpaceReport};
 
 /// The answer of some checker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// Of `isolde explore` and `isolde replay`.
     Explored(Box<Report>),
+    /// Of `isolde explore --levels`.
+    Leveled(Box<LevelsReport>),
     /// Of `isolde model`.
     Modelled(Box<ModelReport>),
     /// Of `isolde prove`.
@@ -47,6 +49,8 @@ fn one(document: Value) -> Result<Answer, String> {
         whole(document).map(Answer::Modelled)
     } else if has("cells") {
         whole(document).map(Answer::Proved)
+    } else if has("levels") {
+        whole(document).map(Answer::Leveled)
     } else if has("coverage") {
         whole(document).map(Answer::Spaced)
     } else {
@@ -69,9 +73,12 @@ mod tests {
         let modelled = ModelReport::new("isolde model app", "app", "rails");
         let proved = ProveReport::new("isolde prove a.sql", "a.sql");
         let spaced = SpaceReport::new("isolde space A.tla", "A.tla");
-        let text = explored.to_json() + &modelled.to_json() + &proved.to_json() + &spaced.to_json();
+        let leveled = LevelsReport::new("isolde explore --levels a.sql", "a.sql", Verdict::Holds);
+        let text =
+            explored.to_json() + &leveled.to_json() + &modelled.to_json() + &proved.to_json() + &spaced.to_json();
         let answers = [
             Answer::Explored(Box::new(explored)),
+            Answer::Leveled(Box::new(leveled)),
             Answer::Modelled(Box::new(modelled)),
             Answer::Proved(Box::new(proved)),
             Answer::Spaced(Box::new(spaced)),

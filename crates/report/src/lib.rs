@@ -32,6 +32,7 @@ mod html;
 mod instance;
 mod kept;
 mod layers;
+mod levels;
 mod model;
 mod paint;
 mod prove;
@@ -49,6 +50,7 @@ pub use graph::{EdgeEnd, EdgeKind, Graph, GraphEdge, Node};
 pub use html::HtmlPage;
 pub use instance::{DrawnLink, DrawnObject, Fate, InstanceGraph};
 pub use kept::Answer;
+pub use levels::{LevelCost, LevelRow, LevelScope, LevelsReport};
 pub use model::{
     Baseline, Change, ChangedLines, Decided, Example, Finding, Ignored, ModelRemark, ModelReport, ModelSize,
     ObjectChange,
@@ -309,6 +311,8 @@ pub enum StepKind {
     Victim,
     /// A whole transaction runs as one step.
     Transaction,
+    /// Time passes, and nothing else.
+    Clock,
 }
 
 /// What a step gave.

@@ -125,7 +125,7 @@ fn write_wrapped(out: &mut dyn Write, text: &str, style: Style) -> fmt::Result {
 }
 
 /// A heading, then text that hangs behind it.
-fn write_paragraph(out: &mut dyn Write, heading: &str, text: &str, style: Style) -> fmt::Result {
+pub(crate) fn write_paragraph(out: &mut dyn Write, heading: &str, text: &str, style: Style) -> fmt::Result {
     writeln!(out)?;
     style.write(out, Paint::Bold, heading)?;
     let indent = width(heading) + 2;

@@ -24,6 +24,7 @@ use isolde_sql::catalog::TableId;
 use isolde_sql::{Span, SqlError, SqlState};
 
 use crate::checker::{Checker, Examination};
+use crate::clock::{Pace, Way};
 use crate::file::{FileOptions, SerialCheck};
 use crate::outcome::Outcome;
 use crate::system::Choice;
@@ -89,6 +90,50 @@ pub trait Backend: System<Step = Choice> + Copy {
     /// Runs the first `limit` statements of a thread while no other one acts, then ends its session: what serial orders
     /// are made of.
     fn run_alone(&self, state: &mut Self::State, thread: usize, limit: usize) -> Result<Alone, Trouble>;
+
+    /// When the threads sent their statements in a run that ended in `state`; nothing where time stands still.
+    fn pace(&self, state: &Self::State) -> Pace {
+        let _ = state;
+        Pace::new()
+    }
+
+    /// The ways in which a thread runs alone as for [`Backend::run_alone`], sending its statements at these times.
+    fn ways_alone(
+        &self,
+        state: &Self::State,
+        thread: usize,
+        limit: usize,
+        pace: &Pace,
+    ) -> Result<Vec<Way<Self::State>>, Trouble> {
+        let _ = pace;
+        let mut state = state.clone();
+        let alone = self.run_alone(&mut state, thread, limit)?;
+        Ok(vec![Way { alone, state, times: Vec::new() }])
+    }
+
+    /// The same in one way: each step at the time at which it was taken there.
+    fn run_at(
+        &self,
+        state: &mut Self::State,
+        thread: usize,
+        limit: usize,
+        pace: &Pace,
+        times: &[i64],
+    ) -> Result<Alone, Trouble> {
+        let _ = (pace, times);
+        self.run_alone(state, thread, limit)
+    }
+
+    /// Whether time has passed in a step, and nothing else.
+    fn is_passing(&self, event: &Self::Event) -> bool {
+        let _ = event;
+        false
+    }
+
+    /// What is named behind the threads in a trace: the clock, if time may pass.
+    fn clock_name(&self) -> Option<&str> {
+        None
+    }
 
     /// The outcome of the run that ended in `state`. Of each thread, only its first `limits` statements count.
     fn outcome(&self, state: &Self::State, limits: &[usize]) -> Result<Outcome, Trouble>;

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
 
 use isolde_explore::{Completeness, Done, Limit, Progress, Schedule, Summary, replay};
-use isolde_report::{Counterexample, NotNeeded, PropertyResult, PropertyStatus, Report, Stats, Verdict};
+use isolde_report::{Counterexample, LevelCost, NotNeeded, PropertyResult, PropertyStatus, Report, Stats, Verdict};
 
 use crate::backend::Backend;
 use crate::checker::{Checker, Effort, Examination, Finding, Told};
@@ -42,6 +42,8 @@ pub struct Examined {
     pub report: Report,
     /// Threads that are aborted at some end and do not try again.
     pub aborted: BTreeSet<usize>,
+    /// What the threads go through, if every interleaving was counted.
+    pub cost: Option<LevelCost>,
     pub(crate) finding: Option<Finding>,
 }
 
@@ -92,7 +94,7 @@ fn undecided<B: Backend>(
     let verdict = Verdict::Inconclusive(format!("{why}; {seen}"));
     let mut report = Report::new(&question.command, &question.file, verdict, Stats::default());
     report.properties = property_results(system, &report.verdict, None, &BTreeSet::new());
-    Ok(Examined { report, aborted: BTreeSet::new(), finding: None })
+    Ok(Examined { report, aborted: BTreeSet::new(), cost: None, finding: None })
 }
 
 /// What follows from a search that began at this time.
@@ -109,6 +111,8 @@ pub(crate) fn answer<B: Backend>(
     let elapsed_ms = question.clock.zip(start).map(|(clock, start)| clock().saturating_sub(start) / 1_000_000);
     let verdict = searched.verdict();
     let stats = Stats { elapsed_ms, ..stats(system, &searched.summary, &searched.settings, question.clock.is_some()) };
+    let complete = searched.found.is_none() && searched.summary.is_complete();
+    let cost = searched.effort.cost(system, searched.summary.leaves).filter(|_| complete);
     let Searched { found, warnings, skipped, effort, .. } = searched;
     let found = found.map(|finding| minimise(system, finding));
     let mut report = Report::new(&question.command, &question.file, verdict, stats);
@@ -116,7 +120,7 @@ pub(crate) fn answer<B: Backend>(
     report.warnings = warnings.into_iter().collect();
     let shown = found.clone().map(|finding| counterexample(system, question, finding));
     report.counterexample = shown.transpose()?;
-    Ok(Examined { report, aborted: effort.aborted, finding: found })
+    Ok(Examined { report, aborted: effort.aborted, cost, finding: found })
 }
 
 /// Follows one schedule, and says what it breaks, if anything.

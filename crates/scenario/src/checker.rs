@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use isolde_explore::{Limit, Progress, Schedule, Visit, Visitor};
+use isolde_report::LevelCost;
 
 use crate::backend::{Backend, Capabilities, Completed, Failure, Fate, Runs};
 use crate::minimise::absent;
@@ -221,7 +222,7 @@ impl<B: Backend> Visitor<B> for Checker<'_, B> {
             self.note_cut(at.state);
             return ControlFlow::Continue(());
         }
-        self.effort.end(self.system, at.state);
+        self.effort.end(self.system, at);
         if let Some(ends) = &mut self.ends {
             ends.extend(self.system.digest(at.state));
         }
@@ -270,6 +271,12 @@ pub(crate) struct Effort {
     pub(crate) aborts: u64,
     /// Ends at which some thread was aborted and had no retry left.
     pub(crate) ends_aborted: u64,
+    /// Ends whose runs are known step by step.
+    pub(crate) ends_known: u64,
+    /// Those of them in which a step ended in a serialization failure or a deadlock.
+    pub(crate) ends_with_abort: u64,
+    /// Those of them in which a step had to wait.
+    pub(crate) ends_with_wait: u64,
     /// Threads that succeed at some end.
     pub(crate) succeed: BTreeSet<usize>,
     /// Threads that are aborted at some end.
@@ -281,14 +288,26 @@ impl Effort {
         self.waits += other.waits;
         self.aborts += other.aborts;
         self.ends_aborted += other.ends_aborted;
+        self.ends_known += other.ends_known;
+        self.ends_with_abort += other.ends_with_abort;
+        self.ends_with_wait += other.ends_with_wait;
         self.succeed.extend(other.succeed);
         self.aborted.extend(other.aborted);
     }
 
-    fn end<B: Backend>(&mut self, system: B, state: &B::State) {
+    /// Counts the end of a run.
+    pub(crate) fn end<B: Backend>(&mut self, system: B, at: &Visit<'_, B>) {
+        let (mut aborts, mut waits) = (false, false);
+        let known = at.each_event(&mut |event| {
+            let toll = system.toll(event);
+            (aborts, waits) = (aborts || toll.aborts, waits || toll.waits);
+        });
+        self.ends_known += u64::from(known);
+        self.ends_with_abort += u64::from(aborts);
+        self.ends_with_wait += u64::from(waits);
         let mut aborted = false;
         for thread in 0..system.threads() {
-            match system.fate(state, thread) {
+            match system.fate(at.state, thread) {
                 Fate::Done => drop(self.succeed.insert(thread)),
                 Fate::Aborted(_) => {
                     aborted = true;
@@ -298,5 +317,17 @@ impl Effort {
             }
         }
         self.ends_aborted += u64::from(aborted);
+    }
+
+    /// What all these ends cost; `None` if some of their runs are not known step by step.
+    pub(crate) fn cost<B: Backend>(&self, system: B, ends: u64) -> Option<LevelCost> {
+        let never = system.present().filter(|thread| !self.succeed.contains(thread));
+        (ends > 0 && self.ends_known == ends).then(|| LevelCost {
+            ends,
+            ends_aborted: self.ends_with_abort,
+            ends_given_up: self.ends_aborted,
+            ends_waited: self.ends_with_wait,
+            never_done: never.map(|thread| system.member(thread).name.to_string()).collect(),
+        })
     }
 }

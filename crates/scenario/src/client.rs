@@ -7,19 +7,21 @@
 //!
 //! Clients are eager. Right after a step they send the next statement, and BEGIN, SET or a procedure's local
 //! computation happen at once, because nobody else can tell. So between steps a thread is always at a statement that
-//! others may notice, or at its end.
+//! others may notice, or at its end. A thread that may read the time while that can [pass](crate::clock) is not eager: it
+//! sends each statement in a step.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use isolde_engine::{Database, Notice, Outcome, Reach, Reply, Returned, Step};
+use isolde_engine::footprint::Footprint;
+use isolde_engine::{Database, Notice, Outcome, Pending, PendingKind, Reach, Reply, Returned, Step};
 use isolde_sql::ast::plpgsql::RaiseLevel;
 use isolde_sql::typed::OutputColumn;
 use isolde_sql::{Row, Span, SqlError, Value};
 
 use crate::effects::Published;
 use crate::log::Log;
-use crate::scenario::{Scenario, Thread, gset};
+use crate::scenario::{Scenario, Submission, Thread, gset};
 
 /// Statements in a loop that are recognised when they return the same again.
 const LOOP_STATEMENTS: usize = 16;
@@ -33,6 +35,10 @@ pub struct Client {
     pub retries_left: u32,
     /// A routine has committed part of the statement that it is at.
     pub(crate) partly: bool,
+    /// Its next statement is not sent yet, because time may pass before.
+    pub(crate) unsent: bool,
+    /// When it sent the statement that it is at.
+    sent: i64,
     /// What it has committed, also in attempts that were aborted later.
     pub(crate) published: Published,
     /// Where it is.
@@ -66,6 +72,8 @@ pub(crate) struct Progress {
     pub(crate) draws: Log<(Arc<str>, i64)>,
     /// How many random values it had drawn when its transaction began.
     pub(crate) randoms: u64,
+    /// When it sent each statement, and when that was answered, if it may read the time.
+    pub(crate) times: Log<(i64, i64)>,
 }
 
 /// Something a client has seen.
@@ -118,9 +126,19 @@ impl Client {
             seen: Log::default(),
             draws: Log::default(),
             randoms: 0,
+            times: Log::default(),
         };
         let (status, retries_left, checkpoint) = (Status::Running, thread.retries, progress.clone());
-        Client { status, retries_left, partly: false, published: Published::default(), checkpoint, progress }
+        Client {
+            status,
+            retries_left,
+            partly: false,
+            unsent: false,
+            sent: 0,
+            published: Published::default(),
+            checkpoint,
+            progress,
+        }
     }
 
     /// Whether its statement was cut off because a budget had ended. What the thread would have done is not known.
@@ -138,7 +156,7 @@ impl Client {
 
     /// Feeds everything that later steps and properties can depend on into a hasher.
     pub(crate) fn digest<H: Hasher>(&self, hasher: &mut H) {
-        (&self.status, self.partly).hash(hasher);
+        (&self.status, self.partly, self.unsent, self.sent).hash(hasher);
         self.progress.digest(hasher);
         // A thread that has ended never goes back.
         if self.status == Status::Running {
@@ -155,6 +173,7 @@ impl Progress {
         self.seen.digest().hash(hasher);
         self.draws.digest().hash(hasher);
         self.randoms.hash(hasher);
+        self.times.digest().hash(hasher);
     }
 }
 
@@ -182,6 +201,8 @@ pub(crate) struct AtWork<'a> {
     pub(crate) reach: Option<&'a [Arc<Reach>]>,
     /// Statements that it sends, at most.
     pub(crate) limit: usize,
+    /// The time to which time passes between sending a statement and its first step.
+    pub(crate) passes: Option<i64>,
     /// Steps of the engine that it took, with what it had to roll back.
     pub(crate) steps: Vec<Step>,
     pub(crate) reactions: Vec<Reaction>,
@@ -190,8 +211,39 @@ pub(crate) struct AtWork<'a> {
 impl AtWork<'_> {
     /// Lets the engine take one step for this thread, then reacts to it.
     pub(crate) fn step(&mut self) {
+        if std::mem::take(&mut self.client.unsent) {
+            return self.send();
+        }
         let step = self.database.step(self.thread.session);
         self.take(step);
+    }
+
+    /// Sends the next statement and takes its first step. What is through at once is a step as well.
+    fn send(&mut self) {
+        self.client.sent = self.database.clock();
+        let Some(submission) = self.thread.statements.get(self.client.progress.next) else { return self.finish() };
+        let session = self.thread.session;
+        let reply = self.submit(submission);
+        if let Some(time) = self.passes {
+            self.database.set_clock(time);
+        }
+        let later = self.database.reads_on(session);
+        let mut step = match reply {
+            None if !self.database.can_step(session) => return,
+            None => self.database.step(session),
+            Some(reply) => through(submission, reply),
+        };
+        step.footprint.later = step.footprint.later.union(later);
+        self.take(step);
+    }
+
+    fn submit(&mut self, submission: &Submission) -> Option<Reply> {
+        let variables = &self.client.progress.variables;
+        let params: Vec<Value> = submission.params.iter().map(|&slot| variables[slot].clone()).collect();
+        let reply = self.database.submit(self.thread.session, &submission.prepared, &params);
+        let said = self.database.take_notices(self.thread.session);
+        self.notice(&said);
+        reply
     }
 
     /// The thread is the one that a deadlock costs its transaction.
@@ -237,12 +289,11 @@ impl AtWork<'_> {
             let Some(submission) = self.thread.statements.get(next).filter(|_| next < self.limit) else {
                 return self.finish();
             };
-            let variables = &self.client.progress.variables;
-            let params: Vec<Value> = submission.params.iter().map(|&slot| variables[slot].clone()).collect();
-            let reply = self.database.submit(self.thread.session, &submission.prepared, &params);
-            let said = self.database.take_notices(self.thread.session);
-            self.notice(&said);
-            match reply {
+            if self.thread.reads_clock {
+                self.client.unsent = true;
+                return;
+            }
+            match self.submit(submission) {
                 None => return,
                 Some(reply) => self.answer(reply),
             }
@@ -250,6 +301,9 @@ impl AtWork<'_> {
     }
 
     fn answer(&mut self, reply: Reply) {
+        if self.thread.reads_clock {
+            self.client.progress.times.push((self.client.sent, self.database.clock()));
+        }
         match reply {
             Err(error) => self.fail(error),
             Ok(result) => {
@@ -351,5 +405,30 @@ impl AtWork<'_> {
             self.steps.push(step);
         }
         open
+    }
+}
+
+/// The step of a statement that nobody else can notice: BEGIN, SET, a query that reads no table.
+fn through(submission: &Submission, reply: Reply) -> Step {
+    let statement = &submission.prepared.statement;
+    let outcome = match &reply {
+        Err(error) => Outcome::Error(error.clone()),
+        Ok(result) if result.columns.is_empty() => Outcome::Done,
+        Ok(result) => Outcome::Rows { columns: result.columns.clone(), rows: result.rows.clone() },
+    };
+    let (text, span) = (statement.text.clone(), statement.span);
+    Step {
+        pending: Pending {
+            text,
+            span,
+            kind: PendingKind::Statement,
+            statement: Some(statement.clone()),
+            in_routine: false,
+        },
+        outcome,
+        returned: Vec::new(),
+        footprint: Footprint::default(),
+        notices: Vec::new(),
+        reply: Some(reply),
     }
 }

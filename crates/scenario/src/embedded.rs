@@ -18,6 +18,7 @@ use crate::backend::{
 };
 use crate::checker::{Checker, Examination};
 use crate::client::{Observation, Reaction, Status};
+use crate::clock::{self, Pace, Way};
 use crate::conflicts;
 use crate::effects;
 use crate::file::{FileOptions, Hashing, SearchKind, SerialCheck};
@@ -72,8 +73,10 @@ impl Backend for ScenarioSystem<'_> {
     }
 
     fn member(&self, thread: usize) -> Member<'_> {
-        let Thread { name, retries, expected, .. } = &self.scenario.threads[thread];
-        Member { name, retries: *retries, expected }
+        match self.scenario.threads.get(thread) {
+            Some(Thread { name, retries, expected, .. }) => Member { name, retries: *retries, expected },
+            None => Member { name: clock::NAME, retries: 0, expected: &[] },
+        }
     }
 
     fn absent(&self) -> ThreadSet {
@@ -131,7 +134,45 @@ impl Backend for ScenarioSystem<'_> {
     }
 
     fn published(&self, event: &Event) -> bool {
-        event.published()
+        event.published() || event.passed.is_some() && !event.watched.is_empty()
+    }
+
+    fn is_passing(&self, event: &Event) -> bool {
+        event.passed.is_some()
+    }
+
+    fn clock_name(&self) -> Option<&str> {
+        self.scenario.clock.runs().then_some(clock::NAME)
+    }
+
+    fn pace(&self, state: &State) -> Pace {
+        match self.scenario.clock.runs() {
+            true => self.times(state),
+            false => Pace::new(),
+        }
+    }
+
+    fn ways_alone(&self, state: &State, thread: usize, limit: usize, pace: &Pace) -> Result<Vec<Way<State>>, Trouble> {
+        if !self.scenario.clock.is_read_by(thread) {
+            let mut state = state.clone();
+            let alone = self.run_alone(&mut state, thread, limit, STEPS_ALONE_MAX);
+            return Ok(vec![Way { alone, state, times: Vec::new() }]);
+        }
+        Ok(self.all_ways(state, thread, limit, pace, STEPS_ALONE_MAX))
+    }
+
+    fn run_at(
+        &self,
+        state: &mut State,
+        thread: usize,
+        limit: usize,
+        pace: &Pace,
+        times: &[i64],
+    ) -> Result<Alone, Trouble> {
+        match self.scenario.clock.is_read_by(thread) {
+            true => Ok(ScenarioSystem::run_at(self, state, thread, limit, pace, times)),
+            false => Backend::run_alone(self, state, thread, limit),
+        }
     }
 
     fn toll(&self, event: &Event) -> Toll {
@@ -202,6 +243,17 @@ impl Backend for ScenarioSystem<'_> {
     }
 
     fn trace_steps(&self, run: &Run<'_>, event: &Event) -> Vec<TraceStep> {
+        if let Some(micros) = event.passed {
+            return vec![TraceStep {
+                thread: event.thread,
+                kind: StepKind::Clock,
+                statement: clock::passing(micros),
+                place: None,
+                result: StepResult::Done { tag: String::new() },
+                changes: Vec::new(),
+                notes: Vec::new(),
+            }];
+        }
         let mut steps: Vec<TraceStep> = Vec::new();
         for (i, step) in event.steps.iter().enumerate() {
             let given_up = matches!(step.outcome, Did::RolledBack) && i > 0 && !self.atomic;

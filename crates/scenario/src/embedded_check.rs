@@ -1,6 +1,6 @@
 //! Checking a scenario on the embedded engine.
 
-use isolde_report::{Place, Report, shell_word};
+use isolde_report::{LevelCost, Place, Report, shell_word};
 
 use crate::check::{self, Examined, OnProgress, Question};
 use crate::checker::Finding;
@@ -37,6 +37,17 @@ pub fn check(scenario: &Scenario, options: &Options, progress: OnProgress<'_>) -
     check_from(scenario, options, progress, None).expect("a search that starts anew continues no other one").report
 }
 
+/// The same, with what the threads go through, if every interleaving was counted.
+pub(crate) fn examined(
+    scenario: &Scenario,
+    options: &Options,
+    progress: OnProgress<'_>,
+) -> (Report, Option<LevelCost>) {
+    let (checked, cost) =
+        search_from(scenario, options, progress, None).expect("a search that starts anew continues no other one");
+    (checked.report, cost)
+}
+
 /// The same, continuing where a search was stopped. The error is a sentence: the checkpoint is of something else.
 pub fn check_from(
     scenario: &Scenario,
@@ -44,6 +55,15 @@ pub fn check_from(
     progress: OnProgress<'_>,
     from: Option<&Checkpoint>,
 ) -> Result<Checked, String> {
+    search_from(scenario, options, progress, from).map(|(checked, _)| checked)
+}
+
+fn search_from(
+    scenario: &Scenario,
+    options: &Options,
+    progress: OnProgress<'_>,
+    from: Option<&Checkpoint>,
+) -> Result<(Checked, Option<LevelCost>), String> {
     let settings = options.settings.clone().or(scenario.options());
     let scenario = &scenario.clone().with_options(settings.clone());
     let system = ScenarioSystem::new(scenario, &settings);
@@ -62,11 +82,11 @@ pub fn check_from(
     searched.warnings.extend(scenario.order_warnings());
     let replay = |schedule: &str| replay_command(system, schedule, options);
     let answer = check::answer(system, &question(scenario, &settings, options, &replay), searched, start);
-    let Examined { mut report, finding, .. } = without_trouble(answer);
+    let Examined { mut report, finding, cost, .. } = without_trouble(answer);
     if let (Some(shown), Some(finding)) = (&mut report.counterexample, &finding) {
         shown.not_needed.statements = statements_not_needed(system, finding);
     }
-    Ok(Checked { report, checkpoint })
+    Ok((Checked { report, checkpoint }, cost))
 }
 
 /// Follows one schedule, and says what it breaks, if anything. The error is a sentence about the schedule.

@@ -41,6 +41,7 @@ mod check;
 mod checker;
 mod checkpoint;
 mod client;
+mod clock;
 pub mod conflicts;
 pub mod dependence;
 mod effects;
@@ -76,6 +77,7 @@ pub use check::{Examined, OnProgress, Question, examine, inconclusive, replay_on
 pub use checker::{Checker, Examination};
 pub use checkpoint::Checkpoint;
 pub use client::{Client, Reaction, Status};
+pub use clock::{Pace, Way};
 #[doc(hidden)]
 pub use embedded::{describe_end, describe_invariants};
 pub use embedded_check::{Checked, Options, check, check_from, replay_schedule};

@@ -10,6 +10,9 @@
 //! Generated values do not make a run another one. Where no serial order has the outcome of a run that drew some, the
 //! run and the serial orders are repeated with other generators, and compared [up to renaming](crate::renaming).
 //!
+//! Where time may pass, it is an input: in a serial order each thread sends its statements at the times at which it sent
+//! them in the run ([`crate::clock`] says why).
+//!
 //! Where it cannot be known which part of a thread counts ([`Completed::Unknown`]), or what the outcome of a thread
 //! alone is, the oracle does not decide.
 
@@ -19,6 +22,7 @@ use std::ops::ControlFlow;
 use isolde_explore::{Limit, Schedule, System};
 
 use crate::backend::{Alone, Backend, Completed};
+use crate::clock::{Pace, Way};
 use crate::file::SerialCheck;
 use crate::outcome::Outcome;
 use crate::system::Choice;
@@ -33,9 +37,9 @@ pub(crate) type Watch<'w> = &'w mut dyn FnMut() -> ControlFlow<Limit>;
 /// Knows the serial outcomes of the threads of a back-end.
 pub(crate) struct Oracle<B> {
     system: B,
-    known: BTreeMap<(Degree, Vec<usize>), Serial>,
+    known: BTreeMap<(Degree, Vec<usize>, Pace), Serial>,
     /// The same up to renaming, by the number of the other generators.
-    renamed: BTreeMap<(Degree, usize, Vec<usize>), Serial>,
+    renamed: BTreeMap<(Degree, usize, Vec<usize>, Pace), Serial>,
     /// What was assumed when runs were accepted, as warnings to the user.
     pub(crate) notes: BTreeSet<String>,
 }
@@ -69,6 +73,8 @@ impl Degree {
 struct Ended<'r, B: Backend> {
     state: &'r B::State,
     schedule: Option<&'r dyn Fn() -> Schedule<Choice>>,
+    /// When its threads sent their statements. Serial orders send them then.
+    pace: Pace,
 }
 
 /// The outcomes of all serial orders, each with an order that leads to it.
@@ -117,7 +123,7 @@ impl<B: Backend> Oracle<B> {
                 Completed::Unknown => return Ok(Judgement::Partly(thread)),
             }
         }
-        let ended = Ended { state, schedule };
+        let ended = Ended { state, schedule, pace: self.system.pace(state) };
         let mut degree = Degree::Answers;
         match self.is_serial(degree, &ended, &limits, watch)? {
             ControlFlow::Continue(true) => return Ok(Judgement::Serial),
@@ -139,7 +145,7 @@ impl<B: Backend> Oracle<B> {
                 self.system.outcome(state, &limits)?
             }
         };
-        let serial = &self.known[&(degree, limits)];
+        let serial = &self.known[&(degree, limits, ended.pace)];
         Ok(match (serial.endless, serial.waits) {
             (Some(thread), _) => Judgement::Endless(thread),
             (None, Some(thread)) if serial.outcomes.is_empty() => Judgement::Waits(thread),
@@ -193,9 +199,9 @@ impl<B: Backend> Oracle<B> {
         let Some(observed) = degree.outcome(self.system, ended.state, limits)? else {
             return Ok(ControlFlow::Continue(false));
         };
-        let key = (degree, limits.to_vec());
+        let key = (degree, limits.to_vec(), ended.pace.clone());
         if !self.known.contains_key(&key) {
-            match self.serial_outcomes(degree, limits, None, watch)? {
+            match self.serial_outcomes(degree, limits, &ended.pace, None, watch)? {
                 ControlFlow::Continue(serial) => drop(self.known.insert(key.clone(), serial)),
                 ControlFlow::Break(limit) => return Ok(ControlFlow::Break(limit)),
             }
@@ -207,9 +213,9 @@ impl<B: Backend> Oracle<B> {
         for (number, other) in self.system.with_other_generators(ended.state).into_iter().enumerate() {
             let Some(end) = repeated(other, &schedule())? else { continue };
             let Some(observed) = degree.beside(self.system, (ended.state, &end), limits) else { continue };
-            let key = (degree, number, limits.to_vec());
+            let key = (degree, number, limits.to_vec(), ended.pace.clone());
             if !self.renamed.contains_key(&key) {
-                match self.serial_outcomes(degree, limits, Some(other), watch)? {
+                match self.serial_outcomes(degree, limits, &ended.pace, Some(other), watch)? {
                     ControlFlow::Continue(serial) => drop(self.renamed.insert(key.clone(), serial)),
                     ControlFlow::Break(limit) => return Ok(ControlFlow::Break(limit)),
                 }
@@ -227,11 +233,13 @@ impl<B: Backend> Oracle<B> {
         &self,
         degree: Degree,
         limits: &[usize],
+        pace: &Pace,
         other: Option<B>,
         watch: Watch<'_>,
     ) -> Result<ControlFlow<Limit, Serial>, Trouble> {
         let serial = Serial::default();
-        let mut orders = Orders { system: self.system, other, degree, limits, watch, seen: BTreeSet::new(), serial };
+        let mut orders =
+            Orders { system: self.system, other, degree, limits, pace, watch, seen: BTreeSet::new(), serial };
         let start = (self.system.initial(), other.map(|other| other.initial()));
         let walked = orders.extend(&start, &mut Vec::new())?;
         Ok(walked.map_continue(|()| orders.serial))
@@ -260,6 +268,7 @@ struct Orders<'o, B> {
     other: Option<B>,
     degree: Degree,
     limits: &'o [usize],
+    pace: &'o Pace,
     watch: Watch<'o>,
     seen: BTreeSet<(Vec<usize>, u128, Option<u128>)>,
     serial: Serial,
@@ -289,29 +298,32 @@ impl<B: Backend> Orders<'_, B> {
             if let ControlFlow::Break(limit) = (self.watch)() {
                 return Ok(ControlFlow::Break(limit));
             }
-            let (mut next, mut next_beside) = pair.clone();
-            match self.system.run_alone(&mut next, thread, self.limits[thread])? {
-                Alone::Through => {}
-                Alone::Endless => {
-                    self.serial.endless.get_or_insert(thread);
+            let limit = self.limits[thread];
+            for Way { alone, state: next, times } in self.system.ways_alone(state, thread, limit, self.pace)? {
+                let mut next_beside = beside.clone();
+                match alone {
+                    Alone::Through => {}
+                    Alone::Endless => {
+                        self.serial.endless.get_or_insert(thread);
+                        continue;
+                    }
+                    Alone::Waits => {
+                        self.serial.waits.get_or_insert(thread);
+                        continue;
+                    }
+                }
+                if let (Some(other), Some(beside)) = (self.other, &mut next_beside)
+                    && other.run_at(beside, thread, limit, self.pace, &times)? != Alone::Through
+                {
+                    // With other generated values it does something else: not compared.
                     continue;
                 }
-                Alone::Waits => {
-                    self.serial.waits.get_or_insert(thread);
-                    continue;
+                order.push(thread);
+                let walked = self.extend(&(next, next_beside), order)?;
+                order.pop();
+                if walked.is_break() {
+                    return Ok(walked);
                 }
-            }
-            if let (Some(other), Some(beside)) = (self.other, &mut next_beside)
-                && other.run_alone(beside, thread, self.limits[thread])? != Alone::Through
-            {
-                // With other generated values it does something else: not compared.
-                continue;
-            }
-            order.push(thread);
-            let walked = self.extend(&(next, next_beside), order)?;
-            order.pop();
-            if walked.is_break() {
-                return Ok(walked);
             }
         }
         Ok(ControlFlow::Continue(()))

@@ -12,6 +12,7 @@ use isolde_sql::typed::{self, StatementKind};
 use isolde_sql::{Diagnostic, Span, SqlError, SqlState, Type, Value, bind, parse};
 
 use crate::ScenarioError;
+use crate::clock::Clock;
 use crate::dependence::order::Order;
 use crate::dependence::{constant, reach};
 use crate::effects;
@@ -38,6 +39,8 @@ pub struct Scenario {
     pub(crate) order: Arc<Order>,
     /// For each thread, what a transaction reaches that begins with its n-th statement, if that is known.
     pub(crate) reach: Option<Vec<Vec<Arc<Reach>>>>,
+    /// How time may pass.
+    pub(crate) clock: Arc<Clock>,
 }
 
 /// A thread: one session, and what its client sends.
@@ -57,6 +60,8 @@ pub struct Thread {
     pub(crate) expected: Vec<SqlState>,
     /// The values its variables start with; unset ones are NULL.
     pub(crate) variables: Vec<Value>,
+    /// Time may pass, and it may read the time: each of its statements is sent in a step.
+    pub(crate) reads_clock: bool,
 }
 
 /// A statement to be sent, with where its parameters come from and where its result goes.
@@ -142,17 +147,20 @@ impl Scenario {
 
     /// Runs the set-up of a file and binds its statements.
     pub fn new(file: ScenarioFile) -> Result<Scenario, ScenarioError> {
-        let ScenarioFile { sources, setup, threads, invariants, finals, rules: _, assumptions: _, expected, options } =
-            file;
+        let clock = Arc::new(Clock::of(&file));
+        let ScenarioFile { sources, setup, threads, invariants, finals, expected, options, .. } = file;
         let built = (|| {
             let mut database = Database::new();
             let variables = run_setup(&mut database, &setup, &sources)?;
             check_routines(&database, &threads, &sources)?;
             let defines = locks_tables(&database, &threads);
             database.track_table_locks(defines);
-            let threads = threads.into_iter().map(|section| {
+            let threads = threads.into_iter().enumerate().map(|(number, section)| {
+                let reads_clock = clock.is_read_by(number);
                 let expected = expected.iter().chain(&section.expected).copied().collect();
-                bind_thread(&mut database, section, expected, &options, variables.clone(), &sources, defines)
+                let thread =
+                    bind_thread(&mut database, section, expected, &options, variables.clone(), &sources, defines)?;
+                Ok(Thread { reads_clock, ..thread })
             });
             let threads: Vec<Thread> = threads.collect::<Result<_, _>>()?;
             let bind = |q: &QuerySection| bind_check(&database, q, &sources);
@@ -179,6 +187,7 @@ impl Scenario {
                 constant,
                 order,
                 reach,
+                clock,
             })
         })();
         built.map_err(|diagnostic| sources.error(diagnostic))
@@ -220,6 +229,11 @@ impl Scenario {
     /// The file's name.
     pub fn name(&self) -> &str {
         self.sources.name()
+    }
+
+    /// Whether time may pass, as a `clock` line says.
+    pub fn lets_time_pass(&self) -> bool {
+        self.clock.runs()
     }
 
     /// The threads, in order.
@@ -453,6 +467,7 @@ fn bind_thread(
         autocommit: section.autocommit,
         expected,
         variables: variables.values,
+        reads_clock: false,
     })
 }
 

@@ -16,6 +16,7 @@ use isolde_sql::catalog::{Table, TableId};
 use isolde_sql::{Row, Value};
 
 use crate::backend::{Backend, Fate};
+use crate::clock::Pace;
 use crate::names;
 use crate::oracle::Oracle;
 use crate::outcome::{Generated, generated};
@@ -173,7 +174,7 @@ impl<B: Backend> Serial<'_, B> {
                     let order = [order.as_slice(), &[thread]].concat();
                     match self.alone(state.clone(), thread)? {
                         Ran::Breaks => return Ok(Some(order)),
-                        Ran::Ends(state) => next.push((state, order)),
+                        Ran::Ends(states) => next.extend(states.into_iter().map(|state| (state, order.clone()))),
                         Ran::Endless => return Ok(None),
                     }
                 }
@@ -183,20 +184,32 @@ impl<B: Backend> Serial<'_, B> {
         Ok(None)
     }
 
-    /// Runs a thread to its end.
-    fn alone(&self, mut state: B::State, thread: usize) -> Result<Ran<B::State>, Trouble> {
+    /// Runs a thread to its end. Where time may pass, it may do so before each of its steps.
+    fn alone(&self, state: B::State, thread: usize) -> Result<Ran<Vec<B::State>>, Trouble> {
+        let (mut open, mut ends, mut seen) = (vec![state], Vec::new(), BTreeSet::new());
         for _ in 0..STEPS_MAX {
+            let Some(state) = open.pop() else { return Ok(Ran::Ends(ends)) };
             let mut choices = Vec::new();
             self.system.enabled(&state, &mut choices);
-            if !choices.contains(&Choice::Step(thread)) {
-                return Ok(Ran::Ends(state));
+            let steps = choices.into_iter().filter(|c| matches!(c, Choice::Pass(_)) || *c == Choice::Step(thread));
+            let steps: Vec<Choice> = steps.collect();
+            if !steps.contains(&Choice::Step(thread)) {
+                ends.push(state);
+                continue;
             }
-            let event = self.system.execute(&mut state, &Choice::Step(thread));
-            if let Some(trouble) = self.system.trouble() {
-                return Err(trouble);
-            }
-            if self.is_broken(&state, Some(&event))? {
-                return Ok(Ran::Breaks);
+            for choice in steps {
+                let mut next = state.clone();
+                let event = self.system.execute(&mut next, &choice);
+                if let Some(trouble) = self.system.trouble() {
+                    return Err(trouble);
+                }
+                if self.is_broken(&next, Some(&event))? {
+                    return Ok(Ran::Breaks);
+                }
+                let passes = self.system.clock_name().and_then(|_| self.system.digest(&next));
+                if passes.is_none_or(|digest| seen.insert(digest)) {
+                    open.push(next);
+                }
             }
         }
         Ok(Ran::Endless)
@@ -231,28 +244,36 @@ fn ends(run: &Run<'_>) -> Option<Vec<End>> {
     let limits: Vec<usize> = limits.map(|(client, thread)| client.completed(thread)).collect();
     let mut ends = Vec::new();
     let start = End { state: system.initial(), wrote: BTreeSet::new() };
-    extend(system, &start, &threads, &limits, &mut ends).then_some(ends)
+    extend(system, &start, &threads, &limits, &system.times(&run.end), &mut ends).then_some(ends)
 }
 
-fn extend(system: ScenarioSystem<'_>, from: &End, left: &[usize], limits: &[usize], ends: &mut Vec<End>) -> bool {
+fn extend(
+    system: ScenarioSystem<'_>,
+    from: &End,
+    left: &[usize],
+    limits: &[usize],
+    pace: &Pace,
+    ends: &mut Vec<End>,
+) -> bool {
     if left.is_empty() {
         ends.push(from.clone());
     }
     left.iter().all(|&thread| {
         let rest: Vec<usize> = left.iter().copied().filter(|other| *other != thread).collect();
-        let next = followed(system, from.clone(), thread, limits[thread]);
-        next.is_some_and(|next| extend(system, &next, &rest, limits, ends))
+        let next = followed(system, from.clone(), thread, limits[thread], pace);
+        next.is_some_and(|next| extend(system, &next, &rest, limits, pace, ends))
     })
 }
 
 /// Runs the first `limit` statements of a thread; `None` if that takes too many steps.
-fn followed(system: ScenarioSystem<'_>, mut end: End, thread: usize, limit: usize) -> Option<End> {
+fn followed(system: ScenarioSystem<'_>, mut end: End, thread: usize, limit: usize, pace: &Pace) -> Option<End> {
     for _ in 0..STEPS_MAX {
         let mut choices = Vec::new();
         system.enabled(&end.state, &mut choices);
         if end.state.clients[thread].progress.next >= limit || !choices.contains(&Choice::Step(thread)) {
             return Some(end);
         }
+        system.keep_pace(&mut end.state, thread, pace);
         let event = system.execute(&mut end.state, &Choice::Step(thread));
         end.wrote.extend(event.steps.iter().flat_map(|step| published(thread, step)));
     }

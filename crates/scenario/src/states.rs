@@ -12,8 +12,10 @@ use isolde_engine::Activity;
 use isolde_explore::{Completeness, Matching, Progress, Search, Strategy, System, Visit, Visitor};
 use isolde_sql::catalog::Table;
 
+use crate::backend::Backend;
 use crate::check::OnProgress;
 use crate::client::Status;
+use crate::clock;
 use crate::file::FileOptions;
 use crate::names;
 use crate::scenario::Scenario;
@@ -119,6 +121,7 @@ impl StateRows {
         for thread in &scenario.threads {
             self.columns.extend([thread.name.to_string(), format!("{}_at", thread.name)]);
         }
+        self.columns.extend(scenario.clock.runs().then(|| clock::NAME.to_string()));
         let tables: Vec<&Table> = scenario.database.catalog().tables().map(|table| &**table).collect();
         self.columns.extend(tables.iter().map(|table| table.name.to_string()));
         self.columns.extend(cells.names(&tables));
@@ -131,11 +134,12 @@ fn kind(system: &ScenarioSystem<'_>, choice: &Choice, event: &Event) -> StateSte
     let pending = event.steps.first().map(|step| &step.pending);
     let (file, line) = pending.map_or((None, 0), |pending| scenario.sources.place(pending.span));
     let text = match (choice, pending) {
+        (Choice::Pass(_), _) => clock::passing(event.passed.unwrap_or_default()),
         (Choice::Victim(_), _) => "is the victim of a deadlock".into(),
         (_, Some(pending)) => pending.text.to_string(),
         (_, None) => String::new(),
     };
-    let name = scenario.threads[choice.thread()].name.to_string();
+    let name = system.member(choice.thread()).name.to_string();
     StateStep { thread: name, text, file: file.unwrap_or(scenario.sources.name()).into(), line }
 }
 
@@ -152,6 +156,7 @@ fn row(scenario: &Scenario, tables: &[&Table], cells: &Cells, state: &State) -> 
         row.push(Some(status.to_string()));
         row.push(Some((client.progress.next + 1).to_string()));
     }
+    row.extend(scenario.clock.runs().then(|| Some(format!("{} s", state.database.clock() / 1_000_000))));
     let committed = state.database.committed();
     for table in tables {
         let mut rows: Vec<String> =

@@ -1,7 +1,8 @@
 //! A scenario as a [`System`]: states, choices, and what a choice does.
 //!
 //! A choice is a thread that takes a step, or a thread that falls victim to a deadlock. A step is one SQL statement,
-//! also inside a procedure, or a commit; with `atomic`, it is a whole transaction.
+//! also inside a procedure, or a commit; with `atomic`, it is a whole transaction. Where a file says so, time may pass
+//! between steps: the choice of a thread that is only a [clock](crate::clock).
 
 use std::hash::Hash;
 use std::sync::{Arc, OnceLock};
@@ -12,6 +13,7 @@ use isolde_explore::{Digester, System, Undo};
 
 use crate::backend::{Alone, Backend};
 use crate::client::{AtWork, Client, Reaction, Status};
+use crate::clock;
 use crate::dependence::{Dependence, Touch};
 use crate::file::{FileOptions, Granularity, Hashing, SerialCheck};
 use crate::scenario::{Check, Scenario};
@@ -61,13 +63,16 @@ pub enum Choice {
     Step(usize),
     /// The thread is the victim of a deadlock.
     Victim(usize),
+    /// Time passes to the next mark: the step of the [clock](crate::clock), which has the number behind the last
+    /// thread's.
+    Pass(usize),
 }
 
 impl Choice {
     /// Who acts.
     pub fn thread(self) -> usize {
         match self {
-            Choice::Step(thread) | Choice::Victim(thread) => thread,
+            Choice::Step(thread) | Choice::Victim(thread) | Choice::Pass(thread) => thread,
         }
     }
 }
@@ -77,6 +82,10 @@ impl Choice {
 pub struct Event {
     /// Whose.
     pub thread: usize,
+    /// Time has passed, by so many microseconds; nobody else acted.
+    pub passed: Option<i64>,
+    /// Its thread has ended with it, and may have read the time: when the last such thread ends, time stops.
+    pub(crate) last_reading: bool,
     /// It was the victim of a deadlock.
     pub victim: bool,
     /// It went on with a statement that had waited.
@@ -100,6 +109,15 @@ impl Event {
     /// What it touched, summed up when first asked for.
     pub(crate) fn touch(&self) -> &Touch {
         self.touch.get_or_init(|| Touch::new(self))
+    }
+
+    /// The choice that it came from.
+    pub fn choice(&self) -> Choice {
+        match (self.passed, self.victim) {
+            (Some(_), _) => Choice::Pass(self.thread),
+            (None, true) => Choice::Victim(self.thread),
+            (None, false) => Choice::Step(self.thread),
+        }
     }
 
     /// Whether it changed the committed tables.
@@ -134,6 +152,7 @@ impl<'a> ScenarioSystem<'a> {
             client: Arc::make_mut(&mut state.clients[thread]),
             reach: self.scenario.reach.as_ref().map(|reach| reach[thread].as_slice()),
             limit: usize::MAX,
+            passes: None,
             steps: Vec::new(),
             reactions: Vec::new(),
         }
@@ -143,7 +162,46 @@ impl<'a> ScenarioSystem<'a> {
     fn can_step(&self, state: &State, thread: usize) -> bool {
         state.clients[thread].status == Status::Running
             && !self.absent.contains(thread)
-            && state.database.can_step(self.scenario.threads[thread].session)
+            && (state.clients[thread].unsent || state.database.can_step(self.scenario.threads[thread].session))
+    }
+
+    /// The number of the clock among the threads.
+    fn clock(&self) -> usize {
+        self.scenario.threads.len()
+    }
+
+    /// The time to which time may pass: to the next mark, while somebody is there who can tell.
+    fn next_time(&self, state: &State) -> Option<i64> {
+        let clock = &self.scenario.clock;
+        let reads = |thread: usize| clock.is_read_by(thread) && state.clients[thread].status == Status::Running;
+        let noticed = clock.is_checked() || Backend::present(self).any(reads);
+        clock.next(state.database.clock()).filter(|_| noticed)
+    }
+
+    /// Lets time pass to the next mark.
+    fn pass(&self, state: &mut State) -> Event {
+        let now = state.database.clock();
+        let next = self.next_time(state).unwrap_or(now);
+        state.database.set_clock(next);
+        Event { passed: Some(next - now), watched: self.scenario.clock.invariants(), ..self.event(self.clock(), false) }
+    }
+
+    /// An event in which nothing has happened yet.
+    fn event(&self, thread: usize, victim: bool) -> Event {
+        Event {
+            thread,
+            passed: None,
+            last_reading: false,
+            victim,
+            resumed: false,
+            steps: Vec::new(),
+            reactions: Vec::new(),
+            cycle: Vec::new(),
+            watched: ColumnSet::NONE,
+            moved: ColumnSet::NONE,
+            constant: self.scenario.constant.clone(),
+            touch: OnceLock::new(),
+        }
     }
 
     /// The threads that wait for somebody.
@@ -187,16 +245,26 @@ impl<'a> ScenarioSystem<'a> {
     /// Runs the first `limit` statements of a thread while no other one acts, then ends its session.
     pub(crate) fn run_alone(&self, state: &mut State, thread: usize, limit: usize, steps_max: usize) -> Alone {
         for _ in 0..steps_max {
-            let client = &state.clients[thread];
-            if client.status != Status::Running || client.progress.next >= limit {
-                return if state.is_cut() { Alone::Endless } else { Alone::Through };
+            if let Some(ended) = self.ended_alone(state, thread, limit) {
+                return ended;
             }
-            if !self.can_step(state, thread) {
-                return Alone::Waits;
-            }
-            AtWork { limit, ..self.work(state, thread) }.step();
+            self.step_alone(state, thread, limit, None);
         }
         Alone::Endless
+    }
+
+    /// How a thread has ended that runs alone up to a statement, if it has.
+    pub(crate) fn ended_alone(&self, state: &State, thread: usize, limit: usize) -> Option<Alone> {
+        let client = &state.clients[thread];
+        if client.status != Status::Running || client.progress.next >= limit {
+            return Some(if state.is_cut() { Alone::Endless } else { Alone::Through });
+        }
+        (!self.can_step(state, thread)).then_some(Alone::Waits)
+    }
+
+    /// One step of a thread that runs alone up to a statement; time may pass once its statement is sent.
+    pub(crate) fn step_alone(&self, state: &mut State, thread: usize, limit: usize, passes: Option<i64>) {
+        AtWork { limit, passes, ..self.work(state, thread) }.step();
     }
 }
 
@@ -220,20 +288,23 @@ impl System for ScenarioSystem<'_> {
         state
     }
 
-    // Ordered: first the threads as in the file, then the victims; a depth-first search tries them in this order.
+    // Ordered: first the threads as in the file, then the victims, then the clock; a depth-first search tries them in this order.
     fn enabled(&self, state: &State, steps: &mut Vec<Choice>) {
         steps.extend((0..state.clients.len()).filter(|&t| self.can_step(state, t)).map(Choice::Step));
         steps.extend(self.deadlocked(state).into_iter().map(Choice::Victim));
+        steps.extend(self.next_time(state).map(|_| Choice::Pass(self.clock())));
     }
 
     fn execute(&self, state: &mut State, choice: &Choice) -> Event {
-        let (thread, victim) = (choice.thread(), matches!(choice, Choice::Victim(_)));
+        let (thread, victim) = match *choice {
+            Choice::Step(thread) => (thread, false),
+            Choice::Victim(thread) => (thread, true),
+            Choice::Pass(_) => return self.pass(state),
+        };
         let session = self.scenario.threads[thread].session;
         let resumed = !victim && matches!(state.database.activity(session), Activity::Resumable(_));
         let cycle = if victim { self.waiting(state) } else { Vec::new() };
-        let (steps, reactions, watched, moved) = (Vec::new(), Vec::new(), ColumnSet::NONE, ColumnSet::NONE);
-        let (constant, touch) = (self.scenario.constant.clone(), OnceLock::new());
-        let mut event = Event { thread, victim, resumed, steps, reactions, cycle, watched, moved, constant, touch };
+        let mut event = Event { resumed, cycle, ..self.event(thread, victim) };
         loop {
             let mut work = self.work(state, thread);
             if victim {
@@ -245,6 +316,8 @@ impl System for ScenarioSystem<'_> {
             event.steps.append(&mut work.steps);
             event.reactions.append(&mut work.reactions);
             if !self.atomic || victim || ended || !self.can_step(state, thread) {
+                let ended = state.clients[thread].status != Status::Running;
+                event.last_reading = ended && self.scenario.clock.is_read_by(thread);
                 event.watched = self.watched(&event);
                 event.moved = self.moved(&event);
                 return event;
@@ -260,6 +333,9 @@ impl System for ScenarioSystem<'_> {
             Hashing::Off => return None,
         }
         state.clients.iter().for_each(|client| client.digest(&mut digester));
+        if self.scenario.clock.runs() {
+            state.database.clock().hash(&mut digester);
+        }
         if self.serial == SerialCheck::Effects {
             state.clients.iter().for_each(|client| client.published.hash(&mut digester));
         }
@@ -271,7 +347,12 @@ impl System for ScenarioSystem<'_> {
     }
 
     fn dependent(&self, first: &Event, second: &Event) -> bool {
-        self.dependence.dependent(first, second)
+        match (first.passed, second.passed) {
+            // Neither stops the clock by itself: both together do, whichever comes last.
+            (None, None) if first.last_reading && second.last_reading => true,
+            (None, None) => self.dependence.dependent(first, second),
+            _ => self.scenario.clock.is_between(first, second),
+        }
     }
 
     // Footprints name rows by their ids.
@@ -281,7 +362,8 @@ impl System for ScenarioSystem<'_> {
 
     fn class(&self, event: &Event) -> Option<u128> {
         let mut digester = Digester::default();
-        (event.victim, event.resumed, &event.cycle, event.watched, event.moved).hash(&mut digester);
+        (event.passed, event.last_reading, event.victim, event.resumed, &event.cycle, event.watched, event.moved)
+            .hash(&mut digester);
         for step in &event.steps {
             let waits = matches!(step.outcome, Outcome::Blocked(_));
             let failed = matches!(step.outcome, Outcome::Error(_));
@@ -303,10 +385,14 @@ impl System for ScenarioSystem<'_> {
         match *choice {
             Choice::Step(thread) => self.scenario.threads[thread].name.to_string(),
             Choice::Victim(thread) => format!("{}!", self.scenario.threads[thread].name),
+            Choice::Pass(_) => clock::NAME.into(),
         }
     }
 
     fn parse(&self, token: &str) -> Option<Choice> {
+        if token == clock::NAME && self.scenario.clock.runs() {
+            return Some(Choice::Pass(self.clock()));
+        }
         let (name, victim) = token.strip_suffix('!').map_or((token, false), |name| (name, true));
         let thread = self.scenario.threads.iter().position(|t| *t.name == *name)?;
         Some(if victim { Choice::Victim(thread) } else { Choice::Step(thread) })

@@ -32,7 +32,8 @@ pub(crate) type Run<'a> = RunOf<ScenarioSystem<'a>>;
 impl<B: Backend> RunOf<B> {
     /// The run as a report shows it.
     pub(crate) fn trace(&self) -> Result<Trace, Trouble> {
-        let threads = (0..self.system.threads()).map(|thread| self.system.member(thread).name.to_string()).collect();
+        let threads = (0..self.system.threads()).map(|thread| self.system.member(thread).name.to_string());
+        let threads = threads.chain(self.system.clock_name().map(String::from)).collect();
         let steps = self.events.iter().flat_map(|event| self.system.trace_steps(self, event)).collect();
         Ok(Trace { threads, steps, tables: self.system.final_tables(self)? })
     }

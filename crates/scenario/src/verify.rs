@@ -19,7 +19,7 @@ use isolde_engine::{RowId, Step};
 use isolde_explore::System;
 use isolde_sql::catalog::TableId;
 
-use crate::system::{Choice, State};
+use crate::system::State;
 use crate::trace::Run;
 
 /// A row of a table.
@@ -83,8 +83,7 @@ impl<'r> Verifier<'r> {
         let mut state = run.system.initial();
         let mut verifier = Verifier { steps: Vec::new(), versions: BTreeMap::new() };
         for event in &run.events {
-            let choice = if event.victim { Choice::Victim(event.thread) } else { Choice::Step(event.thread) };
-            run.system.execute(&mut state, &choice);
+            run.system.execute(&mut state, &event.choice());
             for step in &event.steps {
                 for write in &step.footprint.published {
                     let row = (write.table, write.row);

@@ -28,6 +28,20 @@ fn the_readme_shows_real_output() {
     assert!(readme.contains(&output), "README.md does not show this:\n{output}");
 }
 
+/// So does the guide, as far as it shows output at all.
+#[test]
+fn the_guide_shows_real_output() {
+    let guide = fs::read_to_string(root().join("docs/guide.md")).unwrap();
+    let shown = |arguments: &[&str]| {
+        String::from_utf8(isolde(&root()).arg("explore").args(arguments).output().unwrap().stdout).unwrap()
+    };
+    let levels = shown(&["--levels", "examples/doctors/doctors.sql"]);
+    assert!(guide.contains(&levels), "docs/guide.md does not show this:\n{levels}");
+    let expired = shown(&["--no-fixes", "examples/reservation/reservation.sql"]);
+    let trace = expired.split("\n  seat at the end").next().unwrap();
+    assert!(guide.contains(trace), "docs/guide.md does not show this:\n{trace}");
+}
+
 #[test]
 fn json_is_one_document_per_file() {
     let files = ["examples/withdraw/withdraw.sql", "examples/withdraw/fixed.sql"];

@@ -79,3 +79,19 @@ fn an_interrupt_cleans_up() {
     assert!(output.status.code() == Some(3) && text.contains("interrupted"), "{text}");
     assert_eq!(cluster.left_behind().unwrap(), [""; 0]);
 }
+
+/// The rows of `--levels` on a server have the verdicts that they have on the engine.
+#[test]
+fn levels_are_the_same_on_a_server() {
+    let verdicts = |flags: &[&str]| -> Vec<String> {
+        let file = "crates/cli/tests/input/levels.sql";
+        let (json, code) = on_server(&[&["explore", "--levels", "--format", "json", file], flags].concat());
+        assert_eq!(code, Some(1), "{json}");
+        let report: serde_json::Value = serde_json::from_str(&json).unwrap();
+        let rows = report["levels"].as_array().unwrap();
+        rows.iter().map(|row| format!("{} {} {}", row["who"], row["level"], row["verdict"])).collect()
+    };
+    let here = verdicts(&[]);
+    assert_eq!(here.len(), 10);
+    assert_eq!(verdicts(&["--on", &url()]), here);
+}

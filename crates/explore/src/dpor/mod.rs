@@ -40,7 +40,8 @@ use std::sync::Arc;
 
 use crew::{Crew, Offer};
 use node::{Asleep, Node};
-use order::{Move, Threads};
+pub(crate) use order::Move;
+use order::Threads;
 use wakeup::{Branch, Tree};
 
 use crate::System;
@@ -241,7 +242,7 @@ impl<S: System> Frontier<S> for Dpor<'_, S> {
     }
 
     fn path(&self) -> Path<'_, S> {
-        Path::Moves { steps: &self.steps, last: self.moves.last().map(|last| &*last.event) }
+        Path::Moves { steps: &self.steps, moves: &self.moves }
     }
 
     fn expand(&mut self, state: S::State, steps: &mut Vec<S::Step>) {

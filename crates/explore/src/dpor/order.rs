@@ -12,10 +12,10 @@ use crate::System;
 pub(super) type Clock = SmallVec<[u32; 8]>;
 
 /// A step on the path, and how it relates to those before it.
-pub(super) struct Move<S: System> {
+pub(crate) struct Move<S: System> {
     pub(super) step: S::Step,
     pub(super) thread: usize,
-    pub(super) event: Arc<S::Event>,
+    pub(crate) event: Arc<S::Event>,
     /// What happens before it, and itself.
     pub(super) clock: Clock,
     /// Positions of the moves that it races with, and that it could come before.

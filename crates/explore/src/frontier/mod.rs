@@ -27,7 +27,10 @@ pub(crate) use pct::Pct;
 pub(crate) use random::Random;
 pub(crate) use replay::Replay;
 
+use std::sync::Arc;
+
 use crate::System;
+use crate::dpor::Move;
 
 /// What is left to explore. The loop starts with `expand` for the initial state.
 pub(crate) trait Frontier<S: System> {
@@ -99,7 +102,7 @@ pub(crate) enum Path<'a, S: System> {
     /// A path kept in full.
     Trail(&'a Trail<S>),
     /// A path whose events are shared.
-    Moves { steps: &'a [S::Step], last: Option<&'a S::Event> },
+    Moves { steps: &'a [S::Step], moves: &'a [Arc<Move<S>>] },
     /// A path that shares its beginnings with others.
     Branch {
         tree: &'a [Branch<S::Step>],
@@ -145,7 +148,7 @@ impl<S: System> Path<'_, S> {
     pub(crate) fn last(&self) -> Option<(&S::Step, &S::Event)> {
         match self {
             Path::Trail(trail) => trail.steps.last().zip(trail.events.last()),
-            Path::Moves { steps, last } => steps.last().zip(*last),
+            Path::Moves { steps, moves } => steps.last().zip(moves.last().map(|last| &*last.event)),
             Path::Branch { last, .. } => *last,
         }
     }
@@ -155,6 +158,16 @@ impl<S: System> Path<'_, S> {
             Path::Trail(trail) => Some(&trail.events),
             Path::Moves { .. } | Path::Branch { .. } => None,
         }
+    }
+
+    /// Shows every event of the path, first to last; `false` if they are not at hand.
+    pub(crate) fn each_event(&self, look: &mut dyn FnMut(&S::Event)) -> bool {
+        match self {
+            Path::Trail(trail) => trail.events.iter().for_each(look),
+            Path::Moves { moves, .. } => moves.iter().for_each(|one| look(&one.event)),
+            Path::Branch { .. } => return false,
+        }
+        true
     }
 
     pub(crate) fn steps(&self) -> Vec<S::Step> {

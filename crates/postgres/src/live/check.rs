@@ -41,7 +41,7 @@ pub fn check(stage: &mut dyn Stage, question: &Question<'_>, progress: OnProgres
 }
 
 /// The same, with what else the search has seen.
-pub(crate) fn check_all(
+pub fn check_all(
     stage: &mut dyn Stage,
     question: &Question<'_>,
     progress: OnProgress<'_>,

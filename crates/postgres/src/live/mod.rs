@@ -45,8 +45,7 @@ use isolde_wire::{Complaint, Response};
 
 use crate::Trouble;
 
-pub(crate) use check::check_all;
-pub use check::{Check, Question, check, replay};
+pub use check::{Check, Question, check, check_all, replay};
 pub use system::{Cursor, Event, LiveSystem, Spot};
 
 /// Threads on a server, held at their next statement.

@@ -8,6 +8,7 @@
 
 mod answer;
 mod fixes;
+mod levels;
 mod model;
 mod prove;
 mod run;
@@ -15,7 +16,7 @@ mod space;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use crate::{ModelReport, ProveReport, Report, SpaceReport, Verdict};
+use crate::{LevelsReport, ModelReport, ProveReport, Report, SpaceReport, Verdict};
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
@@ -83,6 +84,11 @@ impl HtmlPage {
     /// Adds an answer.
     pub fn answer(&mut self, report: &Report) {
         self.entries.push(answer::entry(report));
+    }
+
+    /// Adds an answer about isolation levels.
+    pub fn levels(&mut self, report: &LevelsReport) {
+        self.entries.push(levels::entry(report));
     }
 
     /// Adds an answer about a data model.

@@ -19,6 +19,7 @@ pub const SECTIONS: &[(&str, &str)] = &[
     ("assume", "assume PROCEDURE"),
     ("expect", "expect error CODE"),
     ("option", "option KEY VALUE"),
+    ("clock", "clock TIME..."),
 ];
 
 /// The options of a file, each with the values it takes.
@@ -51,6 +52,8 @@ pub(super) enum Header {
     Assume(String),
     ExpectError(SqlState),
     Option(OptionSetting),
+    /// Microseconds since the start, in order.
+    Clock(Vec<i64>),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -129,6 +132,7 @@ pub(super) fn parse(line: &str, offset: u32) -> Result<Header, Diagnostic> {
         "assume" => Header::Assume(words.name("assume PROCEDURE")?),
         "expect" => expect(&mut words)?,
         "option" => Header::Option(option(&mut words)?),
+        "clock" => Header::Clock(clock(&mut words)?),
         other => {
             let error = Diagnostic::syntax(section.span, format!("unknown section \"{other}\""));
             return Err(error.hint(did_you_mean(other, SECTIONS.iter().map(|s| s.0), &usage_of_all())));
@@ -222,6 +226,47 @@ fn option(words: &mut Words<'_>) -> Result<OptionSetting, Diagnostic> {
             return Err(error.hint(did_you_mean(other, keys, &all)));
         }
     })
+}
+
+/// More marks than this are a typing mistake; each multiplies the interleavings.
+const MARKS_MAX: usize = 16;
+/// No mark is later than this, in microseconds: a hundred years.
+const CLOCK_MAX: i64 = 100 * 366 * 86_400_000_000;
+const CLOCK_USAGE: &str = "write: --@ clock 0s 10m 1h, times since the start, each later than the one before";
+
+/// `0s 10m 1h`, without the start.
+fn clock(words: &mut Words<'_>) -> Result<Vec<i64>, Diagnostic> {
+    let mut marks: Vec<i64> = Vec::new();
+    let mut first = true;
+    while let Some(word) = words.next() {
+        let error = |message: String| Diagnostic::syntax(word.span, message).hint(CLOCK_USAGE);
+        let time = time(word.text).ok_or_else(|| error(format!("\"{}\" is not a time", word.text)))?;
+        match marks.last() {
+            None if time == 0 && first => {}
+            last if time <= last.copied().unwrap_or(0) => return Err(error("times must increase".into())),
+            _ if marks.len() >= MARKS_MAX => return Err(error(format!("there may be {MARKS_MAX} times"))),
+            _ => marks.push(time),
+        }
+        first = false;
+    }
+    match marks.is_empty() {
+        true => Err(words.missing("a time after the start", CLOCK_USAGE)),
+        false => Ok(marks),
+    }
+}
+
+/// `500ms`, `30s`, `10m`, `1h`, `2d` in microseconds.
+fn time(text: &str) -> Option<i64> {
+    let digits = text.find(|c: char| !c.is_ascii_digit())?;
+    let unit = match &text[digits..] {
+        "ms" => 1_000,
+        "s" => 1_000_000,
+        "m" | "min" => 60_000_000,
+        "h" => 3_600_000_000,
+        "d" => 86_400_000_000,
+        _ => return None,
+    };
+    text[..digits].parse::<i64>().ok()?.checked_mul(unit).filter(|time| *time <= CLOCK_MAX)
 }
 
 /// A word of a header, with its place.

@@ -15,7 +15,7 @@
 //! SELECT bool_and(balance >= 0) FROM account;
 //! ```
 //!
-//! `expect` and `option` are single lines: they belong to the section they stand in (an `expect` in a thread is about
+//! `expect`, `option` and `clock` are single lines: they belong to the section they stand in (an `expect` in a thread is about
 //! that thread) and do not end it. Of psql we know `\gset`, `:variables`, `\i` and `\ir`; a variable is bound as a
 //! parameter with the type of the column it came from, never pasted as text.
 //!
@@ -36,6 +36,7 @@ use isolde_sql::{Diagnostic, Span, SqlState};
 use self::header::{Header, ThreadHeader};
 use self::scan::{Mark, MarkKind};
 use crate::ScenarioError;
+use crate::clock;
 use crate::spec::Spec;
 
 pub use header::did_you_mean;
@@ -65,6 +66,8 @@ pub struct ScenarioFile {
     pub expected: Vec<SqlState>,
     /// `option` lines.
     pub options: FileOptions,
+    /// Times to which time may pass, in microseconds since the start; without any it stands still.
+    pub clock: Vec<i64>,
 }
 
 /// A thread.
@@ -306,6 +309,10 @@ impl Reader<'_> {
                 _ => self.file.expected.push(state),
             },
             Header::Option(setting) => setting.apply(&mut self.file.options),
+            Header::Clock(_) if !self.file.clock.is_empty() => {
+                return Err(Diagnostic::syntax(span, "there are two clocks").hint("write all times on one line"));
+            }
+            Header::Clock(marks) => self.file.clock = marks,
         }
         Ok(())
     }
@@ -408,6 +415,10 @@ impl Reader<'_> {
                 return Err(Diagnostic::syntax(thread.span, format!("thread {} has no statements", thread.name)));
             }
             for name in copy_names(&thread.name, *copies) {
+                if *name == *clock::NAME && !self.file.clock.is_empty() {
+                    let error = Diagnostic::syntax(thread.span, "a thread cannot be named clock beside `--@ clock`");
+                    return Err(error.hint("in schedules and traces the passing of time has that name"));
+                }
                 if self.file.threads.iter().any(|t| t.name == name) {
                     return Err(Diagnostic::syntax(thread.span, format!("there are two threads named {name}"))
                         .hint("copies of one thread are written `--@ thread NAME xN`"));

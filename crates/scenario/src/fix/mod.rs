@@ -27,6 +27,7 @@ mod foreign_key;
 mod isolation;
 mod judge;
 mod lenient;
+pub mod levels;
 mod lock;
 mod order;
 mod patch;

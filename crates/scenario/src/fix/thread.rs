@@ -42,7 +42,7 @@ fn is_loose(section: &ThreadSection) -> bool {
 }
 
 /// The header anew, in the order in which its settings are documented; a comment behind it stays.
-fn header(section: &ThreadSection, change: Change, old: &str) -> String {
+pub(super) fn header(section: &ThreadSection, change: Change, old: &str) -> String {
     let (written, comment) = of_thread(old).unzip();
     let mut parts: Vec<String> = match written {
         Some(header) => [header.name].into_iter().chain(header.copies.map(|n| format!("x{n}"))).collect(),

@@ -20,6 +20,7 @@ impl<B: Backend> Property<B> for Invariants {
         let Some((name, how)) = refuted(at, When::Always)? else { return Ok(None) };
         let when = match at.event {
             None => "already after set-up".to_string(),
+            Some(event) if at.system.is_passing(event) => "because time has passed".to_string(),
             Some(event) => format!("after {}'s commit", at.system.member(at.system.actor(event)).name),
         };
         Ok(Some(Violation::new(format!("invariant {name}"), format!("{name} {how} {when}."))))

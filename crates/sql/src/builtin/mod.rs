@@ -44,6 +44,14 @@ use crate::error::SqlError;
 use crate::types::Type;
 use crate::value::{Row, Value};
 
+/// Whether a function of this name reads a clock, also the one of its transaction.
+pub fn reads_clock(name: &str) -> bool {
+    use SessionFunction::{ClockTimestamp, StatementTimestamp, TransactionTimestamp};
+    let is_time =
+        |function: &SessionFunction| matches!(function, ClockTimestamp | StatementTimestamp | TransactionTimestamp);
+    overloads(name).any(|builtin| matches!(&builtin.eval, Eval::Session(function) if is_time(function)))
+}
+
 /// Every function and operator, by family.
 static FAMILIES: &[&[Builtin]] = &[
     list::FUNCTIONS,

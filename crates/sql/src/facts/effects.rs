@@ -33,6 +33,8 @@ pub struct Effects {
     pub rewords: bool,
     /// A transaction may become SERIALIZABLE.
     pub serializable: bool,
+    /// An isolation level is set, here or for transactions to come.
+    pub sets_level: bool,
     /// A lock on a table is taken that excludes more than the locks of reads and writes do.
     pub locks_tables: bool,
     /// The strongest row lock that a query asks for.
@@ -72,6 +74,7 @@ impl Effects {
             two_phase: true,
             rewords: true,
             serializable: true,
+            sets_level: true,
             locks_tables: true,
             locks_rows: Some(LockStrength::Update),
             opens_ordered: true,
@@ -94,6 +97,7 @@ impl Effects {
             two_phase: self.two_phase || other.two_phase,
             rewords: self.rewords || other.rewords,
             serializable: self.serializable || other.serializable,
+            sets_level: self.sets_level || other.sets_level,
             locks_tables: self.locks_tables || other.locks_tables,
             locks_rows: self.locks_rows.max(other.locks_rows),
             opens_ordered: self.opens_ordered || other.opens_ordered,
@@ -195,6 +199,7 @@ impl Finder {
                 C::Discard(what) => {
                     (effects.keeps, effects.deallocates) = (true, true);
                     effects.rewords |= *what == Discard::All;
+                    effects.sets_level |= *what == Discard::All;
                 }
                 C::PrepareTransaction(_) | C::CommitPrepared(_) | C::RollbackPrepared(_) => effects.two_phase = true,
                 C::Maintain { .. } => effects.locks_tables = true,
@@ -252,10 +257,12 @@ pub(super) fn set(effects: &mut Effects, local: bool, name: Option<&str>, value:
     let is_one = |kind: SettingKind| name.is_none_or(|name| SettingKind::of(name) == kind);
     effects.keeps |= !local;
     effects.rewords |= is_one(SettingKind::Wording);
+    effects.sets_level |= is_one(SettingKind::Level);
     effects.serializable |=
         is_one(SettingKind::Level) && value.is_none_or(|value| value.eq_ignore_ascii_case("serializable"));
 }
 
 fn level(effects: &mut Effects, modes: &TransactionModes) {
+    effects.sets_level |= modes.isolation.is_some();
     effects.serializable |= modes.isolation == Some(Isolation::Serializable);
 }

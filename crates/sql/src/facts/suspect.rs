@@ -253,6 +253,7 @@ fn mentioned(text: &str, verb: Verb) -> Effects {
             || (runs && has(&["prepared", "prepare"])),
         rewords: sets && (has(WORDING) || has(&["zone", "names", "schema"])),
         serializable: has(&["serializable"]),
+        sets_level: has(&["isolation", "transaction_isolation", "default_transaction_isolation"]),
         locks_tables: defines || truncates || has(&["lock"]) || matches!(verb, Verb::Lock | Verb::Maintain),
         locks_rows: has(&["for"]).then_some(LockStrength::Update),
         opens_ordered: runs && has(&["open", "cursor"]) && has(&["order"]),

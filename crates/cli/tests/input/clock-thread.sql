@@ -1,0 +1,4 @@
+CREATE TABLE t (n int);
+--@ clock 1 week
+--@ thread a
+SELECT n FROM t;
