@@ -196,8 +196,11 @@ pub trait Backend: System<Step = Choice> + Copy {
         None
     }
 
-    /// The search is over. What follows repeats what was seen, and no limit ends it.
+    /// What follows repeats what was seen, and no limit ends it.
     fn release_budget(&self) {}
+
+    /// What follows is ended by limits again.
+    fn resume_budget(&self) {}
 
     /// Whether it still answers. Where it does not, nothing that was observed last counts.
     fn is_alive(&self) -> Result<(), Trouble> {

@@ -260,6 +260,10 @@ impl Backend for ScenarioSystem<'_> {
         self.scenario.database.budget().release();
     }
 
+    fn resume_budget(&self) {
+        self.scenario.database.budget().resume();
+    }
+
     fn comparing_states(self) -> Self {
         ScenarioSystem { hash: Hashing::default(), ..self }
     }
