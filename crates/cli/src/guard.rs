@@ -88,7 +88,7 @@ impl Guard {
         };
         // Without a guard, limits are still looked at between steps.
         drop(thread::Builder::new().name("guard".into()).spawn(move || post.watch(last_words)));
-        Guard { over, _entered: budget.enter(), budget, stop }
+        Guard { over, _entered: budget.enter_whole(), budget, stop }
     }
 
     /// What work is done under.

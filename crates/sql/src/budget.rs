@@ -100,6 +100,15 @@ impl Budget {
         Entered { before, left, thread: PhantomData }
     }
 
+    /// The same for work of many statements, each of which [enters](Budget::enter) for itself: there is no limit to what
+    /// it costs, but whoever ends the budget ends it.
+    #[must_use = "dropping it leaves the budget"]
+    pub fn enter_whole(&self) -> Entered {
+        let entered = self.enter();
+        AFTER_LOOK.set(u64::MAX);
+        entered
+    }
+
     /// Ends it from outside: whoever works under it stops soon.
     pub fn end(&self, why: Exhausted) {
         // The first reason counts.
@@ -205,7 +214,7 @@ fn look(work: u64) -> Result<(), SqlError> {
         return Err(Exhausted::Work.error());
     }
     if let Some(why) = CURRENT.with_borrow(|current| current.as_ref().and_then(Budget::ended)) {
-        let begun = left < WORK_MAX;
+        let begun = left != WORK_MAX;
         let error = why.error();
         return Err(if begun { error } else { SqlError::new(SqlState::NOT_BEGUN, error.message.clone()) });
     }
@@ -233,6 +242,16 @@ pub fn make(bytes: usize) -> Result<(), SqlError> {
         CURRENT.with_borrow(|current| current.as_ref().map_or(Ok(()), |budget| budget.take(bytes as u64)))?;
     }
     spend(bytes as u64 / 16)
+}
+
+/// Spends what it costs to make a value of `bytes` bytes larger by some. Of one that is put together from many parts, each
+/// is paid for once.
+pub fn grow(bytes: usize, by: usize) -> Result<(), SqlError> {
+    let grown = bytes.saturating_add(by);
+    match grown > VALUE_BYTES_MAX || by > LARGE {
+        true => make(grown),
+        false => spend(by as u64 / 16),
+    }
 }
 
 /// Bytes of a value that is looked at before it is made, and not only when it is there.

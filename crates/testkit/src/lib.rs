@@ -18,6 +18,7 @@
 //! - [`version`]: answers that are not the same in all versions; [`skipped`]: tests that cannot run here.
 //! - [`isolation`]: PostgreSQL's own isolationtester, where it is installed.
 //! - [`campaign`]: very many programs, on several servers at once; the binary `mirror` runs it.
+//! - [`commands`]: whole commands on inputs that are nearly right; the binary `commands` runs very many.
 //! - [`generate`] and [`shrink`]: programs from a seed, and smaller programs that still show a difference.
 //!
 //! Nothing here is part of the product; only tests depend on it.
@@ -27,6 +28,7 @@
 
 pub mod campaign;
 pub mod cluster;
+pub mod commands;
 pub mod engine;
 pub mod examples;
 pub mod generate;

@@ -8,6 +8,7 @@ use std::cmp::Ordering;
 use std::ops::Range;
 
 use isolde_sql::ast::{FrameExclude, FrameUnits};
+use isolde_sql::budget::spend;
 use isolde_sql::builtin::{Eval, WindowKind};
 use isolde_sql::{SqlError, SqlState, Value, value};
 
@@ -228,6 +229,7 @@ impl<'p> Partition<'p> {
     /// The places of the rows in a row's frame.
     fn frame(&self, row: usize) -> Result<Vec<usize>, Interrupt> {
         let (start, end) = self.extent(row)?;
+        spend(end.saturating_sub(start) as u64)?;
         let excluded = |at: &usize| match self.plan.frame.exclude {
             FrameExclude::NoOthers => false,
             FrameExclude::CurrentRow => *at == row,
@@ -395,6 +397,7 @@ impl<'p> Partition<'p> {
         state: &mut State,
         row: usize,
     ) -> Result<(), Interrupt> {
+        spend(1)?;
         let base = &self.rows[row].2;
         let extra = Extra { withs: level.withs(), windowed: &base.windowed, expanded: &[] };
         let env = base.env(level, &extra);
