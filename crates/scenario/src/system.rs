@@ -139,6 +139,14 @@ impl<'a> ScenarioSystem<'a> {
         }
     }
 
+    /// Whether a choice is one of those that there are.
+    pub(crate) fn is_enabled(&self, state: &State, choice: &Choice) -> bool {
+        match choice {
+            Choice::Step(thread) => self.can_step(state, *thread),
+            Choice::Victim(thread) => self.deadlocked(state).contains(thread),
+        }
+    }
+
     /// Whether a thread can take a step.
     fn can_step(&self, state: &State, thread: usize) -> bool {
         state.clients[thread].status == Status::Running
@@ -234,6 +242,10 @@ impl System for ScenarioSystem<'_> {
         let (steps, reactions, watched, moved) = (Vec::new(), Vec::new(), ColumnSet::NONE, ColumnSet::NONE);
         let (constant, touch) = (self.scenario.constant.clone(), OnceLock::new());
         let mut event = Event { thread, victim, resumed, steps, reactions, cycle, watched, moved, constant, touch };
+        if state.is_cut() && !self.is_enabled(state, choice) {
+            // A search follows what it planned when nothing was cut off. Of this run it learns nothing more.
+            return event;
+        }
         loop {
             let mut work = self.work(state, thread);
             if victim {

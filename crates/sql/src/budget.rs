@@ -234,6 +234,11 @@ pub fn make(bytes: usize) -> Result<(), SqlError> {
             format!("invalid memory alloc request size {bytes}"),
         ));
     }
+    hold(bytes)
+}
+
+/// The same for what takes so many bytes here, whatever it takes on a server: it is refused by us, never by PostgreSQL.
+pub fn hold(bytes: usize) -> Result<(), SqlError> {
     if bytes > VALUE_BYTES_MAX {
         let message = format!("a value of {bytes} bytes is larger than the {VALUE_BYTES_MAX} that are kept in memory");
         return Err(SqlError::new(SqlState::OUT_OF_BUDGET, message));
@@ -362,6 +367,7 @@ mod tests {
         assert!(make(1000).is_ok());
         assert!(make(VALUE_BYTES_MAX + 1).is_err_and(|error| error.is_cut()));
         assert!(make(1 << 30).is_err_and(|error| error.state == SqlState::PROGRAM_LIMIT_EXCEEDED));
+        assert!(hold(1 << 30).is_err_and(|error| error.is_cut()), "a server may need less");
     }
 
     /// What is cut off in one database says nothing about another.

@@ -216,7 +216,7 @@ impl Accumulator {
     /// All values as one document.
     fn json(&self) -> Result<Value, SqlError> {
         use AggregateKind::*;
-        budget::make(self.values.iter().map(Value::bytes).sum())?;
+        budget::hold(self.values.iter().map(Value::bytes).sum())?;
         match self.aggregate.kind {
             JsonAgg => json_build::collected(&self.values, false),
             JsonRowsAgg => json_build::collected(&self.values, true),

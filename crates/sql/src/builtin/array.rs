@@ -344,7 +344,7 @@ fn cat(args: &[Value]) -> Result {
     let (Some(a), Some(b)) = (optional(args, 0)?, optional(args, 1)?) else {
         return Ok(args.any(usize::from(args.any(0)?.is_null()))?.clone());
     };
-    budget::make((a.elements.len() + b.elements.len()).saturating_mul(size_of::<Value>()))?;
+    budget::hold((a.elements.len() + b.elements.len()).saturating_mul(size_of::<Value>()))?;
     let elements = || a.elements.iter().chain(&b.elements).cloned().collect();
     let (x, y) = (&a.dims[..], &b.dims[..]);
     if x.is_empty() || y.is_empty() {
@@ -515,7 +515,7 @@ fn fill(args: &[Value]) -> Result {
         Some(0) => array(Elements::default()),
         Some(_) if dims.is_empty() => array(Elements::default()),
         Some(count) => {
-            budget::make(count.saturating_mul(size_of::<Value>()))?;
+            budget::hold(count.saturating_mul(size_of::<Value>()))?;
             array(Elements { dims, elements: vec![value.clone(); count] })
         }
     }
@@ -548,7 +548,7 @@ fn fields(args: &[Value]) -> Result<Option<Vec<Value>>> {
         Some(delimiter) => text.matches(delimiter).count() + 1,
         None => text.len(),
     };
-    budget::make(pieces.saturating_mul(PIECE_BYTES))?;
+    budget::hold(pieces.saturating_mul(PIECE_BYTES))?;
     Ok(Some(match args.any(1)?.as_text() {
         _ if text.is_empty() => Vec::new(),
         None => text.chars().map(|c| value(c.encode_utf8(&mut [0; 4]))).collect(),

@@ -23,7 +23,7 @@ pub fn cast(value: &Value, from: Type, to: Type, explicit: bool) -> Result {
     }
     budget::spend(value.weight())?;
     if matches!(value, Value::Array(_) | Value::Record(_) | Value::Jsonb(_)) && to != from {
-        budget::make(value.bytes())?;
+        budget::hold(value.bytes())?;
     }
     limit(convert(value, from, to)?, to, explicit)
 }

@@ -84,7 +84,10 @@ impl Case {
         }
         let ended = ended(isolde, directory.path(), &self.arguments);
         let printed = ended.printed();
-        let wrong = ended.wrong().or_else(|| outputs::wrong(isolde, directory.path(), &self.arguments, &ended));
+        // What goes to a file is not printed.
+        let silent = ended.is_silent() && !self.arguments.iter().any(|word| word == "-o");
+        let wrong = ended.wrong().or_else(|| silent.then(|| "silence".to_string()));
+        let wrong = wrong.or_else(|| outputs::wrong(isolde, directory.path(), &self.arguments, &ended));
         wrong.map_or(Ok(()), |what| Err(self.failure(what, &printed)))
     }
 
@@ -133,9 +136,12 @@ impl Ended {
             _ if self.memory_bytes > MEMORY_MAX / 10 * 11 => {
                 Some(format!("{} MB of memory", self.memory_bytes / 1_000_000))
             }
-            _ if self.stdout.is_empty() && self.stderr.is_empty() => Some("silence".into()),
             _ => None,
         }
+    }
+
+    fn is_silent(&self) -> bool {
+        self.stdout.is_empty() && self.stderr.is_empty()
     }
 }
 
