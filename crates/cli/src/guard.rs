@@ -42,25 +42,29 @@ const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// How long work may take to stop by itself.
 struct Grace {
-    /// On an idle machine.
-    elapsed: Duration,
-    /// The processor time that it must have had: on a busy machine it is given longer.
+    /// Processor time that is enough.
     computed: Duration,
-    /// In any case.
+    /// Before that time it is not judged by what it has computed.
+    elapsed: Duration,
+    /// In any case: on a busy machine it may have had little time.
     elapsed_max: Duration,
+    /// While something that was found is being repeated, to be shown: it would be lost.
+    showing_max: Duration,
 }
 
 /// After Ctrl-C.
 const AFTER_INTERRUPT: Grace = Grace {
-    elapsed: Duration::from_millis(700),
     computed: Duration::from_millis(250),
-    elapsed_max: Duration::from_secs(3),
+    elapsed: Duration::from_millis(600),
+    elapsed_max: Duration::from_millis(850),
+    showing_max: Duration::from_secs(3),
 };
 /// After a limit.
 const AFTER_LIMIT: Grace = Grace {
-    elapsed: Duration::from_millis(1200),
     computed: Duration::from_millis(600),
-    elapsed_max: Duration::from_secs(10),
+    elapsed: Duration::from_millis(1200),
+    elapsed_max: Duration::from_millis(1700),
+    showing_max: Duration::from_secs(10),
 };
 
 /// Where work is ended at once: this many hundredths of the limit.
@@ -178,8 +182,9 @@ impl Post {
                 (Some(before), Some(now)) => now.saturating_sub(before),
                 _ => grace.computed,
             };
+            let elapsed_max = if self.budget.is_released() { grace.showing_max } else { grace.elapsed_max };
             let elapsed = begun.elapsed();
-            let is_over = elapsed >= grace.elapsed && had >= grace.computed || elapsed >= grace.elapsed_max;
+            let is_over = elapsed >= grace.elapsed && had >= grace.computed || elapsed >= elapsed_max;
             if is_over || self.memory_used_percent() >= MEMORY_PERCENT_MAX {
                 return true;
             }

@@ -175,7 +175,7 @@ fn guard(args: &Model, page: &Held<Page>) -> Guard {
         let mut report = ModelReport::new(&args::command_line(), &path, "");
         report.verdict = Verdict::Inconclusive(why.into());
         // If it cannot be written, the exit code still tells.
-        let _ = page.model(&report).and_then(|()| page.finish());
+        let _ = page.model(&report).and_then(|()| page.remark(why)).and_then(|()| page.finish());
         EXIT_INCONCLUSIVE
     });
     guard.budget().begin("reading");

@@ -29,6 +29,9 @@ pub(crate) fn run(args: &args::Spec, color: Color) -> Result<u8, Mistake> {
                 let mut writing = page.take();
                 outcome.write(args, &mut writing)?;
                 page.put(writing);
+                if let Some(why) = outcome.cut {
+                    page::complain(&Mistake::Fault(why), color);
+                }
             }
             Err(mistake) => {
                 tally.mistakes += usize::from(mistake.exit_code() == EXIT_MISTAKE);
@@ -61,10 +64,13 @@ fn guarded(args: &args::Spec, path: &Path, page: &Held<Page>) -> Result<Outcome,
         EXIT_INCONCLUSIVE
     });
     guard.budget().begin("the spec");
-    match run_file(args, path) {
-        Err(Mistake::InFile(error)) if error.is_cut() => Err(Mistake::Fault(error.to_string())),
-        outcome => outcome,
-    }
+    let outcome = match run_file(args, path) {
+        Err(Mistake::InFile(error)) if error.is_cut() => return Err(Mistake::Fault(error.to_string())),
+        outcome => outcome?,
+    };
+    // The output has an error there that no server would print.
+    let cut = guard.budget().cut().map(|why| format!("{}: {why}", outcome.file));
+    Ok(Outcome { cut, ..outcome })
 }
 
 /// One spec and what came of it.
@@ -74,6 +80,8 @@ struct Outcome {
     run: Run,
     /// How the output differs from what was expected; empty if it does not; `None` if nothing was.
     difference: Option<String>,
+    /// A step that was cut off, and why: then the output is not that of any server.
+    cut: Option<String>,
 }
 
 fn run_file(args: &args::Spec, path: &Path) -> Result<Outcome, Mistake> {
@@ -97,10 +105,10 @@ fn run_file(args: &args::Spec, path: &Path) -> Result<Outcome, Mistake> {
         if let Some(directory) = args.expected.as_ref().filter(|_| again.output != run.output)
             && compare(directory, &name, &again.output)?.is_empty()
         {
-            return Ok(Outcome { file: file.name, name, run: again, difference: Some(String::new()) });
+            return Ok(Outcome { file: file.name, name, run: again, difference: Some(String::new()), cut: None });
         }
     }
-    Ok(Outcome { file: file.name, name, run, difference })
+    Ok(Outcome { file: file.name, name, run, difference, cut: None })
 }
 
 /// Runs a spec with progress shown.
@@ -128,8 +136,13 @@ impl Outcome {
         }
     }
 
+    /// A limit was reached first.
+    fn is_inconclusive(&self) -> bool {
+        self.run.interrupted || self.cut.is_some()
+    }
+
     fn word(&self) -> &'static str {
-        match self.run.interrupted {
+        match self.is_inconclusive() {
             true => "inconclusive",
             false if self.is_ok() => "ok",
             false => "FAILED",
@@ -222,7 +235,7 @@ impl Tally {
     fn count(&mut self, outcome: &Outcome) {
         self.permutations += outcome.run.permutations;
         match outcome.is_ok() {
-            _ if outcome.run.interrupted => self.inconclusive += 1,
+            _ if outcome.is_inconclusive() => self.inconclusive += 1,
             true => self.ok += 1,
             false => self.failed += 1,
         }

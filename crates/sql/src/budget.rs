@@ -50,6 +50,8 @@ struct Shared {
     under_way: Mutex<Arc<str>>,
     /// Bytes that may still be taken, as last told.
     room: AtomicU64,
+    /// Steps until it ends by itself; the largest number is never.
+    fuse: AtomicU64,
 }
 
 impl Default for Shared {
@@ -60,6 +62,7 @@ impl Default for Shared {
             cut: Mutex::default(),
             under_way: Mutex::new("".into()),
             room: AtomicU64::new(u64::MAX),
+            fuse: AtomicU64::new(u64::MAX),
         }
     }
 }
@@ -92,9 +95,19 @@ impl Budget {
         CURRENT.with_borrow(Option::clone).unwrap_or_default()
     }
 
+    /// A budget whose time is over after so many steps, the same in every run: to try every moment at which a clock could
+    /// end one.
+    pub fn ending_after(steps: u64) -> Budget {
+        Budget(Arc::new(Shared { fuse: AtomicU64::new(steps), ..Shared::default() }))
+    }
+
     /// This thread works under the budget, with [`WORK_MAX`] to spend, until the result is dropped.
     #[must_use = "dropping it leaves the budget"]
     pub fn enter(&self) -> Entered {
+        if self.0.fuse.load(Ordering::Relaxed) != u64::MAX && self.0.fuse.fetch_sub(1, Ordering::Relaxed) == 0 {
+            self.0.fuse.store(u64::MAX, Ordering::Relaxed);
+            self.end(Exhausted::Time);
+        }
         let before = CURRENT.replace(Some(self.clone()));
         let left = (UNTIL_LOOK.replace(0), AFTER_LOOK.replace(WORK_MAX));
         Entered { before, left, thread: PhantomData }
@@ -117,7 +130,7 @@ impl Budget {
 
     /// Whether it was ended from outside, and why.
     pub fn ended(&self) -> Option<Exhausted> {
-        if self.0.released.load(Ordering::Relaxed) {
+        if self.is_released() {
             return None;
         }
         match self.0.ended.load(Ordering::Relaxed) {
@@ -131,6 +144,11 @@ impl Budget {
     /// From here on it does not end from outside: what was found is being repeated, to be shown.
     pub fn release(&self) {
         self.0.released.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether what was found is being repeated.
+    pub fn is_released(&self) -> bool {
+        self.0.released.load(Ordering::Relaxed)
     }
 
     /// The end counts again, also one that came meanwhile.
@@ -348,6 +366,18 @@ mod tests {
         assert!(spend(LOOK_EVERY).is_ok(), "released is released");
         budget.resume();
         assert!(spend(LOOK_EVERY).is_err(), "until it is resumed");
+    }
+
+    #[test]
+    fn a_fuse_ends_it_after_so_many_steps() {
+        let budget = Budget::ending_after(2);
+        let ended: Vec<bool> = (0..4).map(|_| spend_in(&budget).is_err()).collect();
+        assert_eq!(ended, [false, false, true, true]);
+    }
+
+    fn spend_in(budget: &Budget) -> Result<(), SqlError> {
+        let _entered = budget.enter();
+        spend(1)
     }
 
     #[test]
