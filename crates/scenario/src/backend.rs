@@ -17,7 +17,7 @@
 //! Whatever goes wrong outside of any verdict (a server that is gone, a run that is not repeatable) is a [`Trouble`].
 //! The embedded engine has none.
 
-use isolde_explore::{Checkpoint, Done, Search, System};
+use isolde_explore::{Checkpoint, Done, Limit, Search, System};
 use isolde_history::History;
 use isolde_report::{FinalTable, Place, TraceStep};
 use isolde_sql::catalog::TableId;
@@ -193,6 +193,12 @@ pub trait Backend: System<Step = Choice> + Copy {
 
     /// What was cut off first, wherever that was, in a sentence.
     fn first_cut(&self) -> Option<String> {
+        None
+    }
+
+    /// The limit that has ended everything: what ran since then may have been cut off, and nothing follows from its
+    /// absence.
+    fn ended(&self) -> Option<Limit> {
         None
     }
 

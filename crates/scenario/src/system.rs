@@ -200,7 +200,7 @@ impl<'a> ScenarioSystem<'a> {
                 return if state.is_cut() { Alone::Endless } else { Alone::Through };
             }
             if !self.can_step(state, thread) {
-                return Alone::Waits;
+                return if state.is_cut() { Alone::Endless } else { Alone::Waits };
             }
             AtWork { limit, ..self.work(state, thread) }.step();
         }

@@ -19,6 +19,9 @@ use super::stages::Base;
 use crate::eval::{self, Context, Extra, Interrupt};
 use crate::plan::{AggregatePlan, BoundPlan, CallPlan, Expr, FramePlan, WindowPlan};
 
+/// What a row costs that an aggregate is fed.
+const FEED_COST: u64 = 8;
+
 /// Computes the functions of one window for all rows, which are then in its order.
 pub(super) fn compute(
     ctx: &mut Context<'_>,
@@ -397,7 +400,7 @@ impl<'p> Partition<'p> {
         state: &mut State,
         row: usize,
     ) -> Result<(), Interrupt> {
-        spend(1)?;
+        spend(FEED_COST)?;
         let base = &self.rows[row].2;
         let extra = Extra { withs: level.withs(), windowed: &base.windowed, expanded: &[] };
         let env = base.env(level, &extra);
