@@ -249,7 +249,7 @@ pub fn parts(n: &BigDecimal) -> (std::borrow::Cow<'_, BigInt>, i64) {
 /// What arithmetic with it costs, as work on a budget: for what fits on a line, nothing.
 pub fn weight(n: &BigDecimal) -> u64 {
     let words = parts(n).0.bits() / 64;
-    words.saturating_mul(words) / 64
+    words.saturating_mul(words) / 16
 }
 
 /// `digits · 10^-scale`
