@@ -99,6 +99,22 @@ fn what_cannot_be_stopped_is_answered_for() {
     }
 }
 
+/// Actions that use themselves do not end, whether they are written out as a program or interpreted.
+#[test]
+fn actions_without_end_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("M.cfg"), "INIT Init\nNEXT Next\n").unwrap();
+    for action in
+        ["RECURSIVE A(_)\nA(n) == A(n + 1)", "A(n) == x' = n /\\ Next", "A(n) == \\E m \\in {n} : x' = m \\/ A(m)"]
+    {
+        let module =
+            format!("---- MODULE M ----\nEXTENDS Naturals\nVARIABLE x\n{action}\nInit == x = 0\nNext == A(0)\n====\n");
+        fs::write(folder.path().join("M.tla"), module).unwrap();
+        let output = isolde(folder.path()).args(["space", "M.tla", "--time-max", "20s"]).output().unwrap();
+        assert!(matches!(output.status.code(), Some(2 | 3)), "{action}: {}", shown(&output));
+    }
+}
+
 /// The output of a step that was cut off is not that of any server.
 #[test]
 fn a_spec_with_an_endless_step_is_inconclusive() {
