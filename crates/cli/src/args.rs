@@ -17,6 +17,7 @@ use isolde_scenario::Restore;
 use isolde_scenario::dependence::Dependence;
 use isolde_scenario::file::{Choice, Granularity, Hashing, SearchKind, SerialCheck};
 
+use crate::guard::Limits;
 use crate::model;
 use crate::picture::Picture;
 use crate::prove;
@@ -185,6 +186,7 @@ Exit codes:
   0  every spec was run, and printed what was expected
   1  some output differs, or isolationtester would have given up
   2  the command line or a spec has a mistake, or uses SQL that the engine does not support
+  3  a limit was reached first, or it was interrupted
 
 Examples:
   isolde spec deadlock.spec
@@ -221,6 +223,9 @@ pub(crate) struct Spec {
     /// Run only this permutation: names of steps
     #[arg(long, value_name = "STEPS")]
     pub(crate) permutation: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) limits: Limits,
 
     #[command(flatten)]
     pub(crate) output: Output,
@@ -367,6 +372,8 @@ pub(crate) struct Explore {
     pub(crate) preemptions: Option<u64>,
 
     /// Give up when the process uses this much: 500M, 4G
+    ///
+    /// Without it, most of what the machine or the container has.
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Limits")]
     pub(crate) memory_max: Option<u64>,
 
@@ -472,6 +479,9 @@ pub(crate) struct Replay {
     /// leaves out is taken from PGHOST, PGPORT, PGUSER, PGPASSWORD and PGDATABASE, as psql does.
     #[arg(long, value_name = "URL", value_parser = server::parse)]
     pub(crate) on: Option<Server>,
+
+    #[command(flatten)]
+    pub(crate) limits: Limits,
 
     #[command(flatten)]
     pub(crate) output: Output,
@@ -608,7 +618,7 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
 }
 
 /// `500M`, `4G`, `1.5GB`; a bare number is bytes.
-fn size(text: &str) -> Result<u64, String> {
+pub(crate) fn size(text: &str) -> Result<u64, String> {
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
     let number: f64 = number.parse().map_err(|_| "write a number and a unit, such as 4G".to_string())?;

@@ -8,7 +8,7 @@ use isolde_scenario::{file, spec};
 
 use crate::args::Explore;
 use crate::complain::Mistake;
-use crate::{app, input, output};
+use crate::{app, explore, input, output};
 
 /// Writes the counterexample of a report about a scenario or an application. What to say about it.
 pub(crate) fn spec(explore: &Explore, path: &Path, asked: &Path, report: &Report) -> Result<String, Mistake> {
@@ -21,7 +21,8 @@ pub(crate) fn spec(explore: &Explore, path: &Path, asked: &Path, report: &Report
         false => {
             let file = input::read(asked)?;
             let sections = file::read(&file.name, &file.text, &mut input::include)?;
-            (spec::emit(&sections, &counterexample.schedule), format!("isolde spec {name}"))
+            let settings = explore::settings(explore).or(&sections.options);
+            (spec::emit_as(&sections, &counterexample.schedule, &settings), format!("isolde spec {name}"))
         }
     };
     match written {

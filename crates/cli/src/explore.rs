@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use isolde_report::{Report, Stats, Verdict};
 use isolde_scenario::file::FileOptions;
@@ -12,10 +12,11 @@ use crate::args::{self, Color, Explore};
 use crate::complain::Mistake;
 use crate::emit;
 use crate::fixes;
+use crate::guard::{Guard, Held, Limits};
 use crate::page::{self, Page};
 use crate::picture::Picture;
 use crate::watch::{self, Watch};
-use crate::{EXIT_MISTAKE, app, input, kept, levels, memory, on, output, store};
+use crate::{EXIT_INCONCLUSIVE, EXIT_MISTAKE, app, input, kept, levels, memory, on, output, store};
 
 /// Explores every file, and says what to exit with.
 pub(crate) fn run(explore: &Explore, color: Color) -> Result<u8, Mistake> {
@@ -35,23 +36,27 @@ pub(crate) fn run(explore: &Explore, color: Color) -> Result<u8, Mistake> {
         return Err(Mistake::new("--store keeps the states of one scenario; give it a single file"));
     }
     let page = Page::open(explore.output.format, explore.output.output.as_deref(), color)?;
-    let mut page = page.with(&explore.html)?;
+    let page = page.with(&explore.html)?;
     let outputs = [&explore.emit_spec, &explore.emit_scenario, &explore.checkpoint, &explore.store];
     let outputs = outputs.into_iter().filter_map(|path| path.as_deref());
     outputs.chain(explore.graph.as_ref().map(Picture::path)).try_for_each(output::declare)?;
     // To write a fix over the file that it is for can be asked for.
     explore.fix.as_deref().filter(|_| !explore.overwrite).map_or(Ok(()), output::declare)?;
-    let mut tally = Tally::default();
-    for file in &explore.files {
-        let checked = match told(file, || check(explore, file)) {
+    let answers = Held::new(Answers { page, tally: Tally::default(), counted: explore.files.len() > 1 });
+    for (number, file) in explore.files.iter().enumerate() {
+        // A file that cannot be stopped ends the command, and those behind it are not looked at.
+        let guard = || guard(explore, &explore.files[number..], &answers);
+        let checked = match told(file, || check(explore, file, &guard)) {
             // Nothing was found out, and the reason is in no input.
             Err(Mistake::Fault(why)) => Ok(inconclusive(&file.display().to_string(), why)),
             checked => checked,
         };
+        let mut now = answers.take();
+        let page = &mut now.page;
         match checked {
             Ok(report) => {
-                tally.count(report.verdict.exit_code());
-                match explore.quiet || explore.files.len() > 1 {
+                now.tally.count(report.verdict.exit_code());
+                match explore.quiet || now.counted {
                     true => page.verdict(&report)?,
                     false => page.answer(&report)?,
                 }
@@ -66,20 +71,53 @@ pub(crate) fn run(explore: &Explore, color: Color) -> Result<u8, Mistake> {
                 }
             }
             Err(mistake) => {
-                tally.count(EXIT_MISTAKE);
+                now.tally.count(EXIT_MISTAKE);
                 page.mistaken(file, &mistake);
                 page::complain(&mistake, color);
             }
         }
+        answers.put(now);
         if watch::interrupted() {
             break;
         }
     }
-    if explore.files.len() > 1 && !explore.quiet {
-        page.remark(&tally.line())?;
+    answers.take().finish(explore.quiet)
+}
+
+/// What was answered so far.
+pub(crate) struct Answers {
+    pub(crate) page: Page,
+    pub(crate) tally: Tally,
+    /// The files are counted at the end.
+    pub(crate) counted: bool,
+}
+
+impl Answers {
+    /// Writes what is left to be written, and says what to exit with.
+    pub(crate) fn finish(mut self, quiet: bool) -> Result<u8, Mistake> {
+        if self.counted && !quiet {
+            self.page.remark(&self.tally.line())?;
+        }
+        self.page.finish()?;
+        Ok(self.tally.exit_code())
     }
-    page.finish()?;
-    Ok(tally.exit_code())
+}
+
+/// A guard over the check of the first of some files.
+pub(crate) fn guard(explore: &Explore, files: &[PathBuf], answers: &Held<Answers>) -> Guard {
+    let limits = Limits { time_max: explore.time_max, memory_max: explore.memory_max };
+    let (quiet, files, answers) = (explore.quiet, files.to_vec(), answers.clone());
+    Guard::post(limits, move |why| {
+        let Some(mut answers) = answers.seize() else { return EXIT_INCONCLUSIVE };
+        for (number, file) in files.iter().enumerate() {
+            let why = if number == 0 { why.to_string() } else { "the check before did not end".into() };
+            let report = inconclusive(&file.display().to_string(), why);
+            answers.tally.count(report.verdict.exit_code());
+            // If it cannot be written, the exit code still tells.
+            let _ = answers.page.verdict(&report);
+        }
+        answers.finish(quiet).unwrap_or_else(|mistake| mistake.exit_code())
+    })
 }
 
 /// The report of a file; if we have made a mistake there, a report that says so, and the other files are checked.
@@ -96,8 +134,9 @@ fn inconclusive(name: &str, why: String) -> Report {
     Report::new(args::command_line(), name, Verdict::Inconclusive(why), Stats::default())
 }
 
-/// Reads and explores one file.
-fn check(explore: &Explore, path: &Path) -> Result<Report, Mistake> {
+/// Reads and explores one file. On the embedded engine, under a guard; a server has its own deadlines, and something
+/// to clean up.
+fn check(explore: &Explore, path: &Path, guard: &dyn Fn() -> Guard) -> Result<Report, Mistake> {
     if app::is_app(path) {
         if explore.oracle.is_some() {
             return Err(Mistake::new(
@@ -114,12 +153,14 @@ fn check(explore: &Explore, path: &Path) -> Result<Report, Mistake> {
     }
     let file = input::read(path)?;
     let mut watch = Watch::start(&file.name, explore.time_max, !explore.no_progress).limited(explore.memory_max);
-    let _entered = watch.guard().enter();
+    let guard = guard();
+    guard.budget().begin("reading");
     let scenario = match Scenario::parse(&file.name, &file.text, &mut input::include) {
         Err(error) if error.is_cut() => return Ok(inconclusive(&file.name, error.to_string())),
         parsed => parsed?,
     };
     on::refuse_clock(explore.confirm.is_some() && scenario.lets_time_pass())?;
+    guard.budget().begin("the search");
     let settings = settings(explore);
     let all = settings.clone().or(scenario.options());
     if let Some(conflict) = isolde_scenario::conflict(&all) {
@@ -145,8 +186,10 @@ fn check(explore: &Explore, path: &Path) -> Result<Report, Mistake> {
         }
     };
     if fixes::wanted(explore) {
+        guard.budget().begin("fixes");
         fixes::add(explore, &scenario, &mut report, &options, &mut |progress| watch.look(progress))?;
     }
+    drop(guard);
     if let Some(server) = &explore.confirm {
         on::confirm(&mut report, path, server, &options.settings)?;
     }

@@ -11,7 +11,8 @@ use isolde_scenario::{Limit, Options, Progress, Scenario, ScenarioError};
 
 use crate::args::{self, CheckFormat, Color, Explore};
 use crate::complain::Mistake;
-use crate::explore::{self, Tally};
+use crate::explore::{self, Answers, Tally};
+use crate::guard::{Guard, Held};
 use crate::page::{self, Page};
 use crate::server::Server;
 use crate::watch::{self, Watch};
@@ -23,32 +24,35 @@ pub(crate) fn run(explore: &Explore, color: Color) -> Result<u8, Mistake> {
         return Err(Mistake::new("--levels has no form for sarif and junit; use text or json"));
     }
     let page = Page::open(explore.output.format, explore.output.output.as_deref(), color)?;
-    let mut page = page.with(&explore.html)?;
-    let mut tally = Tally::default();
+    let page = page.with(&explore.html)?;
+    let answers = Held::new(Answers { page, tally: Tally::default(), counted: false });
     for (number, file) in explore.files.iter().enumerate() {
-        match check(explore, file) {
+        let guard = || explore::guard(explore, &explore.files[number..], &answers);
+        let checked = check(explore, file, &guard);
+        let mut now = answers.take();
+        match checked {
             Ok(report) => {
-                tally.count(report.verdict.exit_code());
+                now.tally.count(report.verdict.exit_code());
                 if number > 0 {
-                    page.remark("")?;
+                    now.page.remark("")?;
                 }
-                page.levels(&report)?;
+                now.page.levels(&report)?;
             }
             Err(mistake) => {
-                tally.count(EXIT_MISTAKE);
-                page.mistaken(file, &mistake);
+                now.tally.count(EXIT_MISTAKE);
+                now.page.mistaken(file, &mistake);
                 page::complain(&mistake, color);
             }
         }
+        answers.put(now);
         if watch::interrupted() {
             break;
         }
     }
-    page.finish()?;
-    Ok(tally.exit_code())
+    answers.take().finish(explore.quiet)
 }
 
-fn check(explore: &Explore, path: &Path) -> Result<LevelsReport, Mistake> {
+fn check(explore: &Explore, path: &Path, guard: &dyn Fn() -> Guard) -> Result<LevelsReport, Mistake> {
     if app::is_app(path) {
         return Err(Mistake::new(
             "--levels is for scenarios: an application sets the levels of its transactions itself",
@@ -62,22 +66,23 @@ fn check(explore: &Explore, path: &Path) -> Result<LevelsReport, Mistake> {
     }
     match &explore.on {
         Some(server) => on_server(explore, &given, server),
-        None => on_engine(explore, &given),
+        None => on_engine(explore, &given, &guard()),
     }
 }
 
-fn on_engine(explore: &Explore, given: &Included) -> Result<LevelsReport, Mistake> {
+fn on_engine(explore: &Explore, given: &Included, guard: &Guard) -> Result<LevelsReport, Mistake> {
     if explore.reads.is_some() {
         return Err(Mistake::new("--reads is about servers, and goes with --on"));
     }
     let mut watch = Watch::start(&given.name, explore.time_max, !explore.no_progress).limited(explore.memory_max);
-    let _entered = watch.guard().enter();
+    guard.budget().begin("reading");
     let file = file::read(&given.name, &given.text, &mut input::include)?;
     let options = Options { settings: explore::settings(explore), command: args::command_line(), clock: None };
     if let Some(conflict) = isolde_scenario::conflict(&options.settings.clone().or(&file.options)) {
         return Err(Mistake::new(conflict));
     }
     levels::at_each_level(&file, &options.command, &mut |files| {
+        guard.budget().begin("the search");
         answered(files, || {
             let scenario = match again(files, Scenario::parse) {
                 Err(error) if error.is_cut() => return Ok(Answered::undecided(&given.name, error.to_string())),
@@ -91,6 +96,7 @@ fn on_engine(explore: &Explore, given: &Included) -> Result<LevelsReport, Mistak
 fn on_server(explore: &Explore, given: &Included, server: &Server) -> Result<LevelsReport, Mistake> {
     on::refuse(explore)?;
     let mut watch = Watch::start(&given.name, explore.time_max, !explore.no_progress);
+    let server = &server.watched(&watch);
     let file = file::read_texts(&given.name, &given.text, &mut input::include)?;
     let module = explore.reads.clone().unwrap_or_default();
     levels::at_each_level(&file, &args::command_line(), &mut |files| {

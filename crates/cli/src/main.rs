@@ -10,6 +10,7 @@ mod complain;
 mod emit;
 mod explore;
 mod fixes;
+mod guard;
 mod input;
 mod kept;
 mod levels;
@@ -82,6 +83,8 @@ const STACK_BYTES: usize = 512 << 20;
 
 /// The command line or an input has a mistake.
 const EXIT_MISTAKE: u8 = 2;
+/// Nothing is known.
+const EXIT_INCONCLUSIVE: u8 = 3;
 /// We have made one; also what Rust exits with by itself.
 const EXIT_BUG: u8 = 101;
 

@@ -8,18 +8,17 @@ use clap::builder::PossibleValuesParser;
 use isolde_datamodel::check::{self, Options};
 use isolde_datamodel::logic::{Limits, Schema, Semantics};
 use isolde_datamodel::{Framework, picture};
-use isolde_report::{Baseline, DeleteGraph, ModelReport};
+use isolde_report::{Baseline, DeleteGraph, ModelReport, Verdict};
 use isolde_smt::{INSTALL, Silence, Solver};
 
+use crate::EXIT_INCONCLUSIVE;
 use crate::args::{self, CheckOutput, Color, Html};
 use crate::baseline::Baselines;
 use crate::complain::Mistake;
+use crate::guard::{Guard, Held, Limits as Bounds};
 use crate::model_files::{Application, application, properties};
 use crate::output::{self, write};
 use crate::page::{self, Page};
-
-/// Nothing is known, because nobody can answer.
-const EXIT_INCONCLUSIVE: u8 = 3;
 
 pub(crate) const ABOUT: &str = "\
 Verify the data model of an application: what deletes leave behind.
@@ -81,6 +80,9 @@ pub(crate) struct Model {
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = args::duration)]
     timeout: Duration,
 
+    #[command(flatten)]
+    bounds: Bounds,
+
     /// Objects of each class in a counterexample, at most
     #[arg(long, value_name = "COUNT", default_value_t = 4, value_parser = objects)]
     objects_max: usize,
@@ -130,18 +132,24 @@ fn objects(text: &str) -> Result<usize, String> {
 
 /// Reads, decides and prints; says what to exit with.
 pub(crate) fn run(args: &Model, color: Color) -> Result<u8, Mistake> {
+    let page = Page::open(args.output.format, args.output.output.as_deref(), color)?.with(&args.html)?;
+    let held = Held::new(page);
+    let guard = guard(args, &held);
     let application = application(&args.path)?;
+    guard.budget().begin("the proofs");
     let known = args.baselines.read()?;
     let properties = args.props.as_deref().map(|file| properties(file, &application.model)).transpose()?;
     let options = options(args, application.model.framework);
     if let (Some(path), Some(properties)) = (&args.emit_smt2, &properties) {
         write(path, &check::questions(&application.model, properties, &options))?;
     }
-    let mut page = Page::open(args.output.format, args.output.output.as_deref(), color)?.with(&args.html)?;
     let outputs = [&args.svg, &args.dot, &args.emit_sql, &args.emit_smt2];
     outputs.into_iter().flatten().map(PathBuf::as_path).try_for_each(output::declare)?;
     let Application { files, model, root } = &application;
-    let answer = solver(args).and_then(|solver| check::check(model, files, properties.as_ref(), &solver, &options));
+    let solver = solver(args).map(|solver| solver.listening(guard.stop()));
+    let answer = solver.and_then(|solver| check::check(model, files, properties.as_ref(), &solver, &options));
+    drop(guard);
+    let mut page = held.take();
     let mut report = match answer {
         Ok(report) => report,
         Err(silence) => {
@@ -157,6 +165,21 @@ pub(crate) fn run(args: &Model, color: Color) -> Result<u8, Mistake> {
     page.model(&report)?;
     page.finish()?;
     Ok(report.verdict.exit_code())
+}
+
+/// A guard over reading and deciding.
+fn guard(args: &Model, page: &Held<Page>) -> Guard {
+    let (page, path) = (page.clone(), args.path.display().to_string());
+    let guard = Guard::post(args.bounds, move |why| {
+        let Some(mut page) = page.seize() else { return EXIT_INCONCLUSIVE };
+        let mut report = ModelReport::new(&args::command_line(), &path, "");
+        report.verdict = Verdict::Inconclusive(why.into());
+        // If it cannot be written, the exit code still tells.
+        let _ = page.model(&report).and_then(|()| page.remark(why)).and_then(|()| page.finish());
+        EXIT_INCONCLUSIVE
+    });
+    guard.budget().begin("reading");
+    guard
 }
 
 fn solver(args: &Model) -> Result<Solver, Silence> {

@@ -6,19 +6,17 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use isolde_prove::{Gap, Known, Limits, Named, Options, Program, abstraction, ir};
-use isolde_report::{FlowGraph, ProofCell, ProveReport};
+use isolde_report::{FlowGraph, ProofCell, ProveReport, Verdict};
 use isolde_scenario::file::{self, QuerySection, ScenarioFile};
 use isolde_smt::Solver;
 
 use crate::args::{self, Color, Html, Output};
 use crate::baseline::Baselines;
 use crate::complain::Mistake;
+use crate::guard::{Guard, Held, Limits as Bounds};
 use crate::page::{self, Page};
 use crate::server::{self, Server};
-use crate::{input, output, prove_confirm};
-
-/// Nothing is known, because nobody can answer.
-const EXIT_INCONCLUSIVE: u8 = 3;
+use crate::{EXIT_INCONCLUSIVE, input, output, prove_confirm};
 
 pub(crate) const ABOUT: &str = "\
 Prove that procedures keep the rules of the data, for all arguments and all rows.
@@ -62,6 +60,9 @@ pub(crate) struct Prove {
     /// How long the solver may think about one question
     #[arg(long, value_name = "TIME", default_value = "20s", value_parser = args::duration)]
     timeout: Duration,
+
+    #[command(flatten)]
+    bounds: Bounds,
 
     /// How often loops are written out when looking for violations
     #[arg(long, value_name = "COUNT", default_value_t = 3, value_parser = rounds)]
@@ -142,9 +143,15 @@ fn rounds(text: &str) -> Result<usize, String> {
 
 /// Reads, decides and prints; says what to exit with.
 pub(crate) fn run(args: &Prove, color: Color) -> Result<u8, Mistake> {
-    let (file, program) = program(args)?;
-    let mut page = Page::of(&args.output, color)?.with(&args.html)?;
+    let held = Held::new(Page::of(&args.output, color)?.with(&args.html)?);
+    let guard = guard(args, &held);
+    let (file, program) = match program(args) {
+        Err(Mistake::InFile(error)) if error.is_cut() => return no_answer(held.take(), &args.path, &error.to_string()),
+        read => read?,
+    };
+    guard.budget().begin("the proofs");
     if args.emit == Some(Emit::Cfg) {
+        let mut page = held.take();
         page.verbatim(&graphs(&program, args)?)?;
         return page.finish().map(|()| 0);
     }
@@ -165,10 +172,13 @@ pub(crate) fn run(args: &Prove, color: Color) -> Result<u8, Mistake> {
             eprintln!("{} {} {}", cell.procedure, cell.rule, cell.verdict);
         }
     };
-    let solver = Solver::from_environment();
+    let solver = Solver::from_environment().map(|solver| solver.listening(guard.stop()));
     if args.emit == Some(Emit::BooleanProgram) {
         return match solver.and_then(|solver| abstraction::boolean_programs(&program, &solver, &options)) {
-            Ok(text) => page.verbatim(&text).and_then(|()| page.finish()).map(|()| 0),
+            Ok(text) => {
+                let mut page = held.take();
+                page.verbatim(&text).and_then(|()| page.finish()).map(|()| 0)
+            }
             Err(silence) => {
                 page::complain(&Mistake::new(silence.to_string()), color);
                 Ok(EXIT_INCONCLUSIVE)
@@ -179,6 +189,8 @@ pub(crate) fn run(args: &Prove, color: Color) -> Result<u8, Mistake> {
         let story = args.explain.then(|| abstraction::explanations(&program, &solver, &options)).transpose()?;
         Ok((isolde_prove::check_telling(&program, &solver, &options, &known, &tell)?, story))
     });
+    drop(guard);
+    let mut page = held.take();
     match asked {
         Ok(((mut report, scripts), story)) => {
             if let Some(folder) = &args.cache {
@@ -210,6 +222,26 @@ pub(crate) fn run(args: &Prove, color: Color) -> Result<u8, Mistake> {
             Ok(EXIT_INCONCLUSIVE)
         }
     }
+}
+
+/// A guard over reading and proving.
+fn guard(args: &Prove, page: &Held<Page>) -> Guard {
+    let (page, path) = (page.clone(), args.path.clone());
+    let guard = Guard::post(args.bounds, move |why| match page.seize() {
+        Some(page) => no_answer(page, &path, why).unwrap_or_else(|mistake| mistake.exit_code()),
+        None => EXIT_INCONCLUSIVE,
+    });
+    guard.budget().begin("reading");
+    guard
+}
+
+/// Writes that nothing is known.
+fn no_answer(mut page: Page, path: &Path, why: &str) -> Result<u8, Mistake> {
+    let mut report = ProveReport::new(&args::command_line(), &path.display().to_string());
+    report.verdict = Verdict::Inconclusive(why.into());
+    page.proof(&report)?;
+    page.finish()?;
+    Ok(EXIT_INCONCLUSIVE)
 }
 
 fn program(args: &Prove) -> Result<(ScenarioFile, Program), Mistake> {

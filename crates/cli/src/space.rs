@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use isolde_report::{SpaceReport, TraceStyle};
+use isolde_report::{SpaceReport, TraceStyle, Verdict};
 use isolde_statespace::check::{self, Options};
 use isolde_statespace::explore;
 use isolde_statespace::keep::Engine;
@@ -13,8 +13,10 @@ use isolde_statespace::tla::Spec;
 use isolde_statespace::tla::fault::Error;
 use isolde_statespace::tla::spec::Files;
 
+use crate::EXIT_INCONCLUSIVE;
 use crate::args::{self, Color, Html, Output};
 use crate::complain::Mistake;
+use crate::guard::{Guard, Held, Limits};
 use crate::input;
 use crate::page::Page;
 use crate::tables::{self, Kept, Questions, Tables};
@@ -89,9 +91,8 @@ pub(crate) struct Space {
     #[arg(long, value_name = "COUNT", default_value_t = 1_000_000_000)]
     states_max: usize,
 
-    /// Stop after this time
-    #[arg(long, value_name = "TIME", value_parser = args::duration)]
-    time_max: Option<Duration>,
+    #[command(flatten)]
+    limits: Limits,
 
     #[command(flatten)]
     tables: Tables,
@@ -114,10 +115,12 @@ enum Traces {
 
 /// Reads, explores and prints; says what to exit with.
 pub(crate) fn run(args: &Space, color: Color) -> Result<u8, Mistake> {
-    let mut page = Page::of(&args.output, color)?.with(&args.html)?;
+    let page = Page::of(&args.output, color)?.with(&args.html)?;
     if tables::is_store(&args.file) {
         return ask(args, page);
     }
+    let page = Held::new(page);
+    let guard = guard(args, &page);
     let text = input::read_text(&args.file).map_err(Mistake::new)?;
     let config = config(args)?;
     let name = args.file.display().to_string();
@@ -127,10 +130,12 @@ pub(crate) fn run(args: &Space, color: Color) -> Result<u8, Mistake> {
     let mut find = |module: &str| beside(&folder, module);
     let mut spec = Spec::load(&files, &mut find).map_err(mistake)?;
     if let Some(script) = args.tables.script(&spec)? {
+        let mut page = page.take();
         page.verbatim(&script)?;
         return page.finish().map(|()| 0);
     }
-    let mut looking = Looking(Watch::start(&name, args.time_max, true));
+    guard.budget().begin("the exploration");
+    let mut looking = Looking(Watch::start(&name, args.limits.time_max, true).limited(args.limits.memory_max));
     let mut kept = args.tables.open(&spec.name)?;
     let config = files.config.map(|(_, text)| text);
     let mut keeper = kept.as_mut().map(|kept| args.tables.keeper(&mut kept.store, &spec, config));
@@ -153,9 +158,25 @@ pub(crate) fn run(args: &Space, color: Color) -> Result<u8, Mistake> {
         }
     }
     drop(looking);
+    drop(guard);
     kept.map_or(Ok(()), Kept::close)?;
-    tell(args, &answer.report, page)?;
+    tell(args, &answer.report, page.take())?;
     Ok(answer.report.verdict.exit_code())
+}
+
+/// A guard over reading and exploring.
+fn guard(args: &Space, page: &Held<Page>) -> Guard {
+    let (page, path, style) = (page.clone(), args.file.display().to_string(), style(args));
+    let guard = Guard::post(args.limits, move |why| {
+        let Some(mut page) = page.seize() else { return EXIT_INCONCLUSIVE };
+        let mut report = SpaceReport::new(&args::command_line(), &path);
+        report.verdict = Verdict::Inconclusive(why.into());
+        // If it cannot be written, the exit code still tells.
+        let _ = page.space(&report, style).and_then(|()| page.finish());
+        EXIT_INCONCLUSIVE
+    });
+    guard.budget().begin("reading");
+    guard
 }
 
 /// Answers from a space that was kept.

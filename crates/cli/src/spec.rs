@@ -10,25 +10,32 @@ use similar::TextDiff;
 
 use crate::args::{self, Color};
 use crate::complain::Mistake;
+use crate::guard::{Guard, Held};
 use crate::page::{self, Page};
 use crate::watch::{self, Watch};
-use crate::{EXIT_MISTAKE, input};
+use crate::{EXIT_INCONCLUSIVE, EXIT_MISTAKE, input, plain};
 
 /// An output differs from what was expected, or the tester would have given up.
 const EXIT_DIFFERS: u8 = 1;
 
 /// Runs every spec, and says what to exit with.
 pub(crate) fn run(args: &args::Spec, color: Color) -> Result<u8, Mistake> {
-    let mut page = Page::of(&args.output, color)?;
+    let page = Held::new(Page::of(&args.output, color)?);
     let mut tally = Tally::default();
     for file in &args.files {
-        match run_file(args, file) {
+        match guarded(args, file, &page) {
             Ok(outcome) => {
                 tally.count(&outcome);
-                outcome.write(args, &mut page)?;
+                let mut writing = page.take();
+                outcome.write(args, &mut writing)?;
+                page.put(writing);
+                if let Some(why) = outcome.cut {
+                    page::complain(&Mistake::Fault(why), color);
+                }
             }
             Err(mistake) => {
-                tally.mistakes += 1;
+                tally.mistakes += usize::from(mistake.exit_code() == EXIT_MISTAKE);
+                tally.inconclusive += usize::from(mistake.exit_code() == EXIT_INCONCLUSIVE);
                 page::complain(&mistake, color);
             }
         }
@@ -36,11 +43,34 @@ pub(crate) fn run(args: &args::Spec, color: Color) -> Result<u8, Mistake> {
             break;
         }
     }
+    let mut page = page.take();
     if args.files.len() > 1 && (args.expected.is_some() || args.quiet) {
         page.remark(&tally.line())?;
     }
     page.finish()?;
     Ok(tally.exit_code())
+}
+
+/// Runs a spec. On the embedded engine, under a guard: what was printed for the files before is kept.
+fn guarded(args: &args::Spec, path: &Path, page: &Held<Page>) -> Result<Outcome, Mistake> {
+    if args.on.is_some() {
+        return run_file(args, path);
+    }
+    let (page, name) = (page.clone(), path.display().to_string());
+    let guard = Guard::post(args.limits, move |why| {
+        eprintln!("inconclusive: {}", plain::escaped(&format!("{name}: {why}")));
+        // If it cannot be written, the exit code still tells.
+        let _ = page.seize().map(Page::finish);
+        EXIT_INCONCLUSIVE
+    });
+    guard.budget().begin("the spec");
+    let outcome = match run_file(args, path) {
+        Err(Mistake::InFile(error)) if error.is_cut() => return Err(Mistake::Fault(error.to_string())),
+        outcome => outcome?,
+    };
+    // The output has an error there that no server would print.
+    let cut = guard.budget().cut().map(|why| format!("{}: {why}", outcome.file));
+    Ok(Outcome { cut, ..outcome })
 }
 
 /// One spec and what came of it.
@@ -50,6 +80,8 @@ struct Outcome {
     run: Run,
     /// How the output differs from what was expected; empty if it does not; `None` if nothing was.
     difference: Option<String>,
+    /// A step that was cut off, and why: then the output is not that of any server.
+    cut: Option<String>,
 }
 
 fn run_file(args: &args::Spec, path: &Path) -> Result<Outcome, Mistake> {
@@ -73,15 +105,15 @@ fn run_file(args: &args::Spec, path: &Path) -> Result<Outcome, Mistake> {
         if let Some(directory) = args.expected.as_ref().filter(|_| again.output != run.output)
             && compare(directory, &name, &again.output)?.is_empty()
         {
-            return Ok(Outcome { file: file.name, name, run: again, difference: Some(String::new()) });
+            return Ok(Outcome { file: file.name, name, run: again, difference: Some(String::new()), cut: None });
         }
     }
-    Ok(Outcome { file: file.name, name, run, difference })
+    Ok(Outcome { file: file.name, name, run, difference, cut: None })
 }
 
 /// Runs a spec with progress shown.
 fn run_spec(args: &args::Spec, spec: &Spec) -> Result<Run, Mistake> {
-    let mut watch = Watch::start(&spec.file, None, !args.no_progress);
+    let mut watch = Watch::start(&spec.file, args.limits.time_max, !args.no_progress).limited(args.limits.memory_max);
     let home = args.on.as_ref().map(|server| server.home()).transpose()?;
     let mut look = |progress: spec::Progress| {
         let words = |_| {
@@ -104,8 +136,17 @@ impl Outcome {
         }
     }
 
+    /// A limit was reached first.
+    fn is_inconclusive(&self) -> bool {
+        self.run.interrupted || self.cut.is_some()
+    }
+
     fn word(&self) -> &'static str {
-        if self.is_ok() { "ok" } else { "FAILED" }
+        match self.is_inconclusive() {
+            true => "inconclusive",
+            false if self.is_ok() => "ok",
+            false => "FAILED",
+        }
     }
 
     fn write(&self, args: &args::Spec, page: &mut Page) -> Result<(), Mistake> {
@@ -125,7 +166,7 @@ impl Outcome {
     fn line(&self) -> String {
         let count = self.run.permutations;
         let plural = if count == 1 { "" } else { "s" };
-        let interrupted = if self.run.interrupted { ", then interrupted" } else { "" };
+        let interrupted = if self.run.interrupted { ", then stopped" } else { "" };
         format!("{:<6}  {}  {} permutation{plural}{interrupted}", self.word(), self.name, HumanCount(count))
     }
 
@@ -186,6 +227,7 @@ struct Tally {
     ok: usize,
     failed: usize,
     mistakes: usize,
+    inconclusive: usize,
     permutations: u64,
 }
 
@@ -193,6 +235,7 @@ impl Tally {
     fn count(&mut self, outcome: &Outcome) {
         self.permutations += outcome.run.permutations;
         match outcome.is_ok() {
+            _ if outcome.is_inconclusive() => self.inconclusive += 1,
             true => self.ok += 1,
             false => self.failed += 1,
         }
@@ -202,17 +245,18 @@ impl Tally {
         match self {
             Tally { mistakes: 1.., .. } => EXIT_MISTAKE,
             Tally { failed: 1.., .. } => EXIT_DIFFERS,
+            Tally { inconclusive: 1.., .. } => EXIT_INCONCLUSIVE,
             _ => 0,
         }
     }
 
     /// `26 files, 140 permutations: 25 ok, 1 FAILED`
     fn line(&self) -> String {
-        let Tally { ok, failed, mistakes, permutations } = *self;
+        let Tally { ok, failed, mistakes, inconclusive, permutations } = *self;
         let mistaken = if mistakes == 1 { "has a mistake" } else { "have mistakes" };
-        let parts = [(ok, "ok"), (failed, "FAILED"), (mistakes, mistaken)];
+        let parts = [(ok, "ok"), (failed, "FAILED"), (inconclusive, "stopped"), (mistakes, mistaken)];
         let named: Vec<String> = parts.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect();
         let permutations = HumanCount(permutations);
-        format!("\n{} files, {permutations} permutations: {}", ok + failed + mistakes, named.join(", "))
+        format!("\n{} files, {permutations} permutations: {}", ok + failed + inconclusive + mistakes, named.join(", "))
     }
 }

@@ -2,14 +2,12 @@
 
 use std::io::IsTerminal;
 use std::ops::ControlFlow::{self, Break, Continue};
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, LazyLock};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use isolde_explore::{Limit, Outlook, Progress, Prospect};
-use isolde_scenario::{Budget, Exhausted};
 use isolde_wire::{Ended, Patience};
 
 use crate::memory;
@@ -65,16 +63,12 @@ pub(crate) struct Watch {
     /// When it began, and how many steps it had taken when it was last looked at; a file may take several searches.
     search_began: Duration,
     transitions: u64,
-    /// Set when it is dropped, for the guard.
-    over: Arc<AtomicBool>,
 }
 
 /// A search that is over sooner shows no line at all.
 const QUIET_FOR: Duration = Duration::from_millis(400);
 /// Looks between two looks at the memory.
 const MEMORY_EVERY: u64 = 8;
-/// Between two looks of the guard.
-const GUARD_EVERY: Duration = Duration::from_millis(20);
 /// Between two changes of the line.
 const REFRESH: Duration = Duration::from_millis(100);
 
@@ -94,34 +88,7 @@ impl Watch {
             outlook: Outlook::default(),
             search_began: Duration::ZERO,
             transitions: 0,
-            over: Arc::default(),
         }
-    }
-
-    /// A search is looked at between two steps, but a single statement may compute for ever, in set-up as well. So a
-    /// guard looks at the clock, the memory and the interrupt besides, and ends the budget that all work on the file is
-    /// to be done under.
-    pub(crate) fn guard(&self) -> Budget {
-        let budget = Budget::default();
-        let (guarded, over) = (budget.clone(), self.over.clone());
-        let (started, time_max, memory_max) = (self.started, self.time_max, self.memory_max);
-        let look = move || {
-            while !over.load(Ordering::Relaxed) {
-                if interrupted() {
-                    return guarded.end(Exhausted::Interrupt);
-                }
-                if time_max.is_some_and(|max| started.elapsed() >= max) {
-                    return guarded.end(Exhausted::Time);
-                }
-                if memory_max.is_some_and(|max| memory::used().is_some_and(|used| used >= max)) {
-                    return guarded.end(Exhausted::Memory);
-                }
-                thread::sleep(GUARD_EVERY);
-            }
-        };
-        // Without a guard, limits are still looked at between steps.
-        drop(thread::Builder::new().name("guard".into()).spawn(look));
-        budget
     }
 
     /// How long servers are waited for.
@@ -186,7 +153,6 @@ impl Watch {
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        self.over.store(true, Ordering::Relaxed);
         if let Some(line) = &self.line {
             line.finish_and_clear();
         }
@@ -277,14 +243,6 @@ mod tests {
         assert_eq!(told(Prospect::Between(10, 30), 60), ", less than 1 % done, 23-69 days left");
         assert_eq!(told(Prospect::AtMost(100_000), 60), ", at most 10 % done, at least 9 min left");
         assert_eq!(told(Prospect::Between(0, 1), 600), ", less than 1 % done, 6,944 days left");
-    }
-
-    #[test]
-    fn the_guard_ends_what_does_not_come_to_a_step() {
-        let watch = Watch::start("bank.sql", Some(Duration::from_millis(1)), false);
-        let _entered = watch.guard().enter();
-        let cut = std::iter::repeat_with(|| isolde_sql::budget::spend(1)).find_map(Result::err);
-        assert!(cut.is_some_and(|error| error.is_cut()));
     }
 
     #[test]

@@ -94,7 +94,7 @@ pub fn interference(
                 Together::Open(Refusal::new(format!("the solver found {what}")))
             }
         }),
-        Err(silence @ (Silence::Unknown | Silence::Timeout(_))) => {
+        Err(silence @ (Silence::Unknown | Silence::Timeout(_) | Silence::Stopped(_))) => {
             Ok(Together::Open(Refusal::new(silence.to_string())))
         }
         Err(silence) => Err(silence),

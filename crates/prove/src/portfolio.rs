@@ -431,7 +431,7 @@ fn uses_rest(question: &Question) -> bool {
 /// A solver that does not know leaves one question open; one that is not there leaves all.
 fn answer_only(silence: Silence) -> Result<String, Silence> {
     match silence {
-        Silence::Unknown | Silence::Timeout(_) | Silence::Crash(_) => Ok(silence.to_string()),
+        Silence::Unknown | Silence::Timeout(_) | Silence::Stopped(_) | Silence::Crash(_) => Ok(silence.to_string()),
         Silence::Missing(_) => Err(silence),
     }
 }

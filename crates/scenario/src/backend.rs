@@ -17,7 +17,7 @@
 //! Whatever goes wrong outside of any verdict (a server that is gone, a run that is not repeatable) is a [`Trouble`].
 //! The embedded engine has none.
 
-use isolde_explore::{Checkpoint, Done, Search, System};
+use isolde_explore::{Checkpoint, Done, Limit, Search, System};
 use isolde_history::History;
 use isolde_report::{FinalTable, Place, TraceStep};
 use isolde_sql::catalog::TableId;
@@ -241,8 +241,17 @@ pub trait Backend: System<Step = Choice> + Copy {
         None
     }
 
-    /// The search is over. What follows repeats what was seen, and no limit ends it.
+    /// The limit that has ended everything: what ran since then may have been cut off, and nothing follows from its
+    /// absence.
+    fn ended(&self) -> Option<Limit> {
+        None
+    }
+
+    /// What follows repeats what was seen, and no limit ends it.
     fn release_budget(&self) {}
+
+    /// What follows is ended by limits again.
+    fn resume_budget(&self) {}
 
     /// Whether it still answers. Where it does not, nothing that was observed last counts.
     fn is_alive(&self) -> Result<(), Trouble> {

@@ -107,18 +107,20 @@ pub(crate) fn answer<B: Backend>(
     if searched.found.is_some() {
         system.is_alive()?;
     }
-    system.release_budget();
     let elapsed_ms = question.clock.zip(start).map(|(clock, start)| clock().saturating_sub(start) / 1_000_000);
     let verdict = searched.verdict();
     let stats = Stats { elapsed_ms, ..stats(system, &searched.summary, &searched.settings, question.clock.is_some()) };
     let complete = searched.found.is_none() && searched.summary.is_complete();
     let cost = searched.effort.cost(system, searched.summary.leaves).filter(|_| complete);
     let Searched { found, warnings, skipped, effort, .. } = searched;
+    // A budget that has ended ends this too: then what was found is shown as it is.
     let found = found.map(|finding| minimise(system, finding));
+    system.release_budget();
     let mut report = Report::new(&question.command, &question.file, verdict, stats);
     report.properties = property_results(system, &report.verdict, found.as_ref(), &skipped);
     report.warnings = warnings.into_iter().collect();
     let shown = found.clone().map(|finding| counterexample(system, question, finding));
+    system.resume_budget();
     report.counterexample = shown.transpose()?;
     Ok(Examined { report, aborted: effort.aborted, cost, finding: found })
 }

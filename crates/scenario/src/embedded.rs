@@ -7,9 +7,10 @@ use isolde_engine::footprint::LockEventKind;
 use isolde_engine::{
     Activity, Blocked, Generators, LockKey, Outcome as Did, PendingKind, Step, TableData, Tables, WaitsFor,
 };
-use isolde_explore::{Checkpoint, Done, Search};
+use isolde_explore::{Checkpoint, Done, Limit, Search};
 use isolde_history::History;
 use isolde_report::{FinalTable, Place, StepKind, StepResult, TraceStep};
+use isolde_sql::budget::Exhausted;
 use isolde_sql::catalog::TableId;
 use isolde_sql::{Row, Span, Value, facts};
 
@@ -308,8 +309,20 @@ impl Backend for ScenarioSystem<'_> {
         self.scenario.database.budget().cut()
     }
 
+    fn ended(&self) -> Option<Limit> {
+        self.scenario.database.budget().ended().map(|why| match why {
+            Exhausted::Interrupt => Limit::Interrupt,
+            Exhausted::Memory => Limit::Memory,
+            Exhausted::Time | Exhausted::Work => Limit::Time,
+        })
+    }
+
     fn release_budget(&self) {
         self.scenario.database.budget().release();
+    }
+
+    fn resume_budget(&self) {
+        self.scenario.database.budget().resume();
     }
 
     fn comparing_states(self) -> Self {

@@ -83,7 +83,7 @@ pub use embedded::{describe_end, describe_invariants};
 pub use embedded_check::{Checked, Options, check, check_from, replay_schedule};
 pub use error::ScenarioError;
 pub use isolde_explore::{Limit, Progress, Restore};
-pub use isolde_sql::budget::{Budget, Exhausted};
+pub use isolde_sql::budget::{Budget, Entered as BudgetEntered, Exhausted};
 pub use names::{listed, tuple};
 pub use oracle::SERIAL_THREADS_MAX;
 pub use outcome::{Generated, Outcome, RawAnswer, RawOutcome, RawSeen, generated};

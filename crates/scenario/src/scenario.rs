@@ -6,6 +6,7 @@ use std::sync::Arc;
 use isolde_engine::footprint::ColumnSet;
 use isolde_engine::{Activity, Database, Prepared, Reach, Reply, SessionId, StatementResult};
 use isolde_sql::ast::{self, StatementKind as Ast};
+use isolde_sql::budget::Budget;
 use isolde_sql::catalog::{ReturnsDef, TableId};
 use isolde_sql::facts::{Facts, Orders};
 use isolde_sql::typed::{self, StatementKind};
@@ -119,7 +120,10 @@ pub fn set_up_possible(file: &ScenarioFile) -> Result<(Database, Vec<Skipped>), 
         };
         match done {
             Ok(()) => {}
-            Err(why) if why.state == SqlState::SYNTAX_ERROR => return Err(file.sources.error(why)),
+            // What was cut off is not known to fail: nothing follows from a set-up without it.
+            Err(why) if why.state == SqlState::SYNTAX_ERROR || why.state.is_cut() => {
+                return Err(file.sources.error(why));
+            }
             Err(why) => {
                 database = before;
                 skipped.push(Skipped { statement: statement.ast.clone(), why });
@@ -300,6 +304,8 @@ fn bind_statement(
     sources: &Sources,
     redefines: bool,
 ) -> Result<Submission, Diagnostic> {
+    // Each statement has as much to spend on being bound as it has on a step.
+    let _entered = Budget::current().enter();
     let slots = statement.variables.iter().map(|(name, span)| variables.slot(name, *span));
     let params: Vec<usize> = slots.collect::<Result<_, _>>()?;
     let types: Vec<Type> = params.iter().map(|&slot| variables.types[slot]).collect();
@@ -395,6 +401,7 @@ fn run_one(
     sources: &Sources,
 ) -> Result<(), Diagnostic> {
     let span = statement.ast.span;
+    database.budget().begin(&under_way(sources, span));
     let submission = bind_statement(database, session, statement, variables, orders, sources, false)?;
     let params: Vec<Value> = submission.params.iter().map(|&slot| variables.values[slot].clone()).collect();
     let reply = run_alone(database, session, &submission.prepared, &params);
@@ -403,6 +410,14 @@ fn run_one(
         gset(slots, &result, &mut variables.values).map_err(|e| during_setup(span, &e))?;
     }
     Ok(())
+}
+
+/// `line 7 of set-up`
+fn under_way(sources: &Sources, span: Span) -> String {
+    match sources.place(span) {
+        (None, line) => format!("line {line} of set-up"),
+        (Some(file), line) => format!("line {line} of set-up in {file}"),
+    }
 }
 
 fn during_setup(span: Span, error: &SqlError) -> Diagnostic {

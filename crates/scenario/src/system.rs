@@ -158,6 +158,15 @@ impl<'a> ScenarioSystem<'a> {
         }
     }
 
+    /// Whether a choice is one of those that there are.
+    pub(crate) fn is_enabled(&self, state: &State, choice: &Choice) -> bool {
+        match choice {
+            Choice::Step(thread) => self.can_step(state, *thread),
+            Choice::Victim(thread) => self.deadlocked(state).contains(thread),
+            Choice::Pass(_) => self.next_time(state).is_some(),
+        }
+    }
+
     /// Whether a thread can take a step.
     fn can_step(&self, state: &State, thread: usize) -> bool {
         state.clients[thread].status == Status::Running
@@ -256,10 +265,13 @@ impl<'a> ScenarioSystem<'a> {
     /// How a thread has ended that runs alone up to a statement, if it has.
     pub(crate) fn ended_alone(&self, state: &State, thread: usize, limit: usize) -> Option<Alone> {
         let client = &state.clients[thread];
-        if client.status != Status::Running || client.progress.next >= limit {
-            return Some(if state.is_cut() { Alone::Endless } else { Alone::Through });
+        let over = client.status != Status::Running || client.progress.next >= limit;
+        match (over, self.can_step(state, thread)) {
+            (false, true) => None,
+            _ if state.is_cut() => Some(Alone::Endless),
+            (true, _) => Some(Alone::Through),
+            (false, false) => Some(Alone::Waits),
         }
-        (!self.can_step(state, thread)).then_some(Alone::Waits)
     }
 
     /// One step of a thread that runs alone up to a statement; time may pass once its statement is sent.
@@ -305,6 +317,10 @@ impl System for ScenarioSystem<'_> {
         let resumed = !victim && matches!(state.database.activity(session), Activity::Resumable(_));
         let cycle = if victim { self.waiting(state) } else { Vec::new() };
         let mut event = Event { resumed, cycle, ..self.event(thread, victim) };
+        if state.is_cut() && !self.is_enabled(state, choice) {
+            // A search follows what it planned when nothing was cut off. Of this run it learns nothing more.
+            return event;
+        }
         loop {
             let mut work = self.work(state, thread);
             if victim {

@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 
 use isolde_report::{Report, Verdict};
 use isolde_scenario::file::{FileOptions, SearchKind, no_includes};
-use isolde_scenario::{Budget, Exhausted, Options, Scenario, ScenarioError, check};
+use isolde_scenario::{Budget, Exhausted, Options, Scenario, ScenarioError, check, fix};
 
 const SEARCHES: [SearchKind; 4] = [SearchKind::Dpor, SearchKind::Source, SearchKind::Stateful, SearchKind::Stateless];
 
@@ -102,4 +102,91 @@ fn a_budget_that_is_ended_ends_set_up_and_search() {
     assert!(parsed(&text).unwrap_err().is_cut());
     let report = check(&scenario, &Options::default(), &mut |_| ControlFlow::Continue(()));
     assert!(reason(&report).contains("the time limit was reached"), "{}", reason(&report));
+}
+
+/// Statements that cost more than they look, each a bomb of its own kind. They are cut off, or PostgreSQL refuses them.
+const BOMBS: &[&str] = &[
+    "SELECT array_agg(a) @> array_agg(a + 1) FROM generate_series(1, 100000) AS a",
+    "SELECT array_agg(a) && array_agg(a + 1000000) FROM generate_series(1, 100000) AS a",
+    "SELECT array_fill(repeat('x', 10000), ARRAY[1000, 1000])::text",
+    "SELECT string_to_array(repeat('a,', 20000000), ',')",
+    "SELECT format('%1000000000s', 'x')",
+    "SELECT length(json_agg(repeat('x', 100000))::text) FROM generate_series(1, 10000)",
+    "SELECT length(string_agg(repeat('x', 100000), ',')) FROM generate_series(1, 10000)",
+    "SELECT sum(a) OVER (ORDER BY a ROWS BETWEEN 10000 PRECEDING AND 10000 FOLLOWING) FROM generate_series(1, 20000) AS a",
+    "DO $$ BEGIN EXECUTE 'SELECT ' || repeat('1,', 20000000) || '1'; END $$",
+    "DO $$ DECLARE n numeric := repeat('9', 60000)::numeric; BEGIN LOOP PERFORM n * n; END LOOP; END $$",
+    "DO $$ DECLARE a int[] := '{1}'; BEGIN LOOP a := a || a; END LOOP; END $$",
+    "DO $$ DECLARE s text := 'x'; BEGIN LOOP s := s || s; END LOOP; END $$",
+    "DO $$ DECLARE j jsonb := '1'; BEGIN LOOP j := jsonb_build_array(j, j); END LOOP; END $$",
+];
+
+#[test]
+fn no_statement_costs_more_than_a_step_may() {
+    for bomb in BOMBS {
+        let error = parsed(&format!("{bomb};\n--@ thread a\nSELECT 1;\n")).unwrap_err();
+        let refused = error.diagnostic.state == isolde_sql::SqlState::PROGRAM_LIMIT_EXCEEDED;
+        assert!(error.is_cut() || refused, "{bomb}: {error}");
+    }
+}
+
+/// What only looks expensive is computed.
+#[test]
+fn what_is_cheap_is_not_cut_off() {
+    let list: Vec<String> = (0..20_000).map(|n| n.to_string()).collect();
+    let cheap = [
+        format!("DO $$ BEGIN ASSERT 19999 IN ({}); END $$", list.join(",")),
+        "DO $$ BEGIN ASSERT length(factorial(3000)::text) = 9131; END $$".to_string(),
+        "DO $$ BEGIN ASSERT (SELECT sum(x) FROM (SELECT sum(a) OVER (ORDER BY a) AS x FROM generate_series(1, 1000) AS a) q) > 0; END $$".into(),
+        "SELECT to_timestamp('2024-02-30 ' || repeat('1', 100000), 'YYYY-MM')".into(),
+    ];
+    for statement in cheap {
+        let read = parsed(&format!("{statement};\n--@ thread a\nSELECT 1;\n"));
+        assert!(read.is_ok(), "{}: {}", &statement[..60], read.unwrap_err());
+    }
+}
+
+/// Each view has the one before it twice: as many definitions as levels, however many rows.
+#[test]
+fn views_of_views_are_shared() {
+    let doubled = |n| format!("CREATE VIEW v{n} AS SELECT a FROM v{} UNION ALL SELECT a FROM v{};\n", n - 1, n - 1);
+    let views = |levels| (1..=levels).map(doubled).collect::<String>();
+    let base = "CREATE TABLE t (a int);\nINSERT INTO t VALUES (1);\nCREATE VIEW v0 AS SELECT a FROM t;\n";
+    let few = format!(
+        "{base}{}DO $$ BEGIN ASSERT (SELECT sum(a) FROM v8) = 256; END $$;\n--@ thread a\nSELECT 1;\n",
+        views(8)
+    );
+    assert!(parsed(&few).is_ok(), "{}", parsed(&few).unwrap_err());
+    let many = format!("{base}{}--@ thread a\nSELECT 1;\n", views(40));
+    assert!(parsed(&many).unwrap_err().is_cut());
+}
+
+/// Procedures are proved with what set-up was left out, but not with what was cut off in it.
+#[test]
+fn set_up_that_is_cut_off_is_not_left_out() {
+    let text = format!("{SETUP}{};\n--@ rule r\nSELECT true;\n", LOOPS[1].0.trim_end_matches(';'));
+    let file = isolde_scenario::file::read_procedures("p.sql", &text, &mut no_includes).unwrap();
+    assert!(isolde_scenario::set_up_possible(&file).unwrap_err().is_cut());
+}
+
+/// A budget may end at any moment of a search, also while it follows a run that it planned.
+#[test]
+fn a_search_that_is_ended_half_way_does_not_panic() {
+    let text = format!(
+        "{SETUP}INSERT INTO t SELECT i, 0 FROM generate_series(2, 9) i;\n--@ thread a\nUPDATE t SET a = a + 1 WHERE id = 1;\nUPDATE t SET \
+         a = a + 1 WHERE id = 2;\n--@ thread b\nUPDATE t SET a = a + 1 WHERE id = 2;\nUPDATE t SET a = a + 1 WHERE id = 1;\n\
+         --@ thread c\nBEGIN;\nSELECT sum(a) FROM t;\nUPDATE t SET a = 7 WHERE id = 1;\nCOMMIT;\n"
+    );
+    for search in SEARCHES {
+        let settings = FileOptions { search: Some(search), ..FileOptions::default() };
+        let options = Options { settings, ..Options::default() };
+        // Set-up takes some of the steps; then every moment of the search, of minimising and of fixes is met.
+        for steps in (0..300).step_by(4) {
+            let _entered = Budget::ending_after(steps).enter();
+            let Ok(scenario) = parsed(&text) else { continue };
+            let report = check(&scenario, &options, &mut |_| ControlFlow::Continue(()));
+            assert!(!matches!(report.verdict, Verdict::Holds), "{search:?} after {steps}");
+            fix::try_fixes(&scenario, &report, &options, &mut |_| ControlFlow::Continue(()));
+        }
+    }
 }

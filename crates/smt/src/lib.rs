@@ -28,6 +28,7 @@ pub mod finite;
 mod script;
 mod sexp;
 mod solver;
+mod stop;
 mod term;
 
 pub use deadline::Deadline;
@@ -35,4 +36,5 @@ pub use finite::{Assignment, Sizes};
 pub use script::{Assertion, Function, Script};
 pub use sexp::Sexp;
 pub use solver::{Answer, INSTALL, Session, Silence, Solver};
+pub use stop::Stop;
 pub use term::{Sort, Term, quoted};

@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 
 use crate::script::Script;
 use crate::sexp::{Sexp, depth};
+use crate::stop::Stop;
 use crate::term::{self, Term};
 
 /// How a solver can be had.
@@ -29,6 +30,8 @@ pub struct Solver {
     pub program: PathBuf,
     /// Processes that have answered and forgotten, and can be asked again.
     idle: Arc<Mutex<Vec<Session>>>,
+    /// Who may end all questions.
+    stop: Stop,
 }
 
 /// A script can be met, or it cannot.
@@ -49,6 +52,8 @@ pub enum Silence {
     Unknown,
     /// It took too long and was stopped.
     Timeout(Duration),
+    /// It was stopped from outside, for this reason, as all others are.
+    Stopped(String),
     /// It ended, or said something that is no answer.
     Crash(String),
 }
@@ -59,6 +64,7 @@ impl fmt::Display for Silence {
             Silence::Missing(what) => write!(f, "there is no solver: {what}; {INSTALL}"),
             Silence::Unknown => f.write_str("the solver does not know"),
             Silence::Timeout(after) => write!(f, "the solver was stopped after {} s", after.as_secs_f64()),
+            Silence::Stopped(why) => f.write_str(why),
             Silence::Crash(what) => write!(f, "the solver failed: {what}"),
         }
     }
@@ -84,7 +90,12 @@ fn spawned(command: &mut Command) -> std::io::Result<Child> {
 impl Solver {
     /// This program, whatever it is.
     pub fn new(program: impl Into<PathBuf>) -> Solver {
-        Solver { program: program.into(), idle: Arc::default() }
+        Solver { program: program.into(), idle: Arc::default(), stop: Stop::default() }
+    }
+
+    /// The same, listening: once there is a reason to stop, every question ends with [`Silence::Stopped`].
+    pub fn listening(self, stop: Stop) -> Solver {
+        Solver { stop, ..self }
     }
 
     /// The solver that `ISOLDE_SOLVER` names (`chosen`), or the first of those known on the search path.
@@ -177,7 +188,8 @@ impl Solver {
             });
         }
         let counts_steps = flags(&self.program) == Z3;
-        let mut session = Session { child, questions, lines, is_lost: false, counts_steps };
+        let stop = self.stop.clone();
+        let mut session = Session { child, questions, lines, is_lost: false, counts_steps, stop };
         session.tell(&greeting(logic));
         Ok(session)
     }
@@ -187,6 +199,9 @@ impl Solver {
 fn greeting(logic: &str) -> String {
     format!("(set-option :print-success false)\n(set-option :produce-models true)\n(set-logic {logic})\n")
 }
+
+/// While an answer is waited for: how often it is looked whether to stop.
+const LISTEN_EVERY: Duration = Duration::from_millis(20);
 
 /// How z3 is made to listen.
 const Z3: &[&str] = &["-in", "-smt2"];
@@ -216,6 +231,8 @@ pub struct Session {
     is_lost: bool,
     /// It can be given a number of steps.
     counts_steps: bool,
+    /// Who may end the question.
+    stop: Stop,
 }
 
 impl Session {
@@ -310,12 +327,24 @@ impl Session {
     }
 
     fn line(&mut self, deadline: Instant, timeout: Duration) -> Result<String, Silence> {
-        let line = self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now()));
-        self.is_lost |= line.is_err();
-        line.map_err(|silence| match silence {
-            RecvTimeoutError::Timeout => Silence::Timeout(timeout),
-            RecvTimeoutError::Disconnected => ended(),
-        })
+        loop {
+            if let Some(why) = self.stop.reason() {
+                self.is_lost = true;
+                return Err(Silence::Stopped(why.to_string()));
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            match self.lines.recv_timeout(left.min(LISTEN_EVERY)) {
+                Ok(line) => return Ok(line),
+                Err(RecvTimeoutError::Timeout) if left > LISTEN_EVERY => {}
+                Err(silence) => {
+                    self.is_lost = true;
+                    return Err(match silence {
+                        RecvTimeoutError::Timeout => Silence::Timeout(timeout),
+                        RecvTimeoutError::Disconnected => ended(),
+                    });
+                }
+            }
+        }
     }
 }
 

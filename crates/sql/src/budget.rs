@@ -20,7 +20,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::{SqlError, SqlState};
@@ -38,12 +38,33 @@ pub const VALUE_BYTES_MAX: usize = 128 << 20;
 #[derive(Clone, Debug, Default)]
 pub struct Budget(Arc<Shared>);
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Shared {
     /// The end, as a number; 0 for none.
     ended: AtomicU8,
+    /// What was found is being repeated, to be shown: the end does not count meanwhile.
+    released: AtomicBool,
     /// What was cut off first.
     cut: Mutex<Option<String>>,
+    /// What is worked on now, for whoever ends the process because nothing else has.
+    under_way: Mutex<Arc<str>>,
+    /// Bytes that may still be taken, as last told.
+    room: AtomicU64,
+    /// Steps until it ends by itself; the largest number is never.
+    fuse: AtomicU64,
+}
+
+impl Default for Shared {
+    fn default() -> Shared {
+        Shared {
+            ended: AtomicU8::new(0),
+            released: AtomicBool::new(false),
+            cut: Mutex::default(),
+            under_way: Mutex::new("".into()),
+            room: AtomicU64::new(u64::MAX),
+            fuse: AtomicU64::new(u64::MAX),
+        }
+    }
 }
 
 /// Why a budget has ended.
@@ -60,9 +81,6 @@ pub enum Exhausted {
     Interrupt,
 }
 
-/// [`Shared::ended`]: the search is over, and what repeats its runs is not ended any more.
-const RELEASED: u8 = u8::MAX;
-
 thread_local! {
     static CURRENT: RefCell<Option<Budget>> = const { RefCell::new(None) };
     /// Work left until the next look.
@@ -77,12 +95,31 @@ impl Budget {
         CURRENT.with_borrow(Option::clone).unwrap_or_default()
     }
 
+    /// A budget whose time is over after so many steps, the same in every run: to try every moment at which a clock could
+    /// end one.
+    pub fn ending_after(steps: u64) -> Budget {
+        Budget(Arc::new(Shared { fuse: AtomicU64::new(steps), ..Shared::default() }))
+    }
+
     /// This thread works under the budget, with [`WORK_MAX`] to spend, until the result is dropped.
     #[must_use = "dropping it leaves the budget"]
     pub fn enter(&self) -> Entered {
+        if self.0.fuse.load(Ordering::Relaxed) != u64::MAX && self.0.fuse.fetch_sub(1, Ordering::Relaxed) == 0 {
+            self.0.fuse.store(u64::MAX, Ordering::Relaxed);
+            self.end(Exhausted::Time);
+        }
         let before = CURRENT.replace(Some(self.clone()));
         let left = (UNTIL_LOOK.replace(0), AFTER_LOOK.replace(WORK_MAX));
         Entered { before, left, thread: PhantomData }
+    }
+
+    /// The same for work of many statements, each of which [enters](Budget::enter) for itself: there is no limit to what
+    /// it costs, but whoever ends the budget ends it.
+    #[must_use = "dropping it leaves the budget"]
+    pub fn enter_whole(&self) -> Entered {
+        let entered = self.enter();
+        AFTER_LOOK.set(u64::MAX);
+        entered
     }
 
     /// Ends it from outside: whoever works under it stops soon.
@@ -93,6 +130,9 @@ impl Budget {
 
     /// Whether it was ended from outside, and why.
     pub fn ended(&self) -> Option<Exhausted> {
+        if self.is_released() {
+            return None;
+        }
         match self.0.ended.load(Ordering::Relaxed) {
             n if n == Exhausted::Time as u8 => Some(Exhausted::Time),
             n if n == Exhausted::Memory as u8 => Some(Exhausted::Memory),
@@ -101,9 +141,46 @@ impl Budget {
         }
     }
 
-    /// From here on nobody ends it from outside: what was found is being repeated, to be shown.
+    /// From here on it does not end from outside: what was found is being repeated, to be shown.
     pub fn release(&self) {
-        self.0.ended.store(RELEASED, Ordering::Relaxed);
+        self.0.released.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether what was found is being repeated.
+    pub fn is_released(&self) -> bool {
+        self.0.released.load(Ordering::Relaxed)
+    }
+
+    /// The end counts again, also one that came meanwhile.
+    pub fn resume(&self) {
+        self.0.released.store(false, Ordering::Relaxed);
+    }
+
+    /// Says what is worked on from here on.
+    pub fn begin(&self, what: &str) {
+        *self.0.under_way.lock().unwrap_or_else(PoisonError::into_inner) = what.into();
+    }
+
+    /// What is worked on now, as far as somebody has [said](Budget::begin).
+    pub fn under_way(&self) -> Arc<str> {
+        self.0.under_way.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Tells how many bytes may still be taken: [larger values](make) are refused before they are made.
+    pub fn set_room(&self, bytes: u64) {
+        self.0.room.store(bytes, Ordering::Relaxed);
+    }
+
+    /// Takes memory, if there is room.
+    fn take(&self, bytes: u64) -> Result<(), SqlError> {
+        let left = |room: u64| if room == u64::MAX { Some(room) } else { room.checked_sub(bytes) };
+        match self.0.room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, left) {
+            Ok(_) => Ok(()),
+            Err(_) => {
+                self.end(Exhausted::Memory);
+                Err(Exhausted::Memory.error())
+            }
+        }
     }
 
     /// Remembers what was cut off, if it is the first.
@@ -155,7 +232,7 @@ fn look(work: u64) -> Result<(), SqlError> {
         return Err(Exhausted::Work.error());
     }
     if let Some(why) = CURRENT.with_borrow(|current| current.as_ref().and_then(Budget::ended)) {
-        let begun = left < WORK_MAX;
+        let begun = left != WORK_MAX;
         let error = why.error();
         return Err(if begun { error } else { SqlError::new(SqlState::NOT_BEGUN, error.message.clone()) });
     }
@@ -175,12 +252,33 @@ pub fn make(bytes: usize) -> Result<(), SqlError> {
             format!("invalid memory alloc request size {bytes}"),
         ));
     }
+    hold(bytes)
+}
+
+/// The same for what takes so many bytes here, whatever it takes on a server: it is refused by us, never by PostgreSQL.
+pub fn hold(bytes: usize) -> Result<(), SqlError> {
     if bytes > VALUE_BYTES_MAX {
         let message = format!("a value of {bytes} bytes is larger than the {VALUE_BYTES_MAX} that are kept in memory");
         return Err(SqlError::new(SqlState::OUT_OF_BUDGET, message));
     }
+    if bytes > LARGE {
+        CURRENT.with_borrow(|current| current.as_ref().map_or(Ok(()), |budget| budget.take(bytes as u64)))?;
+    }
     spend(bytes as u64 / 16)
 }
+
+/// Spends what it costs to make a value of `bytes` bytes larger by some. Of one that is put together from many parts, each
+/// is paid for once.
+pub fn grow(bytes: usize, by: usize) -> Result<(), SqlError> {
+    let grown = bytes.saturating_add(by);
+    match grown > VALUE_BYTES_MAX || by > LARGE {
+        true => make(grown),
+        false => spend(by as u64 / 16),
+    }
+}
+
+/// Bytes of a value that is looked at before it is made, and not only when it is there.
+const LARGE: usize = 64 << 10;
 
 impl Exhausted {
     /// The error that cuts a statement off.
@@ -266,6 +364,31 @@ mod tests {
         assert!(spend(1).is_ok());
         budget.end(Exhausted::Memory);
         assert!(spend(LOOK_EVERY).is_ok(), "released is released");
+        budget.resume();
+        assert!(spend(LOOK_EVERY).is_err(), "until it is resumed");
+    }
+
+    #[test]
+    fn a_fuse_ends_it_after_so_many_steps() {
+        let budget = Budget::ending_after(2);
+        let ended: Vec<bool> = (0..4).map(|_| spend_in(&budget).is_err()).collect();
+        assert_eq!(ended, [false, false, true, true]);
+    }
+
+    fn spend_in(budget: &Budget) -> Result<(), SqlError> {
+        let _entered = budget.enter();
+        spend(1)
+    }
+
+    #[test]
+    fn what_there_is_no_room_for_is_not_made() {
+        let budget = Budget::default();
+        let _entered = budget.enter();
+        assert!(make(100 << 20).is_ok(), "nobody has told how much room there is");
+        budget.set_room(30 << 20);
+        assert!(make(20 << 20).is_ok());
+        assert!(make(20 << 20).is_err_and(|error| error.is_cut()));
+        assert_eq!(budget.ended(), Some(Exhausted::Memory));
     }
 
     #[test]
@@ -274,6 +397,7 @@ mod tests {
         assert!(make(1000).is_ok());
         assert!(make(VALUE_BYTES_MAX + 1).is_err_and(|error| error.is_cut()));
         assert!(make(1 << 30).is_err_and(|error| error.state == SqlState::PROGRAM_LIMIT_EXCEEDED));
+        assert!(hold(1 << 30).is_err_and(|error| error.is_cut()), "a server may need less");
     }
 
     /// What is cut off in one database says nothing about another.

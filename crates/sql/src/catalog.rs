@@ -13,7 +13,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::ast::{self, CheckOption, Deferral, ReferentialAction};
 use crate::error::Span;
-use crate::typed::{Expr, Query};
+use crate::typed::{Expr, Query, SharedQuery};
 use crate::types::{Type, UserType};
 use crate::value::Value;
 
@@ -183,7 +183,7 @@ pub struct View {
     /// Its columns.
     pub columns: Vec<(Arc<str>, Type)>,
     /// What it shows.
-    pub query: Arc<Query>,
+    pub query: SharedQuery,
     /// `WITH CHECK OPTION`
     pub check: Option<CheckOption>,
     /// The keys of the views it names.

@@ -40,6 +40,20 @@ fn complaint(body: &str, config: &str, expected: Expect) {
 
 const INIT_NEXT: &str = "INIT Init NEXT Next";
 
+/// A name without parameters that leads back to itself, through whatever others.
+#[test]
+fn what_is_defined_by_itself_stands_for_nothing() {
+    for body in [
+        "Init == x = 0 /\\ y = 0\nNext == UNCHANGED y /\\ Next",
+        "Init == x = 0 /\\ y = 0\nv == w\nw == <<x, v>>\nNext == UNCHANGED v",
+        "Init == x = A /\\ y = 0\nA == B + 1\nB == A\nNext == UNCHANGED <<x, y>>",
+    ] {
+        let text = format!("---- MODULE M ----\nEXTENDS Integers\nVARIABLES x, y\n{body}\n====\n");
+        let error = answer(&text, INIT_NEXT, &[]).unwrap_err();
+        assert!(error.message.ends_with("is defined by itself"), "{body}: {error}");
+    }
+}
+
 #[test]
 fn what_is_refused_is_named() {
     complaint(

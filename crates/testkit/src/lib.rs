@@ -19,6 +19,7 @@
 //! - [`isolation`]: PostgreSQL's own isolationtester, where it is installed.
 //! - [`link`]: a way to a server on which messages are late, lost or the last.
 //! - [`campaign`]: very many programs, on several servers at once; the binary `mirror` runs it.
+//! - [`commands`]: whole commands on inputs that are nearly right; the binary `commands` runs very many.
 //! - [`generate`] and [`shrink`]: programs from a seed, and smaller programs that still show a difference.
 //!
 //! Nothing here is part of the product; only tests depend on it.
@@ -28,6 +29,7 @@
 
 pub mod campaign;
 pub mod cluster;
+pub mod commands;
 pub mod engine;
 pub mod examples;
 pub mod generate;

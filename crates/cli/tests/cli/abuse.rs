@@ -74,6 +74,58 @@ fn deep_nesting() {
     }
 }
 
+/// Work that looks at no budget, in every command: there is an answer all the same, in the format that was asked for.
+#[test]
+fn what_cannot_be_stopped_is_answered_for() {
+    let module = "---- MODULE Slow ----\nEXTENDS Naturals\nVARIABLE x\nRECURSIVE F(_)\n\
+                  F(n) == IF n < 2 THEN 1 ELSE F(n - 1) + F(n - 2)\nInit == x = 0\nNext == x' = F(60)\n====\n";
+    let routine = format!(
+        "CREATE TABLE t (id int PRIMARY KEY, a int);\nCREATE PROCEDURE p(x int) LANGUAGE plpgsql AS $$ BEGIN\n{}END \
+         $$;\n--@ rule positive\nSELECT bool_and(a >= 0) FROM t;\n",
+        "IF x > 1 THEN UPDATE t SET a = a + 1 WHERE id = x; ELSE UPDATE t SET a = a - 1 WHERE id = 2; END IF;\n"
+            .repeat(300)
+    );
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("Slow.tla"), module).unwrap();
+    fs::write(folder.path().join("Slow.cfg"), "INIT Init\nNEXT Next\n").unwrap();
+    fs::write(folder.path().join("p.sql"), routine).unwrap();
+    let limits = ["--time-max", "100ms", "--format", "json", "-o", "answer.json"];
+    for command in [["space", "Slow.tla"], ["prove", "p.sql"]] {
+        let output = isolde(folder.path()).args(command).args(limits).output().unwrap();
+        assert_eq!(output.status.code(), Some(3), "{}", shown(&output));
+        let answer = fs::read_to_string(folder.path().join("answer.json")).unwrap();
+        assert!(answer.contains("\"inconclusive\"") && answer.contains("time limit"), "{answer}");
+        assert!(serde_json::from_str::<serde_json::Value>(&answer).is_ok(), "{answer}");
+    }
+}
+
+/// Actions that use themselves do not end, whether they are written out as a program or interpreted.
+#[test]
+fn actions_without_end_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("M.cfg"), "INIT Init\nNEXT Next\n").unwrap();
+    for action in
+        ["RECURSIVE A(_)\nA(n) == A(n + 1)", "A(n) == x' = n /\\ Next", "A(n) == \\E m \\in {n} : x' = m \\/ A(m)"]
+    {
+        let module =
+            format!("---- MODULE M ----\nEXTENDS Naturals\nVARIABLE x\n{action}\nInit == x = 0\nNext == A(0)\n====\n");
+        fs::write(folder.path().join("M.tla"), module).unwrap();
+        let output = isolde(folder.path()).args(["space", "M.tla", "--time-max", "20s"]).output().unwrap();
+        assert!(matches!(output.status.code(), Some(2 | 3)), "{action}: {}", shown(&output));
+    }
+}
+
+/// The output of a step that was cut off is not that of any server.
+#[test]
+fn a_spec_with_an_endless_step_is_inconclusive() {
+    let folder = tempfile::tempdir().unwrap();
+    let spec = "session s1\nstep a { DO $$ BEGIN LOOP PERFORM 1; END LOOP; END $$; }\npermutation a\n";
+    fs::write(folder.path().join("x.spec"), spec).unwrap();
+    let output = isolde(folder.path()).args(["spec", "x.spec"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(3), "{}", shown(&output));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("LOOP in DO"), "{}", shown(&output));
+}
+
 /// A thread that never ends, whether or not others could notice, is a limit reached and not a hang.
 #[test]
 fn endless_threads() {

@@ -9,6 +9,7 @@
 //! - `tables`: state spaces in databases;
 //! - `golden`: transcripts in `tests/golden`, of good, broken and nonsensical commands;
 //! - `outputs`: files are written whole or not at all, inputs stay, secrets and control characters are not shown;
+//! - `fuzz`: inputs of all kinds that are nearly right, with flags of all sorts;
 //! - `abuse`: random bytes, mutilated scenarios, interrupts: an answer or a message, never a crash.
 //!
 //! Texts are regenerated with `UPDATE_EXPECT=1`; review the diff.
@@ -18,6 +19,7 @@ mod abuse;
 mod apps;
 mod checkpoint;
 mod examples;
+mod fuzz;
 mod golden;
 mod model;
 mod outputs;

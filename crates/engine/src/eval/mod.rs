@@ -17,6 +17,7 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::sync::{Arc, LazyLock};
 
+use isolde_sql::budget::spend;
 use isolde_sql::builtin::{Builtin, SessionFunction};
 use isolde_sql::catalog::{Catalog, RoutineId};
 use isolde_sql::{Row, SqlError, SqlState, Value, typed, value};
@@ -619,6 +620,11 @@ fn call_builtin(builtin: &Builtin, args: &[Value]) -> Result<Value, Interrupt> {
 pub(crate) fn apply(strict: bool, function: PureFn, args: &[Value]) -> Result<Value, SqlError> {
     if strict && args.iter().any(|v| matches!(v, Value::Null)) {
         return Ok(Value::Null);
+    }
+    // Most values weigh nothing. What makes larger ones looks to that itself.
+    let weight: u64 = args.iter().map(Value::weight).sum();
+    if weight > 0 {
+        spend(weight)?;
     }
     function(args)
 }

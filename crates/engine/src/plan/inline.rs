@@ -31,7 +31,7 @@ pub(super) fn with_queries(q: &Query) -> Option<Select> {
             && let Some(query) = inlined(index)
         {
             let select: &mut Select = changed.get_or_insert_with(|| (**select).clone());
-            select.rels[rel].source = RelSource::Query { query: query.clone(), lateral: false };
+            select.rels[rel].source = RelSource::Query { query: (**query).clone().into(), lateral: false };
         }
     }
     changed

@@ -8,6 +8,7 @@ use std::cmp::Ordering;
 use std::ops::Range;
 
 use isolde_sql::ast::{FrameExclude, FrameUnits};
+use isolde_sql::budget::spend;
 use isolde_sql::builtin::{Eval, WindowKind};
 use isolde_sql::{SqlError, SqlState, Value, value};
 
@@ -17,6 +18,9 @@ use super::sort;
 use super::stages::Base;
 use crate::eval::{self, Context, Extra, Interrupt};
 use crate::plan::{AggregatePlan, BoundPlan, CallPlan, Expr, FramePlan, WindowPlan};
+
+/// What a row costs that an aggregate is fed.
+const FEED_COST: u64 = 8;
 
 /// Computes the functions of one window for all rows, which are then in its order.
 pub(super) fn compute(
@@ -228,6 +232,7 @@ impl<'p> Partition<'p> {
     /// The places of the rows in a row's frame.
     fn frame(&self, row: usize) -> Result<Vec<usize>, Interrupt> {
         let (start, end) = self.extent(row)?;
+        spend(end.saturating_sub(start) as u64)?;
         let excluded = |at: &usize| match self.plan.frame.exclude {
             FrameExclude::NoOthers => false,
             FrameExclude::CurrentRow => *at == row,
@@ -395,6 +400,7 @@ impl<'p> Partition<'p> {
         state: &mut State,
         row: usize,
     ) -> Result<(), Interrupt> {
+        spend(FEED_COST)?;
         let base = &self.rows[row].2;
         let extra = Extra { withs: level.withs(), windowed: &base.windowed, expanded: &[] };
         let env = base.env(level, &extra);

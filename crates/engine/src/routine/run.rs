@@ -21,6 +21,8 @@ use crate::trigger;
 /// What an instruction costs. A routine that computes on and on never comes to rest; after some million instructions
 /// without a step that others could notice it is cut off. See [`isolde_sql::budget`].
 const INSTRUCTION_COST: u64 = 30;
+/// What a byte of a statement costs that is put together at run time: it is parsed, bound and planned.
+const PARSE_COST: u64 = 10;
 
 /// How many rows a loop fetches at first, and then, unless its routine could end the transaction: then it is one at a
 /// time.
@@ -265,6 +267,7 @@ impl Machine<'_> {
         };
         let params: Vec<Value> = using.iter().map(|(e, _)| self.value(frame, e)).collect::<Result<_, _>>()?;
         let types: Vec<Type> = using.iter().map(|(_, ty)| *ty).collect();
+        spend(text.len() as u64 * PARSE_COST)?;
         let fragment = isolde_sql::parse::Fragment { text: &text, offset: 0 };
         let statement = isolde_sql::parse::statement(fragment)?;
         let prepared = Prepared::new(self.catalog(), &statement, &text, &types)?;

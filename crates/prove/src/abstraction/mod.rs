@@ -171,7 +171,9 @@ impl<'a> Subject<'a> {
                 Ok(Turn::Done(end)) => break end,
                 Ok(Turn::Again(learnt)) => predicates.extend(learnt),
                 // One question that is too hard is not the end of everything.
-                Err(silence @ (Silence::Unknown | Silence::Timeout(_))) => break End::Open(silence.to_string()),
+                Err(silence @ (Silence::Unknown | Silence::Timeout(_) | Silence::Stopped(_))) => {
+                    break End::Open(silence.to_string());
+                }
                 Err(silence) => return Err(silence),
             }
             if story.rounds.len() >= ROUNDS_MAX || predicates.len() > PREDICATES_MAX || deadline.is_over() {

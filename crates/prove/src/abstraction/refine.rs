@@ -55,7 +55,7 @@ pub(super) fn refine(
     match asked {
         Ok(Answer::Sat) => return Ok(Refined::Feasible(Box::new(graph))),
         Ok(Answer::Unsat) => {}
-        Err(silence @ (Silence::Unknown | Silence::Timeout(_))) => {
+        Err(silence @ (Silence::Unknown | Silence::Timeout(_) | Silence::Stopped(_))) => {
             return Ok(Refined::Stuck(format!("whether a way to a violation can happen: {silence}")));
         }
         Err(silence) => return Err(silence),

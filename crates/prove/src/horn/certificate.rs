@@ -62,7 +62,7 @@ impl Certificate {
             match session.check(timeout) {
                 Ok(Answer::Unsat) => session.tell("(pop 1)\n"),
                 Ok(Answer::Sat) => return Ok(Err(Rejected::Broken(clause.name.clone()))),
-                Err(silence @ (Silence::Unknown | Silence::Timeout(_) | Silence::Crash(_))) => {
+                Err(silence @ (Silence::Unknown | Silence::Timeout(_) | Silence::Stopped(_) | Silence::Crash(_))) => {
                     return Ok(Err(Rejected::Open(format!("{}: {silence}", clause.name))));
                 }
                 Err(silence) => return Err(silence),

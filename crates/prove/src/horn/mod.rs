@@ -48,7 +48,9 @@ pub fn search(clauses: &Clauses, solver: &Solver, timeout: Duration) -> Result<S
     match session.check(timeout) {
         Ok(Answer::Unsat) => return Ok(Search::None),
         Ok(Answer::Sat) => {}
-        Err(silence @ (Silence::Unknown | Silence::Timeout(_))) => return Ok(Search::Open(silence.to_string())),
+        Err(silence @ (Silence::Unknown | Silence::Timeout(_) | Silence::Stopped(_))) => {
+            return Ok(Search::Open(silence.to_string()));
+        }
         // A solver that has no Horn clauses says so by an error.
         Err(Silence::Crash(why)) => return Ok(Search::Open(format!("the solver failed: {why}"))),
         Err(silence) => return Err(silence),

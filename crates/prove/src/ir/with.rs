@@ -47,7 +47,7 @@ fn put(query: &mut Query, depth: u16, done: &[Query]) {
                     }
                     true
                 });
-                rel.source = RelSource::Query { query: Box::new(with), lateral: false };
+                rel.source = RelSource::Query { query: with.into(), lateral: false };
             }
         }
     }

@@ -67,12 +67,20 @@ const CALL_AUTOCOMMIT: &str = "COMMIT; PERFORM isolde_gate();";
 
 /// Writes the run of `schedule` as a spec. The error is a sentence that says why that cannot be done.
 pub fn emit(file: &ScenarioFile, schedule: &str) -> Result<String, String> {
+    emit_as(file, schedule, &file.options)
+}
+
+/// The same for a schedule that was found with these settings: they say what a step is.
+pub fn emit_as(file: &ScenarioFile, schedule: &str, settings: &FileOptions) -> Result<String, String> {
     if !file.clock.is_empty() {
         return Err("time may pass in this file, and a spec cannot say when".into());
     }
     let scenario = Scenario::new(file.clone()).map_err(|error| error.to_string())?;
-    let system = ScenarioSystem::new(&scenario, &FileOptions::default());
+    let system = ScenarioSystem::new(&scenario, settings);
     let schedule = Schedule::parse(&system, schedule).map_err(|error| error.to_string())?;
+    if !is_possible(system, &schedule) {
+        return Err("its schedule is not possible in the file as it is read now".into());
+    }
     let run = without_trouble(follow(system, &schedule));
     let mut writer = Writer::new(file, &scenario);
     writer.walk(&run)?;
@@ -86,6 +94,18 @@ pub fn emit(file: &ScenarioFile, schedule: &str) -> Result<String, String> {
         }
         None => Ok(text),
     }
+}
+
+/// Whether each step of a schedule is there when its turn comes.
+fn is_possible(system: ScenarioSystem<'_>, schedule: &Schedule<Choice>) -> bool {
+    let mut state = system.initial();
+    schedule.steps.iter().all(|choice| {
+        let possible = system.is_enabled(&state, choice);
+        if possible {
+            system.execute(&mut state, choice);
+        }
+        possible
+    })
 }
 
 /// Steps that the threads may take behind a counterexample.

@@ -39,7 +39,7 @@ use self::connections::Block;
 use crate::ScenarioError;
 
 pub use draft::{Draft, DraftSession};
-pub use emit::emit;
+pub use emit::{emit, emit_as};
 pub use print::table;
 pub use run::{Progress, Run, run, run_on};
 

@@ -233,10 +233,10 @@ impl Binder<'_> {
                 _ => None,
             });
             match pending {
-                Some(view) => renumber(Arc::make_mut(&mut view.query)),
+                Some(view) => renumber(&mut view.query),
                 None => {
                     let mut view = (**view).clone();
-                    renumber(Arc::make_mut(&mut view.query));
+                    renumber(&mut view.query);
                     work.behind.push(Edit::View(Box::new(view)));
                 }
             }

@@ -204,8 +204,12 @@ impl Binder<'_> {
 
     /// Expressions that must share a type, converted to it. `construct` opens the message if they cannot.
     pub(super) fn unify(&self, construct: &str, exprs: Vec<(Expr, Span)>) -> Result<(Vec<Expr>, Type)> {
+        // Each type once: there may be very many expressions, and a type that was seen changes nothing.
         let mut seen: Vec<Type> = Vec::new();
         for (expr, span) in &exprs {
+            if seen.contains(&expr.ty) {
+                continue;
+            }
             seen.push(expr.ty);
             if let Err((a, b)) = common_type(&seen) {
                 return Err(no_match(construct, a, b, *span));

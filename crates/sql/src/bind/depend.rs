@@ -336,33 +336,59 @@ fn materialized_over(catalog: &Catalog, table: TableId, column: Option<usize>) -
 pub(super) fn reads(query: &Query, table: TableId, column: Option<usize>) -> bool {
     let Some(column) = column else { return query.tables().contains(&table) };
     let mut found = false;
-    let mut copy = query.clone();
-    each_column(&mut copy, &mut Vec::new(), &mut |t, c| found |= t == table && *c as usize == column);
+    columns_read(query, &mut Vec::new(), &mut |t, c| found |= t == table && c as usize == column);
     found
 }
 
-/// Calls `f` with every column of a table that a query names, to change its number.
-pub(super) fn each_column(
-    query: &mut Query,
-    levels: &mut Vec<Vec<Option<TableId>>>,
-    f: &mut dyn FnMut(TableId, &mut u16),
-) {
+/// For each query around an expression, nearest last: the table that each of its relations is.
+type Levels = Vec<Vec<Option<TableId>>>;
+
+fn level_of(query: &Query) -> Vec<Option<TableId>> {
     let table = |rel: &crate::typed::Rel| if let RelSource::Table(id) = rel.source { Some(id) } else { None };
-    levels.push(match &query.body {
+    match &query.body {
         QueryBody::Select(select) => select.rels.iter().map(table).collect(),
         _ => Vec::new(),
-    });
+    }
+}
+
+fn table_at(levels: &Levels, depth: u16, rel: u16) -> Option<TableId> {
+    let level = levels.get(levels.len().checked_sub(1 + usize::from(depth))?)?;
+    *level.get(usize::from(rel))?
+}
+
+/// Calls `f` with every column of a table that a query names. Nothing is copied: the query may share its parts.
+fn columns_read(query: &Query, levels: &mut Levels, f: &mut dyn FnMut(TableId, u16)) {
+    levels.push(level_of(query));
+    query.exprs(&mut |e| columns_read_by(e, levels, f));
+    query.queries(&mut |q| columns_read(q, levels, f));
+    levels.pop();
+}
+
+fn columns_read_by(expr: &Expr, levels: &mut Levels, f: &mut dyn FnMut(TableId, u16)) {
+    if let ExprKind::Column { depth, rel, col } = expr.kind
+        && let Some(table) = table_at(levels, depth, rel)
+    {
+        f(table, col);
+    }
+    expr.children(&mut |child| columns_read_by(child, levels, f));
+    if let Some(query) = expr.subquery() {
+        columns_read(query, levels, f);
+    }
+}
+
+/// Calls `f` with every column of a table that a query names, to change its number.
+pub(super) fn each_column(query: &mut Query, levels: &mut Levels, f: &mut dyn FnMut(TableId, &mut u16)) {
+    levels.push(level_of(query));
     query.exprs_mut(&mut |e| expr_columns(e, levels, f));
     query.queries_mut(&mut |q| each_column(q, levels, f));
     levels.pop();
 }
 
-fn expr_columns(expr: &mut Expr, levels: &mut Vec<Vec<Option<TableId>>>, f: &mut dyn FnMut(TableId, &mut u16)) {
-    if let ExprKind::Column { depth, rel, col } = &mut expr.kind {
-        let level = levels.len().checked_sub(1 + *depth as usize).and_then(|at| levels.get(at));
-        if let Some(Some(table)) = level.and_then(|level| level.get(*rel as usize)) {
-            f(*table, col);
-        }
+fn expr_columns(expr: &mut Expr, levels: &mut Levels, f: &mut dyn FnMut(TableId, &mut u16)) {
+    if let ExprKind::Column { depth, rel, col } = &mut expr.kind
+        && let Some(table) = table_at(levels, *depth, *rel)
+    {
+        f(table, col);
     }
     expr.children_mut(&mut |child| expr_columns(child, levels, f));
     if let Some(query) = expr.subquery_mut() {

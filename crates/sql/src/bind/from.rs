@@ -160,7 +160,7 @@ impl Binder<'_> {
         let columns: Vec<(Arc<str>, Type)> = names.into_iter().zip(row.iter().map(|e| e.ty)).collect();
         let outputs = columns.iter().map(|(name, ty)| OutputColumn { name: name.clone(), ty: *ty, origin: None });
         let query = Query::of(outputs.collect(), QueryBody::Values(vec![row]));
-        let source = RelSource::Query { query: Box::new(query), lateral: false };
+        let source = RelSource::Query { query: query.into(), lateral: false };
         Some(Rel { alias: name.name.name.clone(), source, columns })
     }
 
@@ -549,7 +549,7 @@ pub(super) fn table_rel(table: &Table) -> Rel {
 
 pub(super) fn query_rel(query: Query, lateral: bool) -> Rel {
     let columns = query.columns.iter().map(|c| (c.name.clone(), c.ty)).collect();
-    Rel { alias: "".into(), source: RelSource::Query { query: Box::new(query), lateral }, columns }
+    Rel { alias: "".into(), source: RelSource::Query { query: query.into(), lateral }, columns }
 }
 
 /// The columns of a routine in FROM.

@@ -47,7 +47,7 @@ impl<'a> Binder<'a> {
     /// Where triggers say what is done to a view, its rows are those that it shows.
     pub(super) fn show_rows(&self, name: &ast::QualifiedName, table: &Table, select: &mut Select) {
         if let (true, Some(view), Some(rel)) = (table.of_view, self.view(name), select.rels.first_mut()) {
-            rel.source = RelSource::Query { query: Box::new((*view.query).clone()), lateral: false };
+            rel.source = RelSource::Query { query: view.query.clone(), lateral: false };
         }
     }
 

@@ -15,7 +15,7 @@ use crate::typed::{Change, Define, Edit, Fill, Query, Rel, RelSource};
 use crate::types::Type;
 
 /// What a node of a view costs where the view is written out.
-const NODE_COST: u64 = 100;
+const NODE_COST: u64 = 500;
 
 impl<'a> Binder<'a> {
     /// The view with this name.
@@ -47,7 +47,7 @@ impl<'a> Binder<'a> {
             schema,
             name: name.name.clone(),
             columns,
-            query: Arc::new(query),
+            query: query.into(),
             check: create.check,
             uses,
             stand_in: old.and_then(|old| old.stand_in),
@@ -131,11 +131,12 @@ impl<'a> Binder<'a> {
     /// A view as a relation of FROM.
     pub(super) fn view_rel(&mut self, view: &View, span: Span) -> Result<Rel> {
         self.uses.push(view.key());
-        // It is written out: views of views of views double at each level.
+        // Its query is shared, but whoever walks or plans it meets every copy: views of views of views double at each
+        // level.
         let mut size = 1;
         view.query.walk(0, &mut |_, _| size += 1);
         budget::spend(size * NODE_COST).map_err(|cut| Diagnostic::new(span, cut.state, cut.message.to_string()))?;
-        let source = RelSource::Query { query: Box::new((*view.query).clone()), lateral: false };
+        let source = RelSource::Query { query: view.query.clone(), lateral: false };
         Ok(Rel { alias: view.name.clone(), source, columns: view.columns.clone() })
     }
 }
@@ -144,9 +145,11 @@ impl<'a> Binder<'a> {
 fn rebind_users(catalog: &mut Catalog, changed: &Arc<str>, span: Span, edits: &mut Vec<Edit>) -> Result<()> {
     let users: Vec<Arc<View>> = catalog.views().filter(|v| v.uses.contains(changed)).cloned().collect();
     for user in users {
-        let (query, uses) = bind_alone(catalog, &user.source.query)
-            .map_err(|_| Diagnostic::unsupported(span, Construct::REPLACE_VIEW_AFTER_RENAME))?;
-        let view = View { query: Arc::new(query), uses, ..(*user).clone() };
+        let (query, uses) = bind_alone(catalog, &user.source.query).map_err(|error| match error.state.is_cut() {
+            true => error,
+            false => Diagnostic::unsupported(span, Construct::REPLACE_VIEW_AFTER_RENAME),
+        })?;
+        let view = View { query: query.into(), uses, ..(*user).clone() };
         catalog.add_view(view.clone());
         edits.push(Edit::View(Box::new(view)));
         rebind_users(catalog, &user.key(), span, edits)?;

@@ -5,6 +5,7 @@
 //! its scale from the division.
 
 use super::{Aggregate, AggregateKind, args, json_build, statistics};
+use crate::budget;
 use crate::error::{SqlError, SqlState};
 use crate::types::Type::{self, *};
 use crate::value::{Interval as Span, Value, numeric};
@@ -150,6 +151,7 @@ impl Accumulator {
             return Ok(());
         }
         let value = args::Args::any(args, 0)?;
+        budget::spend(1 + value.weight())?;
         if matches!(kind, ArrayAgg | JsonAgg | JsonRowsAgg | JsonbAgg) {
             self.count += 1;
             self.values.push(value.clone());
@@ -174,7 +176,7 @@ impl Accumulator {
         match kind {
             CountRows | Count | PercentileCont | PercentileDisc | Mode => {}
             ArrayAgg | JsonAgg | JsonRowsAgg | JsonbAgg | JsonObjectAgg | JsonbObjectAgg => {}
-            StringAgg => self.append(value, args.get(1)),
+            StringAgg => self.append(value, args.get(1))?,
             _ if self.count == 0 => self.state = self.first(value),
             Sum | Avg => self.state = self.sum(value)?,
             Min if *value < self.state => self.state = value.clone(),
@@ -198,12 +200,8 @@ impl Accumulator {
             CountRows | Count => Ok(Value::Int(self.count)),
             _ if self.count == 0 => Ok(Value::Null),
             StringAgg => Ok(Value::text(self.text)),
+            JsonAgg | JsonRowsAgg | JsonbAgg | JsonObjectAgg | JsonbObjectAgg => self.json(),
             ArrayAgg => super::array::collected(self.values),
-            JsonAgg => json_build::collected(&self.values, false),
-            JsonRowsAgg => json_build::collected(&self.values, true),
-            JsonbAgg => json_build::collected_b(&self.values),
-            JsonObjectAgg => json_build::collected_object(&self.values),
-            JsonbObjectAgg => json_build::collected_object_b(&self.values),
             Avg => self.average(),
             Sum | Min | Max | BoolAnd | BoolOr | BitAnd | BitOr | BitXor => Ok(self.state),
             kind @ (StddevSamp | StddevPop | VarSamp | VarPop) => statistics::spread(
@@ -212,6 +210,19 @@ impl Accumulator {
                 matches!(kind, StddevSamp | StddevPop),
             ),
             PercentileCont | PercentileDisc | Mode => Ok(Value::Null),
+        }
+    }
+
+    /// All values as one document.
+    fn json(&self) -> Result<Value, SqlError> {
+        use AggregateKind::*;
+        budget::hold(self.values.iter().map(Value::bytes).sum())?;
+        match self.aggregate.kind {
+            JsonAgg => json_build::collected(&self.values, false),
+            JsonRowsAgg => json_build::collected(&self.values, true),
+            JsonbAgg => json_build::collected_b(&self.values),
+            JsonObjectAgg => json_build::collected_object(&self.values),
+            _ => json_build::collected_object_b(&self.values),
         }
     }
 
@@ -253,11 +264,14 @@ impl Accumulator {
         })
     }
 
-    fn append(&mut self, value: &Value, delimiter: Option<&Value>) {
+    fn append(&mut self, value: &Value, delimiter: Option<&Value>) -> Result<(), SqlError> {
         if self.count > 0 {
             self.text.push_str(delimiter.and_then(Value::as_text).unwrap_or(""));
         }
-        self.text.push_str(value.as_text().unwrap_or(""));
+        let text = value.as_text().unwrap_or("");
+        budget::grow(self.text.len(), text.len())?;
+        self.text.push_str(text);
+        Ok(())
     }
 }
 

@@ -344,7 +344,7 @@ fn cat(args: &[Value]) -> Result {
     let (Some(a), Some(b)) = (optional(args, 0)?, optional(args, 1)?) else {
         return Ok(args.any(usize::from(args.any(0)?.is_null()))?.clone());
     };
-    budget::make((a.elements.len() + b.elements.len()).saturating_mul(size_of::<Value>()))?;
+    budget::hold((a.elements.len() + b.elements.len()).saturating_mul(size_of::<Value>()))?;
     let elements = || a.elements.iter().chain(&b.elements).cloned().collect();
     let (x, y) = (&a.dims[..], &b.dims[..]);
     if x.is_empty() || y.is_empty() {
@@ -368,21 +368,36 @@ fn cat(args: &[Value]) -> Result {
 }
 
 fn contains(args: &[Value]) -> Result {
-    Ok(Value::Bool(has_all(args.array(0)?, args.array(1)?)))
+    has_all(args.array(0)?, args.array(1)?).map(Value::Bool)
 }
 
 fn contained(args: &[Value]) -> Result {
-    Ok(Value::Bool(has_all(args.array(1)?, args.array(0)?)))
+    has_all(args.array(1)?, args.array(0)?).map(Value::Bool)
 }
 
 /// NULL is equal to nothing, so an array with one is never contained.
-fn has_all(whole: &Elements, part: &Elements) -> bool {
-    part.elements.iter().all(|p| !p.is_null() && whole.elements.contains(p))
+fn has_all(whole: &Elements, part: &Elements) -> Result<bool> {
+    for wanted in &part.elements {
+        if !has(whole, wanted)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn has(whole: &Elements, wanted: &Value) -> Result<bool> {
+    budget::spend(whole.elements.len() as u64)?;
+    Ok(!wanted.is_null() && whole.elements.contains(wanted))
 }
 
 fn overlaps(args: &[Value]) -> Result {
     let (a, b) = (args.array(0)?, args.array(1)?);
-    Ok(Value::Bool(a.elements.iter().any(|x| !x.is_null() && b.elements.contains(x))))
+    for wanted in &a.elements {
+        if has(b, wanted)? {
+            return Ok(Value::Bool(true));
+        }
+    }
+    Ok(Value::Bool(false))
 }
 
 fn remove(args: &[Value]) -> Result {
@@ -500,7 +515,7 @@ fn fill(args: &[Value]) -> Result {
         Some(0) => array(Elements::default()),
         Some(_) if dims.is_empty() => array(Elements::default()),
         Some(count) => {
-            budget::make(count.saturating_mul(size_of::<Value>()))?;
+            budget::hold(count.saturating_mul(size_of::<Value>()))?;
             array(Elements { dims, elements: vec![value.clone(); count] })
         }
     }
@@ -520,11 +535,20 @@ fn from_string(args: &[Value]) -> Result {
     Ok(fields(args)?.map_or(Value::Null, Value::array))
 }
 
+/// A short text as a value, with its allocation.
+const PIECE_BYTES: usize = size_of::<Value>() + 32;
+
 /// The pieces of a text between delimiters; `None` if there is no text.
 fn fields(args: &[Value]) -> Result<Option<Vec<Value>>> {
     let Some(text) = args.any(0)?.as_text() else { return Ok(None) };
     let null = args.get(2).and_then(Value::as_text);
     let value = |piece: &str| if null == Some(piece) { Value::Null } else { Value::text(piece) };
+    let pieces = match args.any(1)?.as_text() {
+        Some("") => 1,
+        Some(delimiter) => text.matches(delimiter).count() + 1,
+        None => text.len(),
+    };
+    budget::hold(pieces.saturating_mul(PIECE_BYTES))?;
     Ok(Some(match args.any(1)?.as_text() {
         _ if text.is_empty() => Vec::new(),
         None => text.chars().map(|c| value(c.encode_utf8(&mut [0; 4]))).collect(),

@@ -146,7 +146,7 @@ fn text_of(value: &Value) -> String {
 fn tree_of(value: &Value) -> Result<Tree> {
     match value {
         Value::Jsonb(json) => {
-            budget::make(json.size().saturating_mul(size_of::<Tree>()))?;
+            budget::hold(json.size().saturating_mul(size_of::<Tree>()))?;
             Ok((**json).clone())
         }
         other => Tree::parse(&text_of(other)),

@@ -1,6 +1,7 @@
 //! Quoting, and `format`, which quotes.
 
 use super::args::{Args, Result};
+use crate::budget;
 use crate::error::{SqlError, SqlState};
 use crate::value::Value;
 
@@ -122,6 +123,7 @@ impl Specifier {
             ('L', value) => literal(&value.to_string()),
             (_, value) => value.to_string(),
         };
+        budget::grow(out.len(), text.len().saturating_add(self.width))?;
         let padding = " ".repeat(self.width.saturating_sub(text.chars().count()));
         let (before, after) = if self.left { ("", &*padding) } else { (&*padding, "") };
         out.extend([before, &text, after]);

@@ -18,6 +18,7 @@ use super::args::{Args, Result, error};
 use super::list::f;
 use super::regex_syntax::{Flags, Translated, from_similar, invalid, translate};
 use super::{Builtin, SetBuiltin};
+use crate::budget;
 use crate::error::{SqlError, SqlState};
 use crate::types::Type::{self, *};
 use crate::value::{Row, Value};
@@ -174,7 +175,7 @@ impl Regex {
     }
 
     /// All matches from a place on, one behind the other; behind an empty one the search goes on a character later.
-    fn find_all(&self, text: &str, mut from: usize, limit: usize) -> Vec<Groups> {
+    fn find_all(&self, text: &str, mut from: usize, limit: usize) -> Result<Vec<Groups>> {
         let mut all = Vec::new();
         while from <= text.len() && all.len() < limit {
             let Some(groups) = self.find(text, from) else { break };
@@ -183,11 +184,15 @@ impl Regex {
                 false => whole.end,
                 true => whole.end + text[whole.end..].chars().next().map_or(1, char::len_utf8),
             };
+            budget::spend(MATCH_COST)?;
             all.push(groups);
         }
-        all
+        Ok(all)
     }
 }
+
+/// What a match costs, one of many.
+const MATCH_COST: u64 = 32;
 
 fn whole_of(groups: &Groups) -> Range<usize> {
     groups.first().cloned().flatten().unwrap_or(0..0)
@@ -282,7 +287,7 @@ fn first_match(args: &[Value]) -> Result {
 fn all_matches(args: &[Value]) -> std::result::Result<Vec<Row>, SqlError> {
     let (text, (flags, global)) = (args.text(0)?, flags_of(args, 2)?);
     let regex = Regex::cached(args.text(1)?, flags)?;
-    let found = regex.find_all(text, 0, if global { usize::MAX } else { 1 });
+    let found = regex.find_all(text, 0, if global { usize::MAX } else { 1 })?;
     Ok(found.iter().map(|groups| Arc::from([texts(text, groups)])).collect())
 }
 
@@ -295,8 +300,8 @@ fn replace(args: &[Value]) -> Result {
     }
     let (flags, global) = flags_of(args, 3)?;
     let regex = Regex::cached(args.text(1)?, flags)?;
-    let found = regex.find_all(args.text(0)?, 0, if global { usize::MAX } else { 1 });
-    Ok(replaced(args.text(0)?, &found, args.text(2)?))
+    let found = regex.find_all(args.text(0)?, 0, if global { usize::MAX } else { 1 })?;
+    replaced(args.text(0)?, &found, args.text(2)?)
 }
 
 /// From the `start`-th character on, the `n`-th match or, for 0, all.
@@ -308,11 +313,11 @@ fn replace_from(args: &[Value]) -> Result {
     }
     let from = start(args, 3)?;
     let regex = Regex::cached(args.text(1)?, flags)?;
-    let mut found = regex.find_all(args.text(0)?, from, usize::MAX);
+    let mut found = regex.find_all(args.text(0)?, from, usize::MAX)?;
     if n > 0 {
         found = found.into_iter().nth(n as usize - 1).into_iter().collect();
     }
-    Ok(replaced(args.text(0)?, &found, args.text(2)?))
+    replaced(args.text(0)?, &found, args.text(2)?)
 }
 
 /// The byte at which the character named by an argument begins.
@@ -328,16 +333,18 @@ fn start(args: &[Value], i: usize) -> Result<usize> {
     Ok(text.char_indices().nth(n as usize - 1).map_or(text.len() + usize::from(n > 1), |(at, _)| at))
 }
 
-fn replaced(text: &str, found: &[Groups], replacement: &str) -> Value {
+fn replaced(text: &str, found: &[Groups], replacement: &str) -> Result {
     let (mut out, mut at) = (String::new(), 0);
     for groups in found {
         let whole = whole_of(groups);
         out.push_str(&text[at..whole.start]);
+        let before = out.len();
         expand(&mut out, text, groups, replacement);
+        budget::grow(before, out.len() - before)?;
         at = whole.end;
     }
     out.push_str(&text[at..]);
-    Value::text(out)
+    Ok(Value::text(out))
 }
 
 /// `\1` is a group, `\&` the whole match, `\\` a backslash.
@@ -370,7 +377,7 @@ fn expand(out: &mut String, text: &str, groups: &Groups, replacement: &str) {
 fn count(args: &[Value]) -> Result {
     let flags = flags_without_g(args, 3, "regexp_count")?;
     let from = start(args, 2)?;
-    let found = Regex::cached(args.text(1)?, flags)?.find_all(args.text(0)?, from, usize::MAX);
+    let found = Regex::cached(args.text(1)?, flags)?.find_all(args.text(0)?, from, usize::MAX)?;
     Ok(Value::Int(found.len() as i64))
 }
 
@@ -382,7 +389,7 @@ fn nth(args: &[Value], function: &str) -> Result<Option<Range<usize>>> {
         return error(SqlState::INVALID_PARAMETER_VALUE, format!("invalid value for parameter \"n\": {n}"));
     }
     let from = start(args, 2)?;
-    let found = Regex::cached(args.text(1)?, flags)?.find_all(args.text(0)?, from, n as usize);
+    let found = Regex::cached(args.text(1)?, flags)?.find_all(args.text(0)?, from, n as usize)?;
     Ok(found.get(n as usize - 1).map(whole_of))
 }
 
@@ -401,7 +408,7 @@ fn pieces(args: &[Value], function: &str) -> Result<Vec<Value>> {
     let (text, flags) = (args.text(0)?, flags_without_g(args, 2, function)?);
     let regex = Regex::cached(args.text(1)?, flags)?;
     let (mut list, mut at) = (Vec::new(), 0);
-    for groups in regex.find_all(text, 0, usize::MAX) {
+    for groups in regex.find_all(text, 0, usize::MAX)? {
         let whole = whole_of(&groups);
         if whole.is_empty() && (whole.start >= text.len() || whole.start == at) {
             continue;

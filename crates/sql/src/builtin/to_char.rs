@@ -289,6 +289,9 @@ fn out_of_range<T>(text: &str) -> Result<T> {
     error(SqlState::DATETIME_FIELD_OVERFLOW, format!("date/time field value out of range: \"{text}\""))
 }
 
+/// More digits than any number has that is in range.
+const DIGITS_MAX: usize = 100;
+
 impl Read {
     fn of(text: &str, template: &str) -> Result<Read> {
         let (mut read, mut rest) = (Read::default(), text);
@@ -331,7 +334,7 @@ impl Read {
             _ => 2,
         };
         let sign = rest.starts_with('-') || rest.starts_with('+');
-        let digits = rest[usize::from(sign)..].bytes().take_while(u8::is_ascii_digit).count();
+        let digits = rest[usize::from(sign)..].bytes().take(DIGITS_MAX).take_while(u8::is_ascii_digit).count();
         let fraction = matches!(upper.as_str(), "MS" | "US");
         let taken = if open && !fraction { digits } else { digits.min(width) };
         if taken == 0 {
@@ -340,7 +343,7 @@ impl Read {
             return Err(error.detail("Value must be an integer."));
         }
         let digits = &rest[usize::from(sign)..usize::from(sign) + taken];
-        let Ok(n) = digits.parse::<i64>() else { return out_of_range(text) };
+        let Ok(n) = digits.parse::<i32>().map(i64::from) else { return out_of_range(text) };
         let n = if rest.starts_with('-') { -n } else { n };
         match upper.as_str() {
             "YYYY" | "IYYY" => self.year = Some(n),

@@ -16,6 +16,7 @@ mod order;
 mod query;
 mod routine;
 mod session;
+mod shared;
 mod walk;
 
 use std::sync::Arc;
@@ -25,6 +26,7 @@ pub use order::*;
 pub use query::*;
 pub use routine::*;
 pub use session::*;
+pub use shared::SharedQuery;
 
 use crate::ast::{FetchDirection, JoinKind, LockStrength, LockWait, SetOperator, TableLockMode, TransactionModes};
 use crate::builtin::{Aggregate, Builtin, SetFunction};
@@ -226,7 +228,7 @@ pub enum RelSource {
     Table(TableId),
     /// A subquery or a WITH query. Lateral ones see the relations before them at depth 1.
     Query {
-        query: Box<Query>,
+        query: SharedQuery,
         lateral: bool,
     },
     /// Arguments see the relations before it, at depth 0.

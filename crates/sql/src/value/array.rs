@@ -8,6 +8,7 @@ use std::fmt::{self, Write};
 use std::hash::{Hash, Hasher};
 
 use super::Value;
+use crate::budget;
 use crate::error::{SqlError, SqlState};
 
 /// The value of an array.
@@ -166,6 +167,9 @@ fn write_element(f: &mut fmt::Formatter<'_>, element: &Value) -> fmt::Result {
     f.write_char('"')
 }
 
+/// What an element that is read costs.
+const ELEMENT_COST: u64 = 4;
+
 /// Reads `{...}` by descent.
 struct Parser<'a> {
     text: &'a str,
@@ -310,6 +314,7 @@ impl Parser<'_> {
     }
 
     fn element(&mut self) -> Result<(), SqlError> {
+        budget::spend(ELEMENT_COST)?;
         let (mut text, mut quoted, mut solid) = (String::new(), false, 0);
         loop {
             match self.text[self.at..].chars().next() {

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::calendar::{self, DAY};
 use super::parse_time::{self, parse_interval};
 use super::{TimeTz, Value, display::text_of, numeric};
+use crate::budget;
 use crate::error::{SqlError, SqlState};
 use crate::refused::Construct;
 use crate::types::{Type, UserType};
@@ -19,6 +20,10 @@ type Result<T = Value> = std::result::Result<T, SqlError>;
 pub fn cast(value: &Value, from: Type, to: Type, explicit: bool) -> Result {
     if value.is_null() {
         return Ok(Value::Null);
+    }
+    budget::spend(value.weight())?;
+    if matches!(value, Value::Array(_) | Value::Record(_) | Value::Jsonb(_)) && to != from {
+        budget::hold(value.bytes())?;
     }
     limit(convert(value, from, to)?, to, explicit)
 }

@@ -38,6 +38,18 @@ impl Json {
             Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => 1,
         }
     }
+
+    /// About how many bytes its text has.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Json::Array(elements) => 2 + elements.iter().map(|element| element.bytes() + 2).sum::<usize>(),
+            Json::Object(members) => {
+                2 + members.iter().map(|(name, value)| name.len() + value.bytes() + 6).sum::<usize>()
+            }
+            Json::String(text) => text.len() + 2,
+            Json::Null | Json::Bool(_) | Json::Number(_) => 8,
+        }
+    }
 }
 
 /// Deeper than anybody nests; PostgreSQL runs out of stack somewhat later.

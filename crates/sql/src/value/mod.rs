@@ -106,6 +106,29 @@ impl Value {
         Value::Array(Arc::new(Array::of(elements)))
     }
 
+    /// What looking at all of it once costs, as work on a budget: for most values, nothing.
+    #[inline]
+    pub fn weight(&self) -> u64 {
+        match self {
+            Value::Text(text) | Value::Bpchar(text) | Value::Json(text) => text.len() as u64 / 64,
+            Value::Bytea(bytes) => bytes.len() as u64 / 64,
+            Value::Numeric(number) => numeric::weight(number),
+            _ => 0,
+        }
+    }
+
+    /// About how many bytes its text has.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Value::Text(text) | Value::Bpchar(text) | Value::Json(text) => text.len(),
+            Value::Bytea(bytes) => bytes.len().saturating_mul(2),
+            Value::Array(array) => array.elements.iter().map(|element| element.bytes() + 1).sum(),
+            Value::Record(fields) => fields.iter().map(|field| field.bytes() + 1).sum(),
+            Value::Jsonb(json) => json.bytes(),
+            _ => 8,
+        }
+    }
+
     /// A `jsonb`.
     pub fn jsonb(json: Json) -> Value {
         Value::Jsonb(Arc::new(json))

@@ -246,6 +246,12 @@ pub fn parts(n: &BigDecimal) -> (std::borrow::Cow<'_, BigInt>, i64) {
     n.as_bigint_and_scale()
 }
 
+/// What arithmetic with it costs, as work on a budget: for what fits on a line, nothing.
+pub fn weight(n: &BigDecimal) -> u64 {
+    let words = parts(n).0.bits() / 64;
+    words.saturating_mul(words) / 16
+}
+
 /// `digits · 10^-scale`
 pub fn new(digits: BigInt, scale: i64) -> BigDecimal {
     BigDecimal::new(digits, scale)

@@ -57,7 +57,10 @@ fn walk(partly: &mut Partly<'_>, expr: &Expr, env: Env<'_>, label: Label, found:
             }
             let frame = Frame::called(arguments, env, Env::default());
             let inside = if arguments.is_empty() { Env::default() } else { frame.env() };
-            walk(partly, &definition.body, inside, label, found)
+            partly.enter_act()?;
+            let walked = walk(partly, &definition.body, inside, label, found);
+            partly.acts -= 1;
+            walked
         }
         Kind::Let(definition, body) => {
             let frame = Frame::new(vec![Binding::Let(definition, env)], env);
@@ -174,20 +177,20 @@ fn act<'s>(partly: &mut Partly<'s>, expr: &Expr, env: Env<'_>, then: Then<'_, 's
             let definition = &partly.definitions[*id];
             let frame = Frame::called(arguments, env, Env::default());
             let inside = if arguments.is_empty() { Env::default() } else { frame.env() };
-            act(partly, &definition.body, inside, then)
+            entered(partly, &definition.body, inside, then)
         }
         Kind::Local(depth, index, arguments) => match env.find(*depth, *index) {
             Binding::Argument(argument, theirs) => match &*argument.kind {
                 Kind::Lambda(_, body) => {
                     let frame = Frame::called(arguments, env, *theirs);
-                    act(partly, body, frame.env(), then)
+                    entered(partly, body, frame.env(), then)
                 }
                 _ => act(partly, argument, *theirs, then),
             },
             Binding::Let(definition, theirs) if !definition.framed => {
                 let frame = Frame::called(arguments, env, *theirs);
                 let inside = if definition.parameters == 0 { *theirs } else { frame.env() };
-                act(partly, &definition.body, inside, then)
+                entered(partly, &definition.body, inside, then)
             }
             _ => guard(partly, expr, env, then),
         },
@@ -287,6 +290,14 @@ fn assign<'s>(partly: &mut Partly<'s>, variable: usize, value: Sym, then: Then<'
             done
         }
     }
+}
+
+/// The body of a definition, and what follows it.
+fn entered<'s>(partly: &mut Partly<'s>, body: &Expr, env: Env<'_>, then: Then<'_, 's>) -> Made<()> {
+    partly.enter_act()?;
+    let done = act(partly, body, env, then);
+    partly.acts -= 1;
+    done
 }
 
 /// The variable that a primed expression is.

@@ -75,11 +75,15 @@ pub(super) struct Partly<'s> {
     /// What must be the case for everything to have a meaning.
     pub(super) defined: Vec<X>,
     depth: usize,
+    /// Definitions of actions entered; what follows an action is inside of it, so these are many.
+    pub(super) acts: usize,
     work: usize,
 }
 
 /// Deeper than this is recursion that cannot be written out.
 const DEPTH_MAX: usize = 100;
+/// More definitions of actions inside of each other are recursion.
+const ACTS_MAX: usize = 2_000;
 /// So many expressions are looked at, at most.
 const WORK_MAX: usize = 2_000_000;
 /// No value has more parts.
@@ -95,7 +99,18 @@ impl<'s> Partly<'s> {
         now: Vec<Sym>,
     ) -> Partly<'s> {
         let next = vec![None; now.len()];
-        Partly { definitions, evaluator, slots, now, next, path: Vec::new(), defined: Vec::new(), depth: 0, work: 0 }
+        Partly {
+            definitions,
+            evaluator,
+            slots,
+            now,
+            next,
+            path: Vec::new(),
+            defined: Vec::new(),
+            depth: 0,
+            acts: 0,
+            work: 0,
+        }
     }
 
     /// Notes that something must be the case here.
@@ -116,6 +131,15 @@ impl<'s> Partly<'s> {
         let done = work(self);
         self.path.pop();
         done
+    }
+
+    /// Enters the definition of an action; whoever leaves it counts back.
+    pub(super) fn enter_act(&mut self) -> Made<()> {
+        if self.acts > ACTS_MAX {
+            return no("an action that uses itself");
+        }
+        self.acts += 1;
+        Ok(())
     }
 
     fn deeper<T>(&mut self, work: impl FnOnce(&mut Self) -> Made<T>) -> Made<T> {

@@ -109,7 +109,7 @@ pub struct Evaluator<'s> {
 }
 
 /// Deeper than this nothing that ends goes.
-const DEPTH_MAX: usize = 30_000;
+const DEPTH_MAX: usize = 10_000;
 
 impl<'s> Evaluator<'s> {
     /// An evaluator.
@@ -319,7 +319,7 @@ impl<'s> Evaluator<'s> {
         Frame::new(arguments.iter().map(bound).collect(), outer)
     }
 
-    fn deeper<T>(&self, at: At, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    pub(super) fn deeper<T>(&self, at: At, work: impl FnOnce() -> Result<T>) -> Result<T> {
         let depth = self.depth.get();
         if depth > DEPTH_MAX {
             return Err(Fault::limit(at, "this recursion does not end"));

@@ -3,7 +3,7 @@
 //! Definitions are looked at when somebody names them, so that a module may hold what the checker does not support, as
 //! long as nothing that is checked needs it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
 use super::builtin::Builtin;
@@ -40,6 +40,7 @@ impl Resolver {
             self.definitions[id].recursive_function = recursive;
             self.definitions[id].body = body;
         }
+        self.check_circular(first)?;
         self.levels(first);
         self.check_levels(&resolved)?;
         for definition in &self.definitions[first..] {
@@ -79,6 +80,27 @@ impl Resolver {
         }
     }
 
+    /// A name without parameters that is defined by itself stands for nothing: there is nothing that could become smaller.
+    fn check_circular(&self, first: usize) -> Result<()> {
+        let plain = |id: DefinitionId| {
+            let definition = &self.definitions[id];
+            definition.parameters.is_empty() && !definition.recursive_function
+        };
+        for id in (first..self.definitions.len()).filter(|id| plain(*id)) {
+            let (mut seen, mut waiting) = (BTreeSet::new(), vec![id]);
+            while let Some(next) = waiting.pop() {
+                let mut named = Vec::new();
+                names(&self.definitions[next].body, &mut named);
+                if named.contains(&id) {
+                    let message = format!("{} is defined by itself", self.definitions[id].name);
+                    return Err(Fault::new(self.definitions[id].body.at, message));
+                }
+                waiting.extend(named.into_iter().filter(|other| plain(*other) && seen.insert(*other)));
+            }
+        }
+        Ok(())
+    }
+
     fn check_levels(&self, expr: &Expr) -> Result<()> {
         let limit = match &*expr.kind {
             Kind::Prime(inner) => (inner, Level::State, "be primed"),
@@ -101,6 +123,16 @@ pub(super) fn said(level: Level) -> &'static str {
         Level::Action => "an expression about a step",
         Level::Temporal => "a temporal formula",
     }
+}
+
+/// The definitions without arguments that an expression names.
+fn names(expr: &Expr, found: &mut Vec<DefinitionId>) {
+    if let Kind::Defined(id, arguments) = &*expr.kind
+        && arguments.is_empty()
+    {
+        found.push(*id);
+    }
+    expr.parts().into_iter().for_each(|part| names(part, found));
 }
 
 fn mentions(expr: &Expr, id: DefinitionId) -> bool {

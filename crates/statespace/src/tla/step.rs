@@ -135,7 +135,8 @@ impl Evaluator<'_> {
                 let definition = &self.definitions[*id];
                 if arguments.is_empty() {
                     let label = Label { definition: Some(*id), binding: Vec::new() };
-                    return self.walk(&definition.body, Env::default(), label, now, partial, found);
+                    return self
+                        .deeper(expr.at, || self.walk(&definition.body, Env::default(), label, now, partial, found));
                 }
                 let frame = self.called(arguments, env, Env::default());
                 let mut binding = Vec::new();
@@ -148,7 +149,7 @@ impl Evaluator<'_> {
                     }
                 }
                 let label = Label { definition: Some(*id), binding };
-                self.walk(&definition.body, frame.env(), label, now, partial, found)
+                self.deeper(expr.at, || self.walk(&definition.body, frame.env(), label, now, partial, found))
             }
             Kind::Let(definition, body) => {
                 let frame = Frame::new(vec![Binding::Let(definition, env, OnceCell::new())], env);
@@ -233,10 +234,12 @@ impl Evaluator<'_> {
             Kind::Defined(id, arguments) => {
                 let definition = &self.definitions[*id];
                 match arguments.is_empty() {
-                    true => self.act(&definition.body, Env::default(), choosing, partial, then),
+                    true => {
+                        self.deeper(expr.at, || self.act(&definition.body, Env::default(), choosing, partial, then))
+                    }
                     false => {
                         let frame = self.called(arguments, env, Env::default());
-                        self.act(&definition.body, frame.env(), choosing, partial, then)
+                        self.deeper(expr.at, || self.act(&definition.body, frame.env(), choosing, partial, then))
                     }
                 }
             }
@@ -244,15 +247,15 @@ impl Evaluator<'_> {
                 Binding::Argument(argument, theirs, _) => match &*argument.kind {
                     Kind::Lambda(_, body) => {
                         let frame = self.called(arguments, env, *theirs);
-                        self.act(body, frame.env(), choosing, partial, then)
+                        self.deeper(expr.at, || self.act(body, frame.env(), choosing, partial, then))
                     }
                     _ => self.act(argument, *theirs, choosing, partial, then),
                 },
                 Binding::Let(definition, theirs, _) if !definition.framed => match definition.parameters {
-                    0 => self.act(&definition.body, *theirs, choosing, partial, then),
+                    0 => self.deeper(expr.at, || self.act(&definition.body, *theirs, choosing, partial, then)),
                     _ => {
                         let frame = self.called(arguments, env, *theirs);
-                        self.act(&definition.body, frame.env(), choosing, partial, then)
+                        self.deeper(expr.at, || self.act(&definition.body, frame.env(), choosing, partial, then))
                     }
                 },
                 _ => self.guard(expr, env, choosing, partial, then),
