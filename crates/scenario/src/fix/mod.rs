@@ -90,6 +90,11 @@ trait Kind: Sync {
         true
     }
 
+    /// Whether it is about isolation levels. They are no answer to what was wrong without an overlap in the first place.
+    fn is_about_levels(&self) -> bool {
+        false
+    }
+
     /// What might help; judging is left to others.
     fn propose(&self, case: &Case<'_>) -> Vec<Candidate>;
 }
@@ -101,15 +106,21 @@ struct Candidate {
     edits: Vec<Edit>,
     /// A variation of another one, not worth telling of unless it helps.
     minor: bool,
+    /// Less than another one of its kind, not worth trying if that one helps.
+    fallback: bool,
 }
 
 impl Candidate {
     fn new(title: String, edits: Vec<Edit>) -> Candidate {
-        Candidate { title, edits, minor: false }
+        Candidate { title, edits, minor: false, fallback: false }
     }
 
     fn minor(self) -> Candidate {
         Candidate { minor: true, ..self }
+    }
+
+    fn fallback(self) -> Candidate {
+        Candidate { minor: true, fallback: true, ..self }
     }
 }
 
@@ -125,6 +136,8 @@ pub struct Tried {
     minor: bool,
     /// It locks a whole table.
     table_lock: bool,
+    /// The last of its kinds, in the order of [`KINDS`].
+    kind: usize,
 }
 
 /// Tries to fix what a report of [`check`] found; those that hold come first, the best of them first.
@@ -154,6 +167,7 @@ pub fn try_fixes(scenario: &Scenario, report: &Report, options: &Options, progre
     let broken = Broken {
         seen: vec![counterexample.headline.clone()],
         serially: !counterexample.serially.is_empty(),
+        level_helps: counterexample.serially.is_empty(),
         program: original,
         loaded,
         schedule,
@@ -199,6 +213,8 @@ struct Broken {
     seen: Vec<String>,
     /// The violation happens without an overlap too.
     serially: bool,
+    /// No violation on the way here happens without an overlap: then a stronger level may be the answer.
+    level_helps: bool,
     kinds: Vec<&'static str>,
     titles: Vec<String>,
     size: usize,
@@ -213,7 +229,14 @@ impl Broken {
         let run = without_trouble(check::follow(system, &self.schedule));
         let case = Case::new(&scenario, &self.loaded.file, &run, original);
         let kinds = KINDS.iter().filter(|kind| !self.serially || !kind.is_about_overlap());
+        let kinds = kinds.filter(|kind| self.level_helps || !kind.is_about_levels());
         kinds.flat_map(|kind| kind.propose(&case).into_iter().map(|c| (kind.name(), c))).collect()
+    }
+
+    /// The kinds of the changes that led here, and one more.
+    fn with_kind(&self, kind: &'static str) -> Vec<&'static str> {
+        let more = (!self.kinds.contains(&kind)).then_some(kind);
+        self.kinds.iter().copied().chain(more).collect()
     }
 
     fn text(&self) -> &str {
@@ -266,7 +289,8 @@ impl Workshop<'_, '_> {
                     }
                     // Twice, because most need less than their share.
                     self.share = (2 * self.states_left / (count - i)).max(STATES_EACH_MIN);
-                    if depth > 1 && self.alone.contains(&candidate.title) {
+                    let needless = candidate.fallback && self.helped(broken, kind);
+                    if needless || depth > 1 && self.alone.contains(&candidate.title) {
                         continue;
                     }
                     next.extend(self.attempt(broken, kind, candidate).and_then(|attempt| self.judge(attempt, broken)));
@@ -283,18 +307,22 @@ impl Workshop<'_, '_> {
         self.tried.iter().filter(|tried| tried.fix.verdict == FixVerdict::Holds).count()
     }
 
+    /// Whether a change of this kind to this program holds.
+    fn helped(&self, broken: &Broken, kind: &'static str) -> bool {
+        let kinds = broken.with_kind(kind).join(" + ");
+        self.tried.iter().any(|tried| tried.fix.verdict == FixVerdict::Holds && tried.fix.kind == kinds)
+    }
+
     /// Applies a candidate; `None` if that gives nothing new, or nothing that can be read.
     fn attempt(&mut self, broken: &Broken, kind: &'static str, candidate: Candidate) -> Option<Attempt> {
         let edited = broken.program.edited(broken.loaded.scenario.sources(), &candidate.edits)?;
         if !self.known.insert(texts(&edited)) {
             return None;
         }
-        let mut kinds = broken.kinds.clone();
-        kinds.extend((!kinds.contains(&kind)).then_some(kind));
         Some(Attempt {
             loaded: edited.load().ok()?,
             program: edited,
-            kinds,
+            kinds: broken.with_kind(kind),
             titles: broken.titles.iter().cloned().chain([candidate.title]).collect(),
             minor: candidate.minor || !broken.titles.is_empty(),
             size: broken.size + candidate.edits.iter().map(|edit| edit.size(broken.text())).sum::<usize>(),
@@ -321,7 +349,9 @@ impl Workshop<'_, '_> {
         let scenario = loaded.scenario.clone().with_options(settings.clone());
         let system = ScenarioSystem::new(&scenario, &settings);
         let serially = !serially::breaks(system, found.property.on(), &found.violation).is_empty();
-        Some(Broken { program, loaded, schedule: found.schedule, seen, serially, kinds, titles, size })
+        let level_helps = parent.level_helps && !serially;
+        let schedule = found.schedule;
+        Some(Broken { program, loaded, schedule, seen, serially, level_helps, kinds, titles, size })
     }
 
     /// A change that makes threads give up, again with `retry` for them; that is told instead if it holds. Who may try
@@ -370,16 +400,18 @@ impl Workshop<'_, '_> {
     }
 
     fn keep(&mut self, attempt: &Attempt, judged: &Judged) {
+        let Some(patch) = attempt.program.patch(&self.original) else { return };
         let fix = Fix {
             kind: attempt.kinds.join(" + "),
             title: attempt.titles.join("; "),
             verdict: judged.verdict.clone(),
             cost: judged.cost,
-            patch: attempt.program.diff(&self.original),
+            patch,
         };
         let Attempt { size, minor, .. } = *attempt;
         let table_lock = attempt.kinds.contains(&lock::TableLock.name());
-        self.tried.push(Tried { fix, files: attempt.program.files.clone(), size, minor, table_lock });
+        let kind = KINDS.iter().rposition(|kind| attempt.kinds.contains(&kind.name())).unwrap_or(KINDS.len());
+        self.tried.push(Tried { fix, files: attempt.program.files.clone(), size, minor, table_lock, kind });
     }
 
     /// Those that hold, best first; then the others, as far as they are simple.
@@ -392,10 +424,10 @@ impl Workshop<'_, '_> {
     }
 }
 
-/// Lower is better: who need not give up, is not aborted, does not wait, and little is changed. A lock on a whole table
-/// comes last, because what it costs shows only with more sessions than a scenario has.
-fn rank(tried: &Tried) -> (bool, [u64; 3], usize) {
-    let FixCost { steps, waits, aborts, ends, ends_aborted } = tried.fix.cost.unwrap_or_default();
-    let permille = |n: u64, of: u64| n * 1000 / of.max(1);
-    (tried.table_lock, [permille(ends_aborted, ends), permille(aborts, steps), permille(waits, steps)], tried.size)
+/// Lower is better: no thread gives up, none is aborted, none waits; then in the order of the kinds, and little is
+/// changed. How often threads wait is not compared, because it depends on how the statements are cut. A lock on a whole
+/// table comes last: what it costs shows only with more sessions than a scenario has.
+fn rank(tried: &Tried) -> (bool, [bool; 3], usize, usize) {
+    let FixCost { waits, aborts, ends_aborted, .. } = tried.fix.cost.unwrap_or_default();
+    (tried.table_lock, [ends_aborted > 0, aborts > 0, waits > 0], tried.kind, tried.size)
 }

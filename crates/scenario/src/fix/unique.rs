@@ -14,7 +14,7 @@
 
 use isolde_engine::footprint::Write;
 use isolde_sql::ast::plpgsql::{Stmt, StmtKind};
-use isolde_sql::ast::{ColumnConstraintKind, ColumnDef, Expr, ExprKind, Insert, StatementKind, TypeName};
+use isolde_sql::ast::{ColumnConstraintKind, ColumnDef, Expr, ExprKind, Insert, InsertSource, StatementKind, TypeName};
 use isolde_sql::catalog::Table;
 use isolde_sql::{Span, SqlState};
 
@@ -127,7 +127,7 @@ fn duplicates<'a>(case: &Case<'a>) -> Option<Collision<'a>> {
         inserted.extend(new.map(|write| (thread, write, step.pending.span)));
     }
     for culprit in case.culprits() {
-        let Some(query) = culprit.site.query().or(culprit.site.inner_query()) else { continue };
+        let Some(query) = culprit.site.read() else { continue };
         let Some(table) = sql::table(query, case.catalog()) else { continue };
         let Some(select) = sql::select(query) else { continue };
         let equalities = sql::equalities(select.filter.as_ref(), table, sql::alias(query));
@@ -169,8 +169,17 @@ fn insert<'a>(site: &Site<'a>) -> Option<&'a Insert> {
 
 /// `ON CONFLICT` behind an insert.
 fn do_nothing(site: &Site<'_>, clause: &str) -> Option<Edit> {
-    let end = site.statement()?.span.end;
-    insert(site)?.returning.is_empty().then(|| Edit::insert(end, format!(" {clause}")))
+    let insert = insert(site)?;
+    let end = match &insert.source {
+        // Before RETURNING. Nothing is returned of a row that was there, so no variable may wait for it.
+        InsertSource::Query(query) if !insert.returning.is_empty() => {
+            let kept =
+                matches!(site.code, Code::Client(client) if client.gset.is_some()) || site.stored_into().is_some();
+            (!kept).then_some(query.span.end)?
+        }
+        _ => site.statement()?.span.end,
+    };
+    Some(Edit::insert(end, format!(" {clause}")))
 }
 
 /// Insert first, then ask whether that found a place.
