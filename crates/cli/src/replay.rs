@@ -32,6 +32,7 @@ fn follow(replay: &Replay) -> Result<Report, Mistake> {
         atomic: replay.atomic.then_some(true),
         granularity: replay.granularity,
         serial: replay.oracle,
+        all: replay.all.then_some(true),
         ..FileOptions::default()
     };
     let options = Options { settings, command: args::command_line(), clock: None };

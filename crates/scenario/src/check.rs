@@ -10,7 +10,8 @@ use isolde_report::{Counterexample, NotNeeded, PropertyResult, PropertyStatus, R
 use crate::backend::Backend;
 use crate::checker::{Checker, Effort, Examination, Finding, Told};
 use crate::file::{FileOptions, SearchKind};
-use crate::minimise::{absent, minimise};
+use crate::findings::{FINDINGS_MAX, Findings, Likeness};
+use crate::minimise::{absent, minimise, minimise_like};
 use crate::oracle::Oracle;
 use crate::property::{At, Unclear, Violation, properties};
 use crate::search::{self, RUN_STEPS_MAX};
@@ -42,7 +43,8 @@ pub struct Examined {
     pub report: Report,
     /// Threads that are aborted at some end and do not try again.
     pub aborted: BTreeSet<usize>,
-    pub(crate) finding: Option<Finding>,
+    /// In the order of [`Report::counterexamples`].
+    pub(crate) findings: Vec<Finding>,
 }
 
 /// Checks all properties over all schedules, as far as the limits allow.
@@ -70,8 +72,8 @@ fn undecided<B: Backend>(system: B, question: &Question<'_>, why: &str, found: O
     };
     let verdict = Verdict::Inconclusive(format!("{why}; {seen}"));
     let mut report = Report::new(&question.command, &question.file, verdict, Stats::default());
-    report.properties = property_results(system, &report.verdict, None, &BTreeSet::new());
-    Examined { report, aborted: BTreeSet::new(), finding: None }
+    report.properties = property_results(system, &report, &[], &BTreeSet::new());
+    Examined { report, aborted: BTreeSet::new(), findings: Vec::new() }
 }
 
 /// What follows from a search that began at this time.
@@ -88,25 +90,52 @@ pub(crate) fn answer<B: Backend>(
     let elapsed_ms = question.clock.zip(start).map(|(clock, start)| clock().saturating_sub(start) / 1_000_000);
     let verdict = searched.verdict();
     let stats = Stats { elapsed_ms, ..stats(system, &searched.summary, &searched.settings, question.clock.is_some()) };
-    let Searched { found, warnings, skipped, effort, .. } = searched;
-    let found = found.map(|finding| minimise(system, finding));
+    let Searched { found, all, mut warnings, skipped, effort, .. } = searched;
     let mut report = Report::new(&question.command, &question.file, verdict, stats);
-    report.properties = property_results(system, &report.verdict, found.as_ref(), &skipped);
+    report.all = all.is_some();
+    let found = found.map(|finding| minimise(system, finding));
+    let mut findings: Vec<Finding> = found.iter().cloned().collect();
+    report.counterexample = found.map(|finding| counterexample(system, question, finding)).transpose()?;
+    if let (Some(all), Some(first)) = (all, findings.first()) {
+        let first = Likeness::of(system, first)?;
+        if all.are_many() {
+            warnings.insert(format!("the search has stopped at {FINDINGS_MAX} findings; there may be more"));
+        }
+        for (likeness, finding) in all.known.into_iter().filter(|(likeness, _)| *likeness != first) {
+            let finding = minimise_like(system, finding, &likeness);
+            match counterexample(system, question, finding.clone()) {
+                Ok(shown) => {
+                    report.others.push(shown);
+                    findings.push(finding);
+                }
+                Err(trouble @ Trouble::Nondeterministic { .. }) => {
+                    system.forget_trouble();
+                    warnings.insert(format!("a violation of {} is left out: {trouble}", finding.violation.name));
+                }
+                Err(trouble) => return Err(trouble),
+            }
+        }
+    }
+    report.properties = property_results(system, &report, &findings, &skipped);
     report.warnings = warnings.into_iter().collect();
-    let shown = found.clone().map(|finding| counterexample(system, question, finding));
-    report.counterexample = shown.transpose()?;
-    Ok(Examined { report, aborted: effort.aborted, finding: found })
+    Ok(Examined { report, aborted: effort.aborted, findings })
 }
 
 /// Follows one schedule, and says what it breaks, if anything.
 pub fn replay_on<B: Backend>(system: B, question: &Question<'_>, schedule: &str) -> Result<Report, Trouble> {
     let schedule = Schedule::parse(&system, schedule).map_err(|e| Trouble::Usage(e.to_string()))?;
-    let (checker, summary) = judge_schedule(system, &schedule)?;
-    let schedule = checker.found.map_or(schedule, |finding| finding.schedule);
+    let all = question.settings.all == Some(true);
+    let (checker, summary) = judge_schedule(system, &schedule, all)?;
+    // Behind the first violation nothing is of interest, unless all of them are.
+    let schedule = checker.found.filter(|_| !all).map_or(schedule, |finding| finding.schedule);
     // Threads that take no step are not there. So the others may have come to their end, and that can be judged.
     let end = follow(system, &schedule)?.end;
     let system = system.without(absent(system, &schedule, &end));
-    let (Checker { found, warnings, skipped, .. }, _) = judge_schedule(system, &schedule)?;
+    let (Checker { found, all: findings, warnings, skipped, .. }, _) = judge_schedule(system, &schedule, all)?;
+    let findings: Vec<Finding> = match findings {
+        Some(all) => all.known.into_iter().map(|(_, finding)| finding).collect(),
+        None => found.iter().cloned().collect(),
+    };
     let verdict = match found {
         Some(_) => Verdict::Violated,
         None => {
@@ -118,11 +147,15 @@ pub fn replay_on<B: Backend>(system: B, question: &Question<'_>, schedule: &str)
     let stats = stats(system, &summary, &settings, false);
     let stats = Stats { search: "replay".into(), complete: false, ..stats };
     let mut report = Report::new(&question.command, &question.file, verdict, stats);
-    report.properties = property_results(system, &report.verdict, found.as_ref(), &skipped);
+    report.properties = property_results(system, &report, &findings, &skipped);
     report.warnings = warnings.into_iter().collect();
-    match found {
-        Some(finding) => report.counterexample = Some(counterexample(system, question, finding)?),
-        None => report.trace = Some(follow(system, &schedule)?.trace()?),
+    let shown: Result<Vec<Counterexample>, Trouble> =
+        findings.into_iter().map(|finding| counterexample(system, question, finding)).collect();
+    let mut shown = shown?.into_iter();
+    report.counterexample = shown.next();
+    report.others = shown.collect();
+    if report.counterexample.is_none() {
+        report.trace = Some(follow(system, &schedule)?.trace()?);
     }
     Ok(report)
 }
@@ -131,8 +164,10 @@ pub fn replay_on<B: Backend>(system: B, question: &Question<'_>, schedule: &str)
 fn judge_schedule<'p, B: Backend>(
     system: B,
     schedule: &Schedule<Choice>,
+    all: bool,
 ) -> Result<(Checker<'p, B>, Summary), Trouble> {
     let mut checker = Checker::new(system);
+    checker.all = all.then(Findings::default);
     let replayed = replay(&system, schedule, &mut checker);
     checker.check_trouble()?;
     Ok((checker, replayed.map_err(|refused| Trouble::Usage(refused.describe(&system)))?))
@@ -159,7 +194,10 @@ pub(crate) struct Searched {
     pub(crate) instead: bool,
     /// Different ends seen, if they were counted.
     pub(crate) outcomes: Option<usize>,
+    /// The first finding.
     pub(crate) found: Option<Finding>,
+    /// All of them, if they were asked for.
+    pub(crate) all: Option<Findings>,
     pub(crate) warnings: BTreeSet<String>,
     /// Names of properties that could not be decided somewhere.
     pub(crate) skipped: BTreeSet<String>,
@@ -219,6 +257,7 @@ fn look<B: Backend>(
         system,
         told,
         clock,
+        all: settings.all == Some(true),
         counts_ends: matches!(kind, SearchKind::Random | SearchKind::Pct),
         depth_max: cut_off.then_some(RUN_STEPS_MAX),
     };
@@ -259,6 +298,7 @@ fn seen_by_all<B: Backend>(
         instead: false,
         outcomes: None,
         found: None,
+        all: None,
         warnings: BTreeSet::new(),
         skipped: BTreeSet::new(),
         endless: None,
@@ -270,6 +310,8 @@ fn seen_by_all<B: Backend>(
             all.summary.completeness = Completeness::Stopped(limit);
         }
         all.found = all.found.or(checker.found);
+        // Findings of several jobs never meet: what is told comes from a search with one.
+        all.all = all.all.or(checker.all);
         all.warnings.extend(checker.warnings);
         all.skipped.extend(checker.skipped);
         all.endless = all.endless.or(checker.endless);
@@ -283,17 +325,19 @@ fn seen_by_all<B: Backend>(
 
 fn property_results<B: Backend>(
     system: B,
-    verdict: &Verdict,
-    found: Option<&Finding>,
+    report: &Report,
+    findings: &[Finding],
     skipped: &BTreeSet<String>,
 ) -> Vec<PropertyResult> {
+    // A search that went on behind the violations has seen that nothing else is broken.
+    let others_hold = report.verdict == Verdict::Holds || (report.all && report.stats.complete);
     let names = properties().into_iter().flat_map(|property| property.names(system));
     let results = names.map(|name| {
-        let status = match verdict {
-            _ if found.is_some_and(|f| f.violation.name == name) => PropertyStatus::Violated,
-            _ if skipped.contains(&name) => PropertyStatus::Skipped,
-            Verdict::Holds => PropertyStatus::Holds,
-            Verdict::Violated | Verdict::Inconclusive(_) => PropertyStatus::Undecided,
+        let status = match () {
+            () if findings.iter().any(|finding| finding.violation.name == name) => PropertyStatus::Violated,
+            () if skipped.contains(&name) => PropertyStatus::Skipped,
+            () if others_hold => PropertyStatus::Holds,
+            () => PropertyStatus::Undecided,
         };
         PropertyResult { name, status }
     });
@@ -312,9 +356,10 @@ fn counterexample<B: Backend>(system: B, question: &Question<'_>, finding: Findi
         false => property.at_state(&at)?,
         true => match property.at_end(&at, &mut Oracle::new(system), &mut || ControlFlow::Continue(())) {
             Err(Unclear::Trouble(trouble)) => return Err(trouble),
-            judged => judged.unwrap_or(None),
+            judged => judged.unwrap_or_default(),
         },
     };
+    let again = again.into_iter().find(|again| again.name == finding.violation.name);
     let same = again.as_ref().is_some_and(|again| match system.capabilities().exact {
         true => *again == finding.violation,
         false => again.name == finding.violation.name,

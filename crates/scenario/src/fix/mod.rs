@@ -39,7 +39,7 @@ mod unique;
 use std::collections::BTreeSet;
 
 use isolde_explore::Schedule;
-use isolde_report::{Fix, FixCost, FixVerdict, PropertyStatus, Report};
+use isolde_report::{Counterexample, Fix, FixCost, FixVerdict, PropertyStatus, Report};
 
 use self::case::Case;
 use self::judge::{Judged, Standard};
@@ -131,7 +131,6 @@ pub struct Tried {
     pub fix: Fix,
     /// The scenario's own file first, then what it includes.
     pub files: Vec<Included>,
-    size: usize,
     /// Told only if it helps.
     minor: bool,
     /// It locks a whole table.
@@ -140,9 +139,20 @@ pub struct Tried {
     kind: usize,
 }
 
-/// Tries to fix what a report of [`check`] found; those that hold come first, the best of them first.
+/// Tries to fix what a report of [`check`] found first; those that hold come first, the best of them first.
 pub fn try_fixes(scenario: &Scenario, report: &Report, options: &Options, progress: OnProgress<'_>) -> Vec<Tried> {
-    let Some(counterexample) = &report.counterexample else { return Vec::new() };
+    let found = report.counterexample.as_ref();
+    found.map(|found| try_fixes_of(found, scenario, report, options, progress)).unwrap_or_default()
+}
+
+/// The same for one of its counterexamples. What is said to hold mends the others as well.
+pub fn try_fixes_of(
+    counterexample: &Counterexample,
+    scenario: &Scenario,
+    report: &Report,
+    options: &Options,
+    progress: OnProgress<'_>,
+) -> Vec<Tried> {
     let original = Program::of(scenario.sources());
     let Ok(loaded) = original.load() else { return Vec::new() };
     let settings = settings(&loaded.scenario, options);
@@ -173,7 +183,6 @@ pub fn try_fixes(scenario: &Scenario, report: &Report, options: &Options, progre
         schedule,
         kinds: Vec::new(),
         titles: Vec::new(),
-        size: 0,
     };
     workshop.repair(broken);
     workshop.result()
@@ -217,7 +226,6 @@ struct Broken {
     level_helps: bool,
     kinds: Vec<&'static str>,
     titles: Vec<String>,
-    size: usize,
 }
 
 impl Broken {
@@ -238,10 +246,6 @@ impl Broken {
         let more = (!self.kinds.contains(&kind)).then_some(kind);
         self.kinds.iter().copied().chain(more).collect()
     }
-
-    fn text(&self) -> &str {
-        self.loaded.scenario.sources().text()
-    }
 }
 
 /// A program that was changed once more, before it is judged.
@@ -250,7 +254,6 @@ struct Attempt {
     loaded: Loaded,
     kinds: Vec<&'static str>,
     titles: Vec<String>,
-    size: usize,
     minor: bool,
 }
 
@@ -325,7 +328,6 @@ impl Workshop<'_, '_> {
             kinds: broken.with_kind(kind),
             titles: broken.titles.iter().cloned().chain([candidate.title]).collect(),
             minor: candidate.minor || !broken.titles.is_empty(),
-            size: broken.size + candidate.edits.iter().map(|edit| edit.size(broken.text())).sum::<usize>(),
         })
     }
 
@@ -343,7 +345,7 @@ impl Workshop<'_, '_> {
         if parent.seen.contains(&headline) {
             return None;
         }
-        let Attempt { program, loaded, kinds, titles, size, .. } = attempt;
+        let Attempt { program, loaded, kinds, titles, .. } = attempt;
         let seen = parent.seen.iter().cloned().chain([headline]).collect();
         let settings = settings(&loaded.scenario, self.options);
         let scenario = loaded.scenario.clone().with_options(settings.clone());
@@ -351,7 +353,7 @@ impl Workshop<'_, '_> {
         let serially = !serially::breaks(system, found.property.on(), &found.violation).is_empty();
         let level_helps = parent.level_helps && !serially;
         let schedule = found.schedule;
-        Some(Broken { program, loaded, schedule, seen, serially, level_helps, kinds, titles, size })
+        Some(Broken { program, loaded, schedule, seen, serially, level_helps, kinds, titles })
     }
 
     /// A change that makes threads give up, again with `retry` for them; that is told instead if it holds. Who may try
@@ -382,7 +384,6 @@ impl Workshop<'_, '_> {
             program,
             kinds: attempt.kinds.clone(),
             titles: attempt.titles.iter().cloned().chain([candidate.title]).collect(),
-            size: attempt.size + candidate.edits.iter().map(|edit| edit.size(sources.text())).sum::<usize>(),
             minor: attempt.minor,
         })
     }
@@ -408,10 +409,10 @@ impl Workshop<'_, '_> {
             cost: judged.cost,
             patch,
         };
-        let Attempt { size, minor, .. } = *attempt;
+        let minor = attempt.minor;
         let table_lock = attempt.kinds.contains(&lock::TableLock.name());
         let kind = KINDS.iter().rposition(|kind| attempt.kinds.contains(&kind.name())).unwrap_or(KINDS.len());
-        self.tried.push(Tried { fix, files: attempt.program.files.clone(), size, minor, table_lock, kind });
+        self.tried.push(Tried { fix, files: attempt.program.files.clone(), minor, table_lock, kind });
     }
 
     /// Those that hold, best first; then the others, as far as they are simple.
@@ -424,10 +425,10 @@ impl Workshop<'_, '_> {
     }
 }
 
-/// Lower is better: no thread gives up, none is aborted, none waits; then in the order of the kinds, and little is
-/// changed. How often threads wait is not compared, because it depends on how the statements are cut. A lock on a whole
+/// Lower is better: no thread gives up, none is aborted, none waits; then in the order of the kinds, and in which
+/// they were tried. How often threads wait is not compared, because it depends on how the statements are cut. A lock on a whole
 /// table comes last: what it costs shows only with more sessions than a scenario has.
-fn rank(tried: &Tried) -> (bool, [bool; 3], usize, usize) {
+fn rank(tried: &Tried) -> (bool, [bool; 3], usize) {
     let FixCost { waits, aborts, ends_aborted, .. } = tried.fix.cost.unwrap_or_default();
-    (tried.table_lock, [ends_aborted > 0, aborts > 0, waits > 0], tried.kind, tried.size)
+    (tried.table_lock, [ends_aborted > 0, aborts > 0, waits > 0], tried.kind)
 }

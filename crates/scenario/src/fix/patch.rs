@@ -29,15 +29,6 @@ impl Edit {
     pub(super) fn insert(at: u32, text: impl Into<String>) -> Edit {
         Edit { span: Span { start: at, end: at }, text: text.into() }
     }
-
-    /// Words that go or come, what both texts have at their ends aside.
-    pub(super) fn size(&self, text: &str) -> usize {
-        let old: Vec<&str> = self.span.of(text).split_whitespace().collect();
-        let new: Vec<&str> = self.text.split_whitespace().collect();
-        let head = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
-        let tail = old[head..].iter().rev().zip(new[head..].iter().rev()).take_while(|(a, b)| a == b).count();
-        old.len() + new.len() - 2 * (head + tail)
-    }
 }
 
 /// The files of a scenario, its own first.

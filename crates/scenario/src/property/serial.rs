@@ -31,10 +31,10 @@ impl<B: Backend> Property<B> for SerialOutcome {
         true
     }
 
-    fn at_end(&self, at: &At<'_, B>, oracle: &mut Oracle<B>, watch: Watch<'_>) -> Result<Option<Violation>, Unclear> {
+    fn at_end(&self, at: &At<'_, B>, oracle: &mut Oracle<B>, watch: Watch<'_>) -> Result<Vec<Violation>, Unclear> {
         let system = at.system;
         if system.serial() == SerialCheck::Off {
-            return Ok(None);
+            return Ok(Vec::new());
         }
         let count = system.present().count();
         if count > SERIAL_THREADS_MAX {
@@ -44,8 +44,8 @@ impl<B: Backend> Property<B> for SerialOutcome {
         }
         let name = |thread: usize| system.member(thread).name.to_string();
         Err(Unclear::Doubt(match oracle.judge(at.state, at.schedule, watch)? {
-            Judgement::Serial => return Ok(None),
-            Judgement::NotSerial(observed, serial) => return Ok(Some(violation(system, &observed, serial))),
+            Judgement::Serial => return Ok(Vec::new()),
+            Judgement::NotSerial(observed, serial) => return Ok(vec![violation(system, &observed, serial)]),
             Judgement::Stopped(limit) => return Err(Unclear::Stopped(limit)),
             Judgement::Endless(thread) => {
                 format!("the serial outcome is not checked: {} does not end when it runs alone", name(thread))
