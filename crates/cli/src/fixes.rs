@@ -60,12 +60,23 @@ pub(crate) fn add_on(
     };
     let there = isolde_scenario::check(&scenario, options, progress);
     let mut all = Vec::new();
+    // Different findings often have the same fixes.
+    let mut known: Vec<(Vec<String>, FixVerdict)> = Vec::new();
+    let mut judge = |files: &[Included]| {
+        let texts: Vec<String> = files.iter().map(|file| file.text.clone()).collect();
+        if let Some((_, verdict)) = known.iter().find(|(known, _)| *known == texts) {
+            return Ok(verdict.clone());
+        }
+        let verdict = judge(files)?;
+        known.push((texts, verdict.clone()));
+        Ok(verdict)
+    };
     for found in report.counterexamples().take(MENDED_MAX) {
         // The same finding, if the engine sees it, too; or else what it sees.
         let same = there.counterexamples().find(|one| one.title() == found.title()).or(there.counterexample.as_ref());
         let Some(same) = same else { continue };
         let mut tried = fix::try_fixes_of(same, &scenario, &there, options, progress);
-        judge_on(&mut tried, judge)?;
+        judge_on(&mut tried, &mut judge)?;
         all.push(tried);
     }
     put(explore, &scenario, report, all)
@@ -76,10 +87,16 @@ fn judge_on(
     tried: &mut [Tried],
     judge: &mut dyn FnMut(&[Included]) -> Result<FixVerdict, Mistake>,
 ) -> Result<(), Mistake> {
-    let holding = tried.iter_mut().filter(|tried| tried.fix.verdict == FixVerdict::Holds);
+    let holds = |tried: &&mut Tried| tried.fix.verdict == FixVerdict::Holds || tried.beyond_engine;
+    tried.sort_by_key(|tried| !tried.beyond_engine);
+    let holding = tried.iter_mut().filter(holds);
     for (number, tried) in holding.enumerate() {
         tried.fix.verdict = match number < ON_SERVER_MAX {
-            true => judge(&tried.files)?,
+            true => match judge(&tried.files) {
+                // An extension that is not there is no mistake of the user's.
+                Err(_) if tried.beyond_engine => FixVerdict::Undecided("the server refuses it".into()),
+                verdict => verdict?,
+            },
             false => FixVerdict::Undecided("holds on the embedded engine, not tried on the server".into()),
         };
     }

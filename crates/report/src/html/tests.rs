@@ -217,9 +217,9 @@ fn a_lost_update() {
             Fixes that were tried
             holds
             FOR UPDATE on the read
-            --- a/bank.sql
-            +++ b/bank.sql
-            @@ -8 +8 @@
+            --- bank.sql
+            +++ bank.sql
+            @@ -7,3 +7,3 @@
             before
             --- was
             +-- is

@@ -23,6 +23,7 @@
 
 mod atomic;
 mod case;
+mod exclusion;
 mod foreign_key;
 mod isolation;
 mod judge;
@@ -57,6 +58,7 @@ const KINDS: &[&dyn Kind] = &[
     &atomic::AtomicUpdate,
     &lock::RowLock,
     &unique::UniqueKey,
+    &exclusion::Exclusion,
     &foreign_key::ForeignKey,
     &order::LockOrder,
     &isolation::StrongerIsolation,
@@ -108,15 +110,21 @@ struct Candidate {
     minor: bool,
     /// Less than another one of its kind, not worth trying if that one helps.
     fallback: bool,
+    /// The embedded engine cannot run it.
+    beyond_engine: bool,
 }
 
 impl Candidate {
     fn new(title: String, edits: Vec<Edit>) -> Candidate {
-        Candidate { title, edits, minor: false, fallback: false }
+        Candidate { title, edits, minor: false, fallback: false, beyond_engine: false }
     }
 
     fn minor(self) -> Candidate {
         Candidate { minor: true, ..self }
+    }
+
+    fn beyond_engine(self) -> Candidate {
+        Candidate { beyond_engine: true, ..self }
     }
 
     fn fallback(self) -> Candidate {
@@ -137,6 +145,8 @@ pub struct Tried {
     table_lock: bool,
     /// The last of its kinds, in the order of [`KINDS`].
     kind: usize,
+    /// Only a server can judge it, because the embedded engine does not have what it uses.
+    pub beyond_engine: bool,
 }
 
 /// Tries to fix what a report of [`check`] found first; those that hold come first, the best of them first.
@@ -322,6 +332,10 @@ impl Workshop<'_, '_> {
         if !self.known.insert(texts(&edited)) {
             return None;
         }
+        if candidate.beyond_engine {
+            self.leave_to_server(broken, kind, &candidate, &edited);
+            return None;
+        }
         Some(Attempt {
             loaded: edited.load().ok()?,
             program: edited,
@@ -329,6 +343,21 @@ impl Workshop<'_, '_> {
             titles: broken.titles.iter().cloned().chain([candidate.title]).collect(),
             minor: candidate.minor || !broken.titles.is_empty(),
         })
+    }
+
+    /// Keeps a change that the engine cannot run.
+    fn leave_to_server(&mut self, broken: &Broken, kind: &'static str, candidate: &Candidate, edited: &Program) {
+        let Some(patch) = edited.patch(&self.original) else { return };
+        let why = "the embedded engine does not have it; --on a server tries it";
+        let fix = Fix {
+            kind: broken.with_kind(kind).join(" + "),
+            title: broken.titles.iter().chain([&candidate.title]).cloned().collect::<Vec<_>>().join("; "),
+            verdict: FixVerdict::Undecided(why.into()),
+            cost: None,
+            patch,
+        };
+        let files = edited.files.clone();
+        self.tried.push(Tried { fix, files, minor: false, table_lock: false, kind: 0, beyond_engine: true });
     }
 
     /// Searches a changed program and keeps what came out; returns it if it breaks something new.
@@ -412,7 +441,14 @@ impl Workshop<'_, '_> {
         let minor = attempt.minor;
         let table_lock = attempt.kinds.contains(&lock::TableLock.name());
         let kind = KINDS.iter().rposition(|kind| attempt.kinds.contains(&kind.name())).unwrap_or(KINDS.len());
-        self.tried.push(Tried { fix, files: attempt.program.files.clone(), minor, table_lock, kind });
+        self.tried.push(Tried {
+            fix,
+            files: attempt.program.files.clone(),
+            minor,
+            table_lock,
+            kind,
+            beyond_engine: false,
+        });
     }
 
     /// Those that hold, best first; then the others, as far as they are simple.

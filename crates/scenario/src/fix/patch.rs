@@ -7,7 +7,7 @@
 //! `patch -p0` applies it in the directory of the command. It is [applied](apply) here before anyone sees it.
 
 use isolde_sql::Span;
-use similar::TextDiff;
+use similar::{ChangeTag, TextDiff};
 
 use crate::file::{self, Included, ScenarioFile, Sources};
 use crate::{Scenario, ScenarioError};
@@ -96,7 +96,7 @@ impl Program {
             let diff = TextDiff::from_lines(&old.text, &new.text);
             // A tab ends a name that has blanks.
             let name = |name: &str| if name.contains(' ') { format!("{name}\t") } else { name.to_string() };
-            let hunks = diff.unified_diff().context_radius(CONTEXT_LINES).to_string();
+            let hunks = hunks(&diff);
             let applied = apply(&old.text, &hunks)?;
             (applied == new.text).then(|| format!("--- {}\n+++ {}\n{hunks}", name(&old.name), name(&new.name)))
         });
@@ -106,6 +106,39 @@ impl Program {
 
 /// Lines around a change, as everywhere.
 const CONTEXT_LINES: usize = 3;
+
+/// The changes with the lines around them, each place under its header. (The headers of `similar` itself are off by one
+/// where a text begins with lines that go.)
+fn hunks(diff: &TextDiff<'_, '_, '_, str>) -> String {
+    let mut out = String::new();
+    let mut grown = 0_isize;
+    for group in diff.grouped_ops(CONTEXT_LINES) {
+        let (mut lines, mut old, mut new) = (String::new(), 0, 0);
+        for change in group.iter().flat_map(|op| diff.iter_changes(op)) {
+            let (sign, goes, comes) = match change.tag() {
+                ChangeTag::Equal => (' ', 1, 1),
+                ChangeTag::Delete => ('-', 1, 0),
+                ChangeTag::Insert => ('+', 0, 1),
+            };
+            (old, new) = (old + goes, new + comes);
+            lines.push_str(&format!("{sign}{}", change.value()));
+            if change.missing_newline() {
+                lines.push_str("\n\\ No newline at end of file\n");
+            }
+        }
+        let start = group.first().map_or(0, |op| op.old_range().start);
+        // A place without lines is named by the line before it.
+        let range = |start: usize, count: usize| match count {
+            1 => format!("{}", start + 1),
+            0 => format!("{start},0"),
+            _ => format!("{},{count}", start + 1),
+        };
+        let (from, to) = (range(start, old), range(start.saturating_add_signed(grown), new));
+        out.push_str(&format!("@@ -{from} +{to} @@\n{lines}"));
+        grown += new as isize - old as isize;
+    }
+    out
+}
 
 /// What the hunks of a unified diff make of a text, strictly: every line of context is where it says. `None` if they are
 /// not about this text.
@@ -225,9 +258,11 @@ mod tests {
             (seed >> 33) % n
         };
         let mut text = || -> String {
-            let lines = (0..chance(12)).map(|_| ["a\n", "b\n", "-- c\n", "++ d\n", "\n", "e\r\n"][chance(6) as usize]);
-            let end = ["", "end"][chance(2) as usize];
-            lines.collect::<String>() + end
+            const LINES: [&str; 6] = ["a\n", "b\n", "-- c\n", "++ d\n", "\n", "e\r\n"];
+            let count = chance(12);
+            let mut out: String = (0..count).map(|_| LINES[chance(6) as usize]).collect();
+            out.push_str(["", "end"][chance(2) as usize]);
+            out
         };
         for _ in 0..2_000 {
             let file = |text: String| Program { files: vec![Included { name: "x.sql".into(), text }] };

@@ -160,7 +160,7 @@ fn refused<'a>(case: &Case<'a>) -> Option<Collision<'a>> {
     Some(Collision { table, columns: Vec::new(), inserts: vec![site] })
 }
 
-fn insert<'a>(site: &Site<'a>) -> Option<&'a Insert> {
+pub(super) fn insert<'a>(site: &Site<'a>) -> Option<&'a Insert> {
     match &site.statement()?.kind {
         StatementKind::Insert(insert) if insert.on_conflict.is_none() => Some(insert),
         _ => None,
@@ -168,7 +168,7 @@ fn insert<'a>(site: &Site<'a>) -> Option<&'a Insert> {
 }
 
 /// `ON CONFLICT` behind an insert.
-fn do_nothing(site: &Site<'_>, clause: &str) -> Option<Edit> {
+pub(super) fn do_nothing(site: &Site<'_>, clause: &str) -> Option<Edit> {
     let insert = insert(site)?;
     let end = match &insert.source {
         // Before RETURNING. Nothing is returned of a row that was there, so no variable may wait for it.
