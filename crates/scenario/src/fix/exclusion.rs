@@ -39,10 +39,16 @@ fn candidate(case: &Case<'_>, site: &Site<'_>) -> Option<Candidate> {
     let query = site.read()?;
     let table = sql::table(query, case.catalog())?;
     let (filter, alias) = (sql::select(query)?.filter.as_ref(), sql::alias(query));
-    let range = range(sql::conjuncts(filter), |e| sql::column(e, table, alias), table)?;
-    let equal = sql::equalities(filter, table, alias).into_iter().map(|(c, _)| sql::ident(&table.columns[c].name));
-    let mut equal: Vec<String> = equal.collect();
-    equal.dedup();
+    let mut equal: Vec<String> = Vec::new();
+    let mut others = Vec::new();
+    // What the constraint says is what was looked for, and nothing else.
+    for condition in sql::conjuncts(filter) {
+        match sql::equalities(Some(condition), table, alias).first() {
+            Some((column, _)) => equal.push(sql::ident(&table.columns[*column].name)),
+            None => others.push(condition),
+        }
+    }
+    let range = range(&others, |e| sql::column(e, table, alias), table)?;
     let inserts = inserts(case, table);
     let (_, defined) = case.definition(&table.name)?;
     let parts: Vec<String> =
@@ -52,11 +58,16 @@ fn candidate(case: &Case<'_>, site: &Site<'_>) -> Option<Candidate> {
     let extension = if equal.is_empty() { "" } else { "\nCREATE EXTENSION IF NOT EXISTS btree_gist;" };
     let constraint = format!("ALTER TABLE {} ADD EXCLUDE USING gist ({parts});", sql::ident(&table.name));
     let mut edits = vec![Edit::insert(thread::end_of(defined, case.text()), format!("{extension}\n{constraint}"))];
-    let refused: Option<Vec<Edit>> =
-        inserts.iter().map(|insert| unique::do_nothing(insert, "ON CONFLICT DO NOTHING")).collect();
-    edits.extend(refused.filter(|_| !inserts.is_empty())?);
+    let clause = "ON CONFLICT DO NOTHING";
+    let refused: Option<Vec<Vec<Edit>>> = inserts
+        .iter()
+        .map(|insert| {
+            unique::insert_first(case, insert, clause).or_else(|| Some(vec![unique::do_nothing(insert, clause)?]))
+        })
+        .collect();
+    edits.extend(refused.filter(|_| !inserts.is_empty())?.concat());
     let lines = case.lines(inserts.iter().map(|insert| insert.span));
-    let title = format!("EXCLUDE ({parts}) for {}, ON CONFLICT DO NOTHING ({lines})", table.name);
+    let title = format!("EXCLUDE ({parts}) for {}, {clause} ({lines})", table.name);
     Some(Candidate::new(title, edits).beyond_engine())
 }
 
@@ -66,25 +77,27 @@ fn inserts<'a>(case: &Case<'a>, table: &Table) -> Vec<Site<'a>> {
     case.sites().iter().filter(into).copied().collect()
 }
 
-/// The range that conditions ask to overlap: a column of such a type, or a pair of bounds.
-fn range<'e>(conditions: Vec<&'e Expr>, column: impl Fn(&'e Expr) -> Option<usize>, table: &Table) -> Option<String> {
-    let mut lower = None;
-    let mut upper = None;
-    for condition in conditions {
-        let ExprKind::Binary(op, left, right) = &condition.kind else { continue };
-        match (&**op, column(left), column(right)) {
-            ("&&", Some(c), None) | ("&&", None, Some(c)) => {
-                let is_range = matches!(table.columns[c].ty, Type::Range(_));
-                return is_range.then(|| sql::ident(&table.columns[c].name));
-            }
-            // It begins before the other ends, and ends behind its beginning.
-            ("<" | "<=", Some(c), None) | (">" | ">=", None, Some(c)) => lower = lower.or(Some(c)),
-            (">" | ">=", Some(c), None) | ("<" | "<=", None, Some(c)) => upper = upper.or(Some(c)),
-            _ => {}
-        }
-    }
-    let (lower, upper) = (&table.columns[lower?], &table.columns[upper?]);
-    let make = match lower.ty {
+/// The range that these conditions ask to overlap: a column of such a type, or a pair of bounds.
+fn range<'e>(conditions: &[&'e Expr], column: impl Fn(&'e Expr) -> Option<usize>, table: &Table) -> Option<String> {
+    let compared = |condition: &'e Expr| match &condition.kind {
+        ExprKind::Binary(op, left, right) => match (column(left), column(right)) {
+            (Some(c), None) => Some((c, &**op)),
+            // As if the column came first.
+            (None, Some(c)) => Some((c, *FLIPPED.iter().find(|(one, _)| *one == &**op).map(|(_, other)| other)?)),
+            _ => None,
+        },
+        _ => None,
+    };
+    let name = |c: usize| sql::ident(&table.columns[c].name);
+    let compared: Vec<(usize, &str)> = conditions.iter().map(|condition| compared(condition)).collect::<Option<_>>()?;
+    let (lower, upper, bounds) = match compared.as_slice() {
+        [(c, "&&")] => return matches!(table.columns[*c].ty, Type::Range(_)).then(|| name(*c)),
+        // It begins before the other ends, and ends behind its beginning.
+        [(a, "<"), (b, ">")] | [(b, ">"), (a, "<")] => (*a, *b, ""),
+        [(a, "<="), (b, ">=")] | [(b, ">="), (a, "<=")] => (*a, *b, ", '[]'"),
+        _ => return None,
+    };
+    let make = match table.columns[lower].ty {
         Type::Int4 => "int4range",
         Type::Int8 => "int8range",
         Type::Numeric(_) => "numrange",
@@ -93,6 +106,9 @@ fn range<'e>(conditions: Vec<&'e Expr>, column: impl Fn(&'e Expr) -> Option<usiz
         Type::Timestamptz => "tstzrange",
         _ => return None,
     };
-    let different = lower.name != upper.name && lower.ty == upper.ty;
-    different.then(|| format!("{make}({}, {})", sql::ident(&lower.name), sql::ident(&upper.name)))
+    let fits = lower != upper && table.columns[lower].ty == table.columns[upper].ty;
+    fits.then(|| format!("{make}({}, {}{bounds})", name(lower), name(upper)))
 }
+
+/// Comparisons, and what they are with their sides exchanged.
+const FLIPPED: &[(&str, &str)] = &[("<", ">"), (">", "<"), ("<=", ">="), (">=", "<="), ("&&", "&&")];

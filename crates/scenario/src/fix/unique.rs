@@ -132,6 +132,10 @@ fn duplicates<'a>(case: &Case<'a>) -> Option<Collision<'a>> {
         let Some(select) = sql::select(query) else { continue };
         let equalities = sql::equalities(select.filter.as_ref(), table, sql::alias(query));
         let columns: Vec<usize> = equalities.iter().map(|(c, _)| *c).collect();
+        // Who asks for more than equality does not look for a key.
+        if sql::conjuncts(select.filter.as_ref()).len() > columns.len() {
+            continue;
+        }
         let rows: Vec<_> = inserted.iter().filter(|(_, write, _)| write.table == table.id).collect();
         let twins = |a: &Write, b: &Write| {
             let (Some(a), Some(b)) = (&a.after, &b.after) else { return false };
@@ -183,7 +187,7 @@ pub(super) fn do_nothing(site: &Site<'_>, clause: &str) -> Option<Edit> {
 }
 
 /// Insert first, then ask whether that found a place.
-fn insert_first(case: &Case<'_>, site: &Site<'_>, clause: &str) -> Option<Vec<Edit>> {
+pub(super) fn insert_first(case: &Case<'_>, site: &Site<'_>, clause: &str) -> Option<Vec<Edit>> {
     let text = case.text();
     let table = &insert(site)?.table.name.name;
     insert(site)?.returning.is_empty().then_some(())?;
