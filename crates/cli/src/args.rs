@@ -292,8 +292,8 @@ pub(crate) struct Explore {
     /// Report all violations, not the first
     ///
     /// The search goes on behind a violation. Each one that breaks another property, or breaks it by another cycle of
-    /// statements, is told once, with its simplest run and its fixes; at most 20 of them. If the search comes to its end,
-    /// the other properties hold.
+    /// statements, is told once, with its simplest run and its fixes; at most 20 of them. If the search comes to its
+    /// end, the other properties hold.
     #[arg(long, conflicts_with = "checkpoint", help_heading = "Search")]
     pub(crate) all: bool,
 

@@ -13,8 +13,8 @@ use crate::{input, output};
 pub(crate) struct Baselines {
     /// Set aside the findings that this file lists
     ///
-    /// A team starts with what is there (--write-baseline) and is told of new findings only. Entries that are not needed
-    /// any more are named.
+    /// A team starts with what is there (--write-baseline) and is told of new findings only. Entries that are not
+    /// needed any more are named.
     #[arg(long, value_name = "FILE", help_heading = "Teams")]
     baseline: Option<PathBuf>,
 

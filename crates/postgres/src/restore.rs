@@ -16,10 +16,11 @@
 //!
 //! Runs must not differ by what earlier ones have left in the files of tables. While dead versions may be reused, a new
 //! version can lie before an old one, and rows come in another order; so a session with an old snapshot keeps them from
-//! being reused. An index that has grown has more pages, which SERIALIZABLE can tell. And each session remembers the page
-//! into which it put its last row: once a table has grown by a page, rows of several sessions lie in an order that
+//! being reused. An index that has grown has more pages, which SERIALIZABLE can tell. And each session remembers the
+//! page into which it put its last row: once a table has grown by a page, rows of several sessions lie in an order that
 //! depends on the runs before. So after some runs, and after each one where a thread is SERIALIZABLE or takes rows in
-//! the order in which they lie, the small tables are truncated and filled again, as at the beginning. (VACUUM would do as well, but it also tells the planner how large the tables are, and plans change.)
+//! the order in which they lie, the small tables are truncated and filled again, as at the beginning. (VACUUM would do
+//! as well, but it also tells the planner how large the tables are, and plans change.)
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -246,8 +247,8 @@ impl Restore {
     }
 
     /// Begins to. Until that is [finished](Restore::finish), transactions may be begun, but not look at anything, and
-    /// the connection may not be used for anything else. Where it [rewrites](Restore::rewrites) tables, sessions may not
-    /// even begin: a lock that a statement takes before its first gate would be waited for.
+    /// the connection may not be used for anything else. Where it [rewrites](Restore::rewrites) tables, sessions may
+    /// not even begin: a lock that a statement takes before its first gate would be waited for.
     pub fn begin(&mut self, connection: &mut Connection) -> Result<(), Trouble> {
         let mut undo = match &mut self.told {
             Some(told) => told.take_back(),

@@ -8,9 +8,9 @@
 //!   final sum:  line 4 reads what line 12 then changes (rw), line 12 writes what line 5 then overwrites (ww)
 //! ```
 //!
-//! Which threads run the statements, and on which rows, makes no difference; so the copies of a thread give one finding.
-//! A cycle has no first edge, so it begins with the least one. What has no cycle (an error, a serial order that breaks
-//! the property) is known by the last statement of its run.
+//! Which threads run the statements, and on which rows, makes no difference; so the copies of a thread give one
+//! finding. A cycle has no first edge, so it begins with the least one. What has no cycle (an error, a serial order
+//! that breaks the property) is known by the last statement of its run.
 
 use isolde_explore::Schedule;
 use isolde_report::{EdgeEnd, EdgeKind, Graph, Place};

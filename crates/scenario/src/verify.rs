@@ -123,8 +123,8 @@ impl<'r> Verifier<'r> {
 
     /// The columns of a row whose new values the step that wrote them computed from the version that it replaced.
     ///
-    /// Of an UPDATE, its text tells: `SET n = n + 1`, and a condition on the column, which was asked of that version. What
-    /// else the step read of the row, to hand it to a trigger, or to return it, computes nothing.
+    /// Of an UPDATE, its text tells: `SET n = n + 1`, and a condition on the column, which was asked of that version.
+    /// What else the step read of the row, to hand it to a trigger, or to return it, computes nothing.
     pub(crate) fn computed(&self, wrote: usize, row: RowRef) -> ColumnSet {
         let Some((_, step)) = self.steps.get(wrote) else { return ColumnSet::NONE };
         if let Some(StatementKind::Update(update)) = step.pending.statement.as_ref().map(|statement| &statement.kind)

@@ -152,8 +152,8 @@ fn every_anomaly_is_met_and_named() {
     }
 }
 
-/// A trigger that only stamps the row computes nothing: an update that is overwritten is lost all the same, and one that is
-/// added to is not.
+/// A trigger that only stamps the row computes nothing: an update that is overwritten is lost all the same, and one
+/// that is added to is not.
 #[test]
 fn a_trigger_does_not_change_the_name() {
     const TRIGGER: &str = "

@@ -157,8 +157,8 @@ fn lower(text: &str) -> String {
     text.to_lowercase()
 }
 
-/// A title without what depends on where statements stand: line numbers, whether a BEGIN is missing, and whether the lock
-/// has a statement of its own.
+/// A title without what depends on where statements stand: line numbers, whether a BEGIN is missing, and whether the
+/// lock has a statement of its own.
 fn gist(title: &str) -> String {
     let title = title.replace(", in one transaction", "").replace("on the rows of", "on the read of");
     let parts = title.split("; ").map(|part| part.split(" (").next().unwrap().split(" before ").next().unwrap());

@@ -2,8 +2,8 @@
 //!
 //! Input can make a computation as long as it likes: a loop, a join, a recursion, a text that doubles. Every loop of
 //! that kind [spends](spend) on a [`Budget`], which ends in two ways. Either what one step may cost is used up: that is
-//! a number, the same in every run. Or somebody outside [ends](Budget::end) it, who has a clock, looks at the memory or hears the
-//! interrupt; nothing here does.
+//! a number, the same in every run. Or somebody outside [ends](Budget::end) it, who has a clock, looks at the memory or
+//! hears the interrupt; nothing here does.
 //!
 //! Functions of SQL are functions of their arguments alone, so the budget is none of these. A thread works under one
 //! budget at a time, which it [enters](Budget::enter), and without one under none:

@@ -142,8 +142,8 @@ impl<'a> Read<'a> {
         sql::column(expr, self.table, None)
     }
 
-    /// A condition without comparing a column with itself: that says at most that there is a value. `None` if it is never
-    /// true.
+    /// A condition without comparing a column with itself: that says at most that there is a value. `None` if it is
+    /// never true.
     fn simplified(&self, condition: Expr) -> Option<Vec<Expr>> {
         let ExprKind::Binary(op, left, right) = &condition.kind else { return Some(vec![condition]) };
         let Some(column) = self.column(left).filter(|column| self.column(right) == Some(*column)) else {

@@ -85,8 +85,8 @@ impl<'a> Case<'a> {
         run.events.iter().flat_map(|event| event.steps.iter().map(move |step| (event.thread, step)))
     }
 
-    /// Reads that take part: those that the anomaly is about before those that another thread's writes could change, and
-    /// behind them the reads of other threads and routines that do the same.
+    /// Reads that take part: those that the anomaly is about before those that another thread's writes could change,
+    /// and behind them the reads of other threads and routines that do the same.
     pub(super) fn culprits(&self) -> Vec<Culprit<'a>> {
         let steps: Vec<(usize, &Step)> = self.steps().collect();
         let blamed = self.blamed();

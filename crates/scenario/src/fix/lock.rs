@@ -29,8 +29,8 @@ impl Kind for RowLock {
         let mut candidates = Vec::new();
         candidates.extend(candidate(case, &all, "FOR UPDATE"));
         candidates.extend(candidate(case, &all, "FOR NO KEY UPDATE").map(Candidate::minor));
-        // A statement that reads and writes is one step here. On a server two of them could both have the weak lock when
-        // they come to the strong one.
+        // A statement that reads and writes is one step here. On a server two of them could both have the weak lock
+        // when they come to the strong one.
         if !all.iter().any(|c| c.site.query().is_none() && own_lock(&c.site).is_some()) {
             candidates.extend(candidate(case, &all, "FOR SHARE"));
         }

@@ -92,7 +92,8 @@ trait Kind: Sync {
         true
     }
 
-    /// Whether it is about isolation levels. They are no answer to what was wrong without an overlap in the first place.
+    /// Whether it is about isolation levels. They are no answer to what was wrong without an overlap in the first
+    /// place.
     fn is_about_levels(&self) -> bool {
         false
     }
@@ -462,8 +463,8 @@ impl Workshop<'_, '_> {
 }
 
 /// Lower is better: no thread gives up, none is aborted, none waits; then in the order of the kinds, and in which
-/// they were tried. How often threads wait is not compared, because it depends on how the statements are cut. A lock on a whole
-/// table comes last: what it costs shows only with more sessions than a scenario has.
+/// they were tried. How often threads wait is not compared, because it depends on how the statements are cut. A lock on
+/// a whole table comes last: what it costs shows only with more sessions than a scenario has.
 fn rank(tried: &Tried) -> (bool, [bool; 3], usize) {
     let FixCost { waits, aborts, ends_aborted, .. } = tried.fix.cost.unwrap_or_default();
     (tried.table_lock, [ends_aborted > 0, aborts > 0, waits > 0], tried.kind)

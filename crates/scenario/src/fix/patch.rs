@@ -140,8 +140,8 @@ fn hunks(diff: &TextDiff<'_, '_, '_, str>) -> String {
     out
 }
 
-/// What the hunks of a unified diff make of a text, strictly: every line of context is where it says. `None` if they are
-/// not about this text.
+/// What the hunks of a unified diff make of a text, strictly: every line of context is where it says. `None` if they
+/// are not about this text.
 pub(super) fn apply(text: &str, hunks: &str) -> Option<String> {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let mut out = String::with_capacity(text.len());

@@ -228,7 +228,8 @@ pub(super) fn delete(span: Span, text: &str) -> Edit {
     Edit::replace(Span { start, end }, "")
 }
 
-/// An expression in which names (`v`, `row.column`, or parameters as `$n`) stand for others; `None` if it holds what we do not look into.
+/// An expression in which names (`v`, `row.column`, or parameters as `$n`) stand for others; `None` if it holds what we
+/// do not look into.
 pub(super) fn substitute(expr: &Expr, by: &BTreeMap<String, Expr>) -> Option<Expr> {
     let sub = |e: &Expr| substitute(e, by);
     let boxed = |e: &Expr| Some(Box::new(substitute(e, by)?));
