@@ -15,7 +15,7 @@ use isolde_postgres::reads::Module;
 use isolde_report::shell_word;
 use isolde_scenario::Restore;
 use isolde_scenario::dependence::Dependence;
-use isolde_scenario::file::{Choice, Granularity, Hashing, SearchKind, SerialCheck};
+use isolde_scenario::file::{Choice, FileOptions, Granularity, Hashing, SearchKind, SerialCheck};
 
 use crate::guard::Limits;
 use crate::model;
@@ -306,6 +306,14 @@ pub(crate) struct Explore {
     #[arg(long, value_name = "FILE", help_heading = "Search")]
     pub(crate) checkpoint: Option<PathBuf>,
 
+    /// Report all violations, not the first
+    ///
+    /// The search goes on behind a violation. Each one that breaks another property, or breaks it by another cycle of
+    /// statements, is told once, with its simplest run and its fixes; at most 20 of them. If the search comes to its
+    /// end, the other properties hold.
+    #[arg(long, conflicts_with = "checkpoint", help_heading = "Search")]
+    pub(crate) all: bool,
+
     /// Where others may act: between statements, or also rows
     ///
     /// `row` makes each row that a statement locks a step of its own, as on a real server: two statements that lock the
@@ -469,6 +477,10 @@ pub(crate) struct Replay {
     #[arg(long, value_name = "UNIT", value_parser = choices::<Granularity>())]
     pub(crate) granularity: Option<Granularity>,
 
+    /// Report all that the run violates, not the first
+    #[arg(long)]
+    pub(crate) all: bool,
+
     /// What counts in the serial outcome, as for explore
     #[arg(long, value_name = "DEGREE", value_parser = choices::<SerialCheck>(), conflicts_with = "on")]
     pub(crate) oracle: Option<SerialCheck>,
@@ -582,7 +594,7 @@ pub(crate) fn command_line() -> String {
 }
 
 /// The command that follows a schedule on the server that this one has named.
-pub(crate) fn replay_command(file: &str, schedule: &str, atomic: bool) -> String {
+pub(crate) fn replay_command(file: &str, schedule: &str, settings: &FileOptions) -> String {
     let given: Vec<String> = std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect();
     let url = given.iter().enumerate().find_map(|(at, argument)| match argument.strip_prefix("--on=") {
         Some(url) => Some(url.to_string()),
@@ -590,7 +602,8 @@ pub(crate) fn replay_command(file: &str, schedule: &str, atomic: bool) -> String
         None => None,
     });
     let mut words = vec!["isolde".to_string(), "replay".into(), shell_word(file), shell_word(schedule)];
-    words.extend(atomic.then(|| "--atomic".to_string()));
+    words.extend((settings.atomic == Some(true)).then(|| "--atomic".to_string()));
+    words.extend((settings.all == Some(true)).then(|| "--all".to_string()));
     words.extend(url.into_iter().flat_map(|url| ["--on".to_string(), shell_word(&server::masked(&url))]));
     words.join(" ")
 }

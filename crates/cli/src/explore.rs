@@ -216,6 +216,7 @@ pub(crate) fn settings(explore: &Explore) -> FileOptions {
         preemptions: explore.preemptions,
         states_max: explore.states_max,
         depth_max: explore.depth_max,
+        all: explore.all.then_some(true),
         ..FileOptions::default()
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use isolde_report::{FixVerdict, Report};
+use isolde_report::{Counterexample, FixVerdict, Report};
 use isolde_scenario::file::Included;
 use isolde_scenario::fix::{self, Tried};
 use isolde_scenario::{OnProgress, Options, Scenario};
@@ -26,9 +26,14 @@ pub(crate) fn add(
     options: &Options,
     progress: OnProgress<'_>,
 ) -> Result<(), Mistake> {
-    let tried = fix::try_fixes(scenario, report, options, progress);
-    put(explore, scenario, report, tried)
+    let found: Vec<Counterexample> = report.counterexamples().take(MENDED_MAX).cloned().collect();
+    let all = found.iter().map(|found| fix::try_fixes_of(found, scenario, report, options, progress));
+    let all: Vec<Vec<Tried>> = all.collect();
+    put(explore, scenario, report, all)
 }
+
+/// Findings for which fixes are tried, at most: what holds mends all of them.
+const MENDED_MAX: usize = 6;
 
 /// Fixes that are tried on a server, at most: each is a search of its own.
 const ON_SERVER_MAX: usize = 8;
@@ -54,24 +59,62 @@ pub(crate) fn add_on(
         return Ok(());
     };
     let there = isolde_scenario::check(&scenario, options, progress);
-    let mut tried = fix::try_fixes(&scenario, &there, options, progress);
-    let holding = tried.iter_mut().filter(|tried| tried.fix.verdict == FixVerdict::Holds);
+    let mut all = Vec::new();
+    // Different findings often have the same fixes.
+    let mut known: Vec<(Vec<String>, FixVerdict)> = Vec::new();
+    let mut judge = |files: &[Included]| {
+        let texts: Vec<String> = files.iter().map(|file| file.text.clone()).collect();
+        if let Some((_, verdict)) = known.iter().find(|(known, _)| *known == texts) {
+            return Ok(verdict.clone());
+        }
+        let verdict = judge(files)?;
+        known.push((texts, verdict.clone()));
+        Ok(verdict)
+    };
+    for found in report.counterexamples().take(MENDED_MAX) {
+        // The same finding, if the engine sees it, too; or else what it sees.
+        let same = there.counterexamples().find(|one| one.title() == found.title()).or(there.counterexample.as_ref());
+        let Some(same) = same else { continue };
+        let mut tried = fix::try_fixes_of(same, &scenario, &there, options, progress);
+        judge_on(&mut tried, &mut judge)?;
+        all.push(tried);
+    }
+    put(explore, &scenario, report, all)
+}
+
+/// What holds on the engine is tried on a server.
+fn judge_on(
+    tried: &mut [Tried],
+    judge: &mut dyn FnMut(&[Included]) -> Result<FixVerdict, Mistake>,
+) -> Result<(), Mistake> {
+    let holds = |tried: &&mut Tried| tried.fix.verdict == FixVerdict::Holds || tried.beyond_engine;
+    tried.sort_by_key(|tried| !tried.beyond_engine);
+    let holding = tried.iter_mut().filter(holds);
     for (number, tried) in holding.enumerate() {
         tried.fix.verdict = match number < ON_SERVER_MAX {
-            true => judge(&tried.files)?,
+            true => match judge(&tried.files) {
+                // An extension that is not there is no mistake of the user's.
+                Err(_) if tried.beyond_engine => FixVerdict::Undecided("the server refuses it".into()),
+                verdict => verdict?,
+            },
             false => FixVerdict::Undecided("holds on the embedded engine, not tried on the server".into()),
         };
     }
     tried.sort_by_key(|tried| tried.fix.verdict != FixVerdict::Holds);
-    put(explore, &scenario, report, tried)
+    Ok(())
 }
 
-/// Puts what was tried into the report, and writes the best.
-fn put(explore: &Explore, scenario: &Scenario, report: &mut Report, tried: Vec<Tried>) -> Result<(), Mistake> {
+/// Puts what was tried for each finding into the report, and writes the best of the first that has one.
+fn put(explore: &Explore, scenario: &Scenario, report: &mut Report, all: Vec<Vec<Tried>>) -> Result<(), Mistake> {
     if let (Some(path), true) = (&explore.fix, report.counterexample.is_some()) {
+        let tried: Vec<Tried> = all.iter().flatten().cloned().collect();
         write(path, explore.overwrite, &tried, scenario, report)?;
     }
-    if let Some(counterexample) = &mut report.counterexample {
+    let more = report.counterexamples().count().saturating_sub(all.len());
+    if more > 0 && !all.is_empty() {
+        report.warnings.push(format!("fixes are tried for the first {} findings only", all.len()));
+    }
+    for (counterexample, tried) in report.counterexamples_mut().zip(all) {
         counterexample.fixes = tried.into_iter().map(|tried| tried.fix).collect();
     }
     Ok(())

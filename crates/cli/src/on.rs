@@ -33,8 +33,7 @@ pub(crate) fn check(explore: &Explore, path: &Path, server: &Server) -> Result<R
         }
         opened => opened?,
     };
-    let replay =
-        |schedule: &str| args::replay_command(&path.display().to_string(), schedule, settings.atomic == Some(true));
+    let replay = |schedule: &str| args::replay_command(&path.display().to_string(), schedule, &settings);
     let clock = explore.stats.then_some(watch::nanoseconds as fn() -> u64);
     let question = Question { clock, ..question(&file, settings.clone(), &replay) };
     let mut look = |progress: &Progress| match watch::interrupted() {
@@ -58,7 +57,7 @@ pub(crate) fn check(explore: &Explore, path: &Path, server: &Server) -> Result<R
 /// What comes of changed files on a server.
 fn with_fix(files: &[Included], server: &Server, given: FileOptions, module: &Module) -> Result<FixVerdict, Mistake> {
     let file = levels::again(files, file::read_texts)?;
-    let settings = stage::settings(&file, given);
+    let settings = FileOptions { all: None, ..stage::settings(&file, given) };
     let mut stage = put_on(&file, server, &settings, module)?;
     let question = question(&file, settings, &|schedule| schedule.to_string());
     let mut look = |_: &Progress| match watch::interrupted() {
@@ -77,12 +76,11 @@ fn with_fix(files: &[Included], server: &Server, given: FileOptions, module: &Mo
 /// Reads a scenario and follows one schedule on a server.
 pub(crate) fn replay(replay: &Replay, server: &Server) -> Result<Report, Mistake> {
     let file = read(&replay.file)?;
-    let given = FileOptions { atomic: replay.atomic.then_some(true), ..FileOptions::default() };
+    let atomic = replay.atomic.then_some(true);
+    let given = FileOptions { atomic, all: replay.all.then_some(true), ..FileOptions::default() };
     let settings = stage::settings(&file, given);
     let mut stage = put_on(&file, server, &settings, &Module::default())?;
-    let again = |schedule: &str| {
-        args::replay_command(&replay.file.display().to_string(), schedule, settings.atomic == Some(true))
-    };
+    let again = |schedule: &str| args::replay_command(&replay.file.display().to_string(), schedule, &settings);
     let question = question(&file, settings.clone(), &again);
     let mut report = live::replay(&mut stage, &question, &replay.schedule.join(" "))?;
     report.warnings.extend(stage.warnings());
@@ -96,23 +94,28 @@ pub(crate) fn confirm(
     server: &Server,
     settings: &FileOptions,
 ) -> Result<(), Mistake> {
-    let Some(counterexample) = &mut report.counterexample else { return Ok(()) };
+    if report.counterexample.is_none() {
+        return Ok(());
+    }
     let file = read(path)?;
     let settings = stage::settings(&file, settings.clone());
     let mut stage = put_on(&file, server, &settings, &Module::default())?;
     let question = question(&file, settings, &|schedule| schedule.to_string());
-    let there = live::replay(&mut stage, &question, &schedule(&counterexample.trace));
-    let difference = match there {
-        Ok(report) => match report.counterexample {
-            Some(found) if found.property == counterexample.property => None,
-            Some(found) => Some(format!("{} is broken instead. {}", found.property, found.headline)),
-            None => Some("the same schedule breaks nothing there".into()),
-        },
-        Err(Trouble::Usage(why)) => Some(format!("the schedule cannot be followed there: {why}")),
-        Err(trouble) => return Err(trouble.into()),
-    };
     let server = format!("PostgreSQL {}", stage.version().text);
-    counterexample.confirmation = Some(Confirmation { server, confirmed: difference.is_none(), difference });
+    for counterexample in report.counterexamples_mut() {
+        let there = live::replay(&mut stage, &question, &schedule(&counterexample.trace));
+        let difference = match there {
+            Ok(there) if there.counterexamples().any(|found| found.property == counterexample.property) => None,
+            Ok(there) => Some(match there.counterexample {
+                Some(found) => format!("{} is broken instead. {}", found.property, found.headline),
+                None => "the same schedule breaks nothing there".into(),
+            }),
+            Err(Trouble::Usage(why)) => Some(format!("the schedule cannot be followed there: {why}")),
+            Err(trouble) => return Err(trouble.into()),
+        };
+        let confirmed = difference.is_none();
+        counterexample.confirmation = Some(Confirmation { server: server.clone(), confirmed, difference });
+    }
     Ok(())
 }
 

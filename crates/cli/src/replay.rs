@@ -52,6 +52,7 @@ fn follow(replay: &Replay, page: &Held<Page>) -> Result<Report, Mistake> {
         atomic: replay.atomic.then_some(true),
         granularity: replay.granularity,
         serial: replay.oracle,
+        all: replay.all.then_some(true),
         ..FileOptions::default()
     };
     let options = Options { settings, command: args::command_line(), clock: None };

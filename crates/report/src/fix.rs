@@ -102,7 +102,7 @@ const VERDICT_WIDTH: usize = "still fails".len();
 /// Fixes that help, and fixes that do not, as many as are shown of each.
 const SHOWN: usize = 6;
 /// Lines of a patch that are shown; a longer one is better read as a file.
-const PATCH_LINES_SHOWN: usize = 24;
+const PATCH_LINES_SHOWN: usize = 60;
 
 /// Writes the fixes, and what the first one changes if it helps.
 pub(crate) fn write(out: &mut dyn Write, fixes: &[Fix], style: Style) -> fmt::Result {
@@ -153,55 +153,83 @@ pub(crate) fn remark(fix: &Fix) -> String {
     }
 }
 
-/// The lines that go and the lines that come; the rest of the patch is for programs.
+/// The patch as it is: `patch` reads it from here, too, indented as it stands. What is left out is left out by whole
+/// hunks.
 fn write_patch(out: &mut dyn Write, fix: &Fix, style: Style) -> fmt::Result {
-    let changed: Vec<&str> = changed_lines(&fix.patch).collect();
-    if changed.is_empty() {
+    if fix.patch.is_empty() {
         return Ok(());
     }
-    writeln!(out, "\n  the first of them")?;
-    for line in changed.iter().take(PATCH_LINES_SHOWN) {
-        let paint = if line.starts_with('-') { Paint::Bad } else { Paint::Good };
-        write!(out, "    ")?;
-        style.write(out, paint, line.trim_end())?;
-        writeln!(out)?;
-    }
-    let more = changed.len().saturating_sub(PATCH_LINES_SHOWN);
-    if more > 0 {
-        writeln!(out, "    and {more} more lines")?;
+    writeln!(out, "\n  the first of them, as a patch")?;
+    let lines: Vec<(DiffLine, &str)> = diff_lines(&fix.patch).collect();
+    // The name of a file stays with its first hunk.
+    let begins = |kind: DiffLine| matches!(kind, DiffLine::File | DiffLine::Hunk);
+    let hunks: Vec<&[(DiffLine, &str)]> =
+        lines.chunk_by(|(before, _), (kind, _)| *before == DiffLine::File || !begins(*kind)).collect();
+    let mut shown = 0;
+    for (number, hunk) in hunks.iter().enumerate() {
+        shown += hunk.len();
+        if number > 0 && shown > PATCH_LINES_SHOWN {
+            let more = hunks.len() - number;
+            return writeln!(out, "  and {more} more places (--fix FILE writes the whole file)");
+        }
+        for (kind, line) in *hunk {
+            let paint = match kind {
+                DiffLine::Removed => Paint::Bad,
+                DiffLine::Added => Paint::Good,
+                DiffLine::File | DiffLine::Hunk | DiffLine::Same => Paint::Plain,
+            };
+            write!(out, "    ")?;
+            style.write(out, paint, line)?;
+            writeln!(out)?;
+        }
     }
     Ok(())
-}
-
-/// The lines of a unified diff that begin with `-` or `+`, headers aside.
-fn changed_lines(patch: &str) -> impl Iterator<Item = &str> {
-    diff_lines(patch).filter(|(kind, _)| matches!(kind, DiffLine::Added | DiffLine::Removed)).map(|(_, line)| line)
 }
 
 /// What a line of a unified diff is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DiffLine {
-    /// Names a file or a place in it.
-    Header,
+    /// Names a file.
+    File,
+    /// Says where in the file.
+    Hunk,
     Added,
     Removed,
     Same,
 }
 
-/// The lines of a unified diff. One that is removed may look like a header: SQL's comments begin with two dashes.
+/// The lines of a unified diff. One that is removed may look like the name of a file, because SQL's comments begin with
+/// two dashes; so the lines of a hunk are counted.
 pub(crate) fn diff_lines(patch: &str) -> impl Iterator<Item = (DiffLine, &str)> {
-    let mut in_hunk = false;
+    let (mut old, mut new) = (0_usize, 0_usize);
     patch.lines().map(move |line| {
-        in_hunk = if line.starts_with("@@") { true } else { in_hunk && !line.starts_with("--- a/") };
+        if old == 0 && new == 0 {
+            return match hunk_lengths(line) {
+                Some(lengths) => {
+                    (old, new) = lengths;
+                    (DiffLine::Hunk, line)
+                }
+                None => (DiffLine::File, line),
+            };
+        }
         let kind = match line.as_bytes().first() {
-            Some(b'+') if in_hunk => DiffLine::Added,
-            Some(b'-') if in_hunk => DiffLine::Removed,
-            Some(b'@') => DiffLine::Header,
-            _ if in_hunk => DiffLine::Same,
-            _ => DiffLine::Header,
+            Some(b'+') => DiffLine::Added,
+            Some(b'-') => DiffLine::Removed,
+            _ => DiffLine::Same,
         };
+        let note = line.starts_with('\\');
+        old = old.saturating_sub(usize::from(!note && kind != DiffLine::Added));
+        new = new.saturating_sub(usize::from(!note && kind != DiffLine::Removed));
         (kind, line)
     })
+}
+
+/// How many lines of the old and of the new text follow `@@ -3,2 +3,4 @@`.
+fn hunk_lengths(line: &str) -> Option<(usize, usize)> {
+    let (old, rest) = line.strip_prefix("@@ -")?.split_once(" +")?;
+    let (new, _) = rest.split_once(" @@")?;
+    let count = |range: &str| range.split_once(',').map_or(Some(1), |(_, count)| count.parse().ok());
+    Some((count(old)?, count(new)?))
 }
 
 #[cfg(test)]
@@ -215,7 +243,7 @@ mod tests {
     #[test]
     fn the_best_comes_with_what_it_changes() {
         let cost = FixCost { steps: 18, waits: 2, ends: 2, ..FixCost::default() };
-        let patch = "--- a/bank.sql\n+++ b/bank.sql\n@@ -8 +8 @@\n before\n-SELECT a;\n+SELECT a FOR UPDATE;\n after\n";
+        let patch = "--- bank.sql\n+++ bank.sql\n@@ -7,3 +7,3 @@\n before\n-SELECT a;\n+SELECT a FOR UPDATE;\n after\n";
         let fixes = [
             fix("FOR UPDATE on the read (line 8)", FixVerdict::Holds, Some(cost), patch),
             fix("FOR SHARE on the read (line 8)", FixVerdict::Fails("deadlock".into()), None, ""),
@@ -230,9 +258,14 @@ mod tests {
               still fails  FOR SHARE on the read (line 8): deadlock
               not decided  SERIALIZABLE for all: stopped after 9 states
 
-              the first of them
+              the first of them, as a patch
+                --- bank.sql
+                +++ bank.sql
+                @@ -7,3 +7,3 @@
+                 before
                 -SELECT a;
                 +SELECT a FOR UPDATE;
+                 after
         "#]]
         .assert_eq(&text);
     }

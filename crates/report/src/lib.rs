@@ -85,6 +85,12 @@ pub struct Report {
     pub stats: Stats,
     /// How it goes wrong, if it does.
     pub counterexample: Option<Counterexample>,
+    /// Whether all distinct violations were asked for, not the first.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub all: bool,
+    /// Other violations that are not like the counterexample or each other, if they were asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<Counterexample>,
     /// The run that was asked for, where one was and it is not a counterexample.
     pub trace: Option<Trace>,
     /// What the reader should know about the limits of this answer.
@@ -406,9 +412,21 @@ impl Report {
             properties: Vec::new(),
             stats,
             counterexample: None,
+            all: false,
+            others: Vec::new(),
             trace: None,
             warnings: Vec::new(),
         }
+    }
+
+    /// Everything that goes wrong: the counterexample, and the others.
+    pub fn counterexamples(&self) -> impl Iterator<Item = &Counterexample> {
+        self.counterexample.iter().chain(&self.others)
+    }
+
+    /// The same, to be added to.
+    pub fn counterexamples_mut(&mut self) -> impl Iterator<Item = &mut Counterexample> {
+        self.counterexample.iter_mut().chain(&mut self.others)
     }
 
     /// The report for people; see [`text`].
@@ -432,6 +450,16 @@ impl Report {
             return Err(format!("format {} is not known to this version, which reads format {FORMAT}", report.format));
         }
         Ok(report)
+    }
+}
+
+impl Counterexample {
+    /// `final sum (lost update)`
+    pub fn title(&self) -> String {
+        match &self.anomaly {
+            Some(anomaly) => format!("{} ({anomaly})", self.property),
+            None => self.property.clone(),
+        }
     }
 }
 

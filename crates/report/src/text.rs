@@ -16,8 +16,23 @@ const ROWS_SHOWN: usize = 12;
 /// Writes the report.
 pub fn write(out: &mut dyn Write, report: &Report, style: Style) -> fmt::Result {
     write_verdict(out, report, style)?;
-    if let Some(counterexample) = &report.counterexample {
-        write_counterexample(out, counterexample, style)?;
+    match report.others.len() {
+        0 => {
+            if let Some(counterexample) = &report.counterexample {
+                write_sentences(out, counterexample, style)?;
+                write_counterexample(out, counterexample, style)?;
+            }
+        }
+        more => {
+            for (number, counterexample) in report.counterexamples().enumerate() {
+                writeln!(out)?;
+                style.write(out, Paint::Bold, &format!("finding {} of {}", number + 1, more + 1))?;
+                writeln!(out, "  {}", counterexample.title())?;
+                write_sentences(out, counterexample, style)?;
+                write_counterexample(out, counterexample, style)?;
+                write_replay(out, counterexample, style)?;
+            }
+        }
     }
     if let Some(trace) = &report.trace {
         write_trace(out, trace, style)?;
@@ -30,17 +45,29 @@ pub fn write(out: &mut dyn Write, report: &Report, style: Style) -> fmt::Result 
     for warning in &report.warnings {
         write_paragraph(out, "warning", warning, style)?;
     }
-    if let Some(counterexample) = &report.counterexample {
-        // Not wrapped: it is to be copied.
-        writeln!(out)?;
-        style.write(out, Paint::Bold, "replay")?;
-        writeln!(out, "  {}", counterexample.replay)?;
-        if let Some(confirmation) = &counterexample.confirmation {
-            let (heading, sentence) = confirmed(confirmation);
-            write_paragraph(out, heading, &sentence, style)?;
-        }
+    match &report.counterexample {
+        Some(counterexample) if report.others.is_empty() => write_replay(out, counterexample, style),
+        _ => Ok(()),
     }
-    Ok(())
+}
+
+fn write_replay(out: &mut dyn Write, counterexample: &Counterexample, style: Style) -> fmt::Result {
+    // Not wrapped: it is to be copied.
+    writeln!(out)?;
+    style.write(out, Paint::Bold, "replay")?;
+    writeln!(out, "  {}", counterexample.replay)?;
+    match &counterexample.confirmation {
+        Some(confirmation) => {
+            let (heading, sentence) = confirmed(confirmation);
+            write_paragraph(out, heading, &sentence, style)
+        }
+        None => Ok(()),
+    }
+}
+
+/// What went wrong, in a sentence or two.
+fn write_sentences(out: &mut dyn Write, counterexample: &Counterexample, style: Style) -> fmt::Result {
+    counterexample.summary.iter().chain([&counterexample.headline]).try_for_each(|s| write_wrapped(out, s, style))
 }
 
 fn write_verdict(out: &mut dyn Write, report: &Report, style: Style) -> fmt::Result {
@@ -50,21 +77,20 @@ fn write_verdict(out: &mut dyn Write, report: &Report, style: Style) -> fmt::Res
         Verdict::Inconclusive(_) => Paint::Unsure,
     };
     style.write(out, paint, report.verdict.word())?;
-    let what = match (&report.verdict, &report.counterexample) {
-        (Verdict::Inconclusive(reason), _) => format!("{}: {reason}", report.file),
-        (_, Some(Counterexample { property, anomaly: Some(anomaly), .. })) => {
-            format!("{}: {property} ({anomaly})", report.file)
-        }
-        (_, Some(Counterexample { property, .. })) => format!("{}: {property}", report.file),
-        (_, None) => report.file.clone(),
-    };
-    writeln!(out, "  {what}")?;
-    if let Some(counterexample) = &report.counterexample {
-        for sentence in counterexample.summary.iter().chain([&counterexample.headline]) {
-            write_wrapped(out, sentence, style)?;
-        }
+    match about(report) {
+        Some(about) => writeln!(out, "  {}: {about}", report.file),
+        None => writeln!(out, "  {}", report.file),
     }
-    Ok(())
+}
+
+/// What is to be said beside the verdict: why there is none, what is broken, or how many findings there are.
+pub(crate) fn about(report: &Report) -> Option<String> {
+    match (&report.verdict, &report.counterexample) {
+        (Verdict::Inconclusive(reason), _) => Some(reason.clone()),
+        (_, Some(_)) if !report.others.is_empty() => Some(format!("{} findings", report.others.len() + 1)),
+        (_, Some(counterexample)) => Some(counterexample.title()),
+        (_, None) => None,
+    }
 }
 
 fn write_counterexample(out: &mut dyn Write, counterexample: &Counterexample, style: Style) -> fmt::Result {
@@ -144,11 +170,11 @@ fn write_properties(out: &mut dyn Write, report: &Report, style: Style) -> fmt::
     for (status, heading) in [
         (PropertyStatus::Holds, "checked"),
         (PropertyStatus::Skipped, "not checked"),
-        // After a violation the search stops, so all others are undecided; not worth a line.
+        // After a violation the search stops, unless all are wanted, so all others are undecided; not worth a line.
         (PropertyStatus::Undecided, "undecided"),
     ] {
         let names = names(status);
-        let dull = status == PropertyStatus::Undecided && report.verdict == Verdict::Violated;
+        let dull = status == PropertyStatus::Undecided && report.verdict == Verdict::Violated && !report.all;
         if !names.is_empty() && !dull {
             write_paragraph(out, heading, &names, style)?;
         }
@@ -213,7 +239,7 @@ pub(crate) fn searched(report: &Report) -> String {
     }
     match (&report.verdict, stats.complete) {
         (_, true) => text + "; all of them",
-        (Verdict::Violated, false) => text + "; stopped at the first violation",
+        (Verdict::Violated, false) if !report.all => text + "; stopped at the first violation",
         (_, false) => text + "; not all of them",
     }
 }

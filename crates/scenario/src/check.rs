@@ -10,7 +10,8 @@ use isolde_report::{Counterexample, LevelCost, NotNeeded, PropertyResult, Proper
 use crate::backend::Backend;
 use crate::checker::{Checker, Effort, Examination, Finding, Told};
 use crate::file::{FileOptions, SearchKind};
-use crate::minimise::{absent, minimise};
+use crate::findings::{FINDINGS_MAX, Findings, Likeness};
+use crate::minimise::{absent, minimise, minimise_like};
 use crate::oracle::Oracle;
 use crate::property::{At, Unclear, Violation, properties};
 use crate::search::{self, RUN_STEPS_MAX};
@@ -44,7 +45,8 @@ pub struct Examined {
     pub aborted: BTreeSet<usize>,
     /// What the threads go through, if every interleaving was counted.
     pub cost: Option<LevelCost>,
-    pub(crate) finding: Option<Finding>,
+    /// In the order of [`Report::counterexamples`].
+    pub(crate) findings: Vec<Finding>,
 }
 
 /// Checks all properties over all schedules, as far as the limits allow.
@@ -93,8 +95,8 @@ fn undecided<B: Backend>(
     };
     let verdict = Verdict::Inconclusive(format!("{why}; {seen}"));
     let mut report = Report::new(&question.command, &question.file, verdict, Stats::default());
-    report.properties = property_results(system, &report.verdict, None, &BTreeSet::new());
-    Ok(Examined { report, aborted: BTreeSet::new(), cost: None, finding: None })
+    report.properties = property_results(system, &report, &[], &BTreeSet::new());
+    Ok(Examined { report, aborted: BTreeSet::new(), cost: None, findings: Vec::new() })
 }
 
 /// What follows from a search that began at this time.
@@ -112,28 +114,62 @@ pub(crate) fn answer<B: Backend>(
     let stats = Stats { elapsed_ms, ..stats(system, &searched.summary, &searched.settings, question.clock.is_some()) };
     let complete = searched.found.is_none() && searched.summary.is_complete();
     let cost = searched.effort.cost(system, searched.summary.leaves).filter(|_| complete);
-    let Searched { found, warnings, skipped, effort, .. } = searched;
+    let Searched { found, all, mut warnings, skipped, effort, .. } = searched;
     // A budget that has ended ends this too: then what was found is shown as it is.
     let found = found.map(|finding| minimise(system, finding));
-    system.release_budget();
+    let show = |finding: Finding| released(system, || counterexample(system, question, finding));
     let mut report = Report::new(&question.command, &question.file, verdict, stats);
-    report.properties = property_results(system, &report.verdict, found.as_ref(), &skipped);
+    report.all = all.is_some();
+    let mut findings: Vec<Finding> = found.iter().cloned().collect();
+    report.counterexample = found.map(show).transpose()?;
+    if let (Some(all), Some(first)) = (all, findings.first()) {
+        let first = released(system, || Likeness::of(system, first))?;
+        if all.are_many() {
+            warnings.insert(format!("the search has stopped at {FINDINGS_MAX} findings; there may be more"));
+        }
+        for (likeness, finding) in all.known.into_iter().filter(|(likeness, _)| *likeness != first) {
+            let finding = minimise_like(system, finding, &likeness);
+            match show(finding.clone()) {
+                Ok(shown) => {
+                    report.others.push(shown);
+                    findings.push(finding);
+                }
+                Err(trouble @ Trouble::Nondeterministic { .. }) => {
+                    system.forget_trouble();
+                    warnings.insert(format!("a violation of {} is left out: {trouble}", finding.violation.name));
+                }
+                Err(trouble) => return Err(trouble),
+            }
+        }
+    }
+    report.properties = property_results(system, &report, &findings, &skipped);
     report.warnings = warnings.into_iter().collect();
-    let shown = found.clone().map(|finding| counterexample(system, question, finding));
+    Ok(Examined { report, aborted: effort.aborted, cost, findings })
+}
+
+/// Follows once more what was found: that is done to its end even if the budget has ended.
+fn released<B: Backend, T>(system: B, show: impl FnOnce() -> T) -> T {
+    system.release_budget();
+    let shown = show();
     system.resume_budget();
-    report.counterexample = shown.transpose()?;
-    Ok(Examined { report, aborted: effort.aborted, cost, finding: found })
+    shown
 }
 
 /// Follows one schedule, and says what it breaks, if anything.
 pub fn replay_on<B: Backend>(system: B, question: &Question<'_>, schedule: &str) -> Result<Report, Trouble> {
     let schedule = Schedule::parse(&system, schedule).map_err(|e| Trouble::Usage(e.to_string()))?;
-    let (checker, summary) = judge_schedule(system, &schedule)?;
-    let schedule = checker.found.map_or(schedule, |finding| finding.schedule);
+    let all = question.settings.all == Some(true);
+    let (checker, summary) = judge_schedule(system, &schedule, all)?;
+    // Behind the first violation nothing is of interest, unless all of them are.
+    let schedule = checker.found.filter(|_| !all).map_or(schedule, |finding| finding.schedule);
     // Threads that take no step are not there. So the others may have come to their end, and that can be judged.
     let end = follow(system, &schedule)?.end;
     let system = system.without(absent(system, &schedule, &end));
-    let (Checker { found, warnings, skipped, .. }, _) = judge_schedule(system, &schedule)?;
+    let (Checker { found, all: findings, warnings, skipped, .. }, _) = judge_schedule(system, &schedule, all)?;
+    let findings: Vec<Finding> = match findings {
+        Some(all) => all.known.into_iter().map(|(_, finding)| finding).collect(),
+        None => found.iter().cloned().collect(),
+    };
     let verdict = match found {
         Some(_) => Verdict::Violated,
         None => {
@@ -145,11 +181,15 @@ pub fn replay_on<B: Backend>(system: B, question: &Question<'_>, schedule: &str)
     let stats = stats(system, &summary, &settings, false);
     let stats = Stats { search: "replay".into(), complete: false, ..stats };
     let mut report = Report::new(&question.command, &question.file, verdict, stats);
-    report.properties = property_results(system, &report.verdict, found.as_ref(), &skipped);
+    report.properties = property_results(system, &report, &findings, &skipped);
     report.warnings = warnings.into_iter().collect();
-    match found {
-        Some(finding) => report.counterexample = Some(counterexample(system, question, finding)?),
-        None => report.trace = Some(follow(system, &schedule)?.trace()?),
+    let shown: Result<Vec<Counterexample>, Trouble> =
+        findings.into_iter().map(|finding| counterexample(system, question, finding)).collect();
+    let mut shown = shown?.into_iter();
+    report.counterexample = shown.next();
+    report.others = shown.collect();
+    if report.counterexample.is_none() {
+        report.trace = Some(follow(system, &schedule)?.trace()?);
     }
     Ok(report)
 }
@@ -158,8 +198,10 @@ pub fn replay_on<B: Backend>(system: B, question: &Question<'_>, schedule: &str)
 fn judge_schedule<'p, B: Backend>(
     system: B,
     schedule: &Schedule<Choice>,
+    all: bool,
 ) -> Result<(Checker<'p, B>, Summary), Trouble> {
     let mut checker = Checker::new(system);
+    checker.all = all.then(Findings::default);
     let replayed = replay(&system, schedule, &mut checker);
     checker.check_trouble()?;
     Ok((checker, replayed.map_err(|refused| Trouble::Usage(refused.describe(&system)))?))
@@ -186,7 +228,10 @@ pub(crate) struct Searched {
     pub(crate) instead: bool,
     /// Different ends seen, if they were counted.
     pub(crate) outcomes: Option<usize>,
+    /// The first finding.
     pub(crate) found: Option<Finding>,
+    /// All of them, if they were asked for.
+    pub(crate) all: Option<Findings>,
     pub(crate) warnings: BTreeSet<String>,
     /// Names of properties that could not be decided somewhere.
     pub(crate) skipped: BTreeSet<String>,
@@ -246,6 +291,7 @@ fn look<B: Backend>(
         system,
         told,
         clock,
+        all: settings.all == Some(true),
         counts_ends: matches!(kind, SearchKind::Random | SearchKind::Pct),
         depth_max: cut_off.then_some(RUN_STEPS_MAX),
     };
@@ -286,6 +332,7 @@ fn seen_by_all<B: Backend>(
         instead: false,
         outcomes: None,
         found: None,
+        all: None,
         warnings: BTreeSet::new(),
         skipped: BTreeSet::new(),
         endless: None,
@@ -297,6 +344,8 @@ fn seen_by_all<B: Backend>(
             all.summary.completeness = Completeness::Stopped(limit);
         }
         all.found = all.found.or(checker.found);
+        // Findings of several jobs never meet: what is told comes from a search with one.
+        all.all = all.all.or(checker.all);
         all.warnings.extend(checker.warnings);
         all.skipped.extend(checker.skipped);
         all.endless = all.endless.or(checker.endless);
@@ -310,17 +359,19 @@ fn seen_by_all<B: Backend>(
 
 fn property_results<B: Backend>(
     system: B,
-    verdict: &Verdict,
-    found: Option<&Finding>,
+    report: &Report,
+    findings: &[Finding],
     skipped: &BTreeSet<String>,
 ) -> Vec<PropertyResult> {
+    // A search that went on behind the violations has seen that nothing else is broken.
+    let others_hold = report.verdict == Verdict::Holds || (report.all && report.stats.complete);
     let names = properties().into_iter().flat_map(|property| property.names(system));
     let results = names.map(|name| {
-        let status = match verdict {
-            _ if found.is_some_and(|f| f.violation.name == name) => PropertyStatus::Violated,
-            _ if skipped.contains(&name) => PropertyStatus::Skipped,
-            Verdict::Holds => PropertyStatus::Holds,
-            Verdict::Violated | Verdict::Inconclusive(_) => PropertyStatus::Undecided,
+        let status = match () {
+            () if findings.iter().any(|finding| finding.violation.name == name) => PropertyStatus::Violated,
+            () if skipped.contains(&name) => PropertyStatus::Skipped,
+            () if others_hold => PropertyStatus::Holds,
+            () => PropertyStatus::Undecided,
         };
         PropertyResult { name, status }
     });
@@ -339,9 +390,10 @@ fn counterexample<B: Backend>(system: B, question: &Question<'_>, finding: Findi
         false => property.at_state(&at)?,
         true => match property.at_end(&at, &mut Oracle::new(system), &mut || ControlFlow::Continue(())) {
             Err(Unclear::Trouble(trouble)) => return Err(trouble),
-            judged => judged.unwrap_or(None),
+            judged => judged.unwrap_or_default(),
         },
     };
+    let again = again.into_iter().find(|again| again.name == finding.violation.name);
     let same = again.as_ref().is_some_and(|again| match system.capabilities().exact {
         true => *again == finding.violation,
         false => again.name == finding.violation.name,

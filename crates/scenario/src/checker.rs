@@ -7,6 +7,7 @@ use isolde_explore::{Limit, Progress, Schedule, Visit, Visitor};
 use isolde_report::LevelCost;
 
 use crate::backend::{Backend, Capabilities, Completed, Failure, Fate, Runs};
+use crate::findings::{Findings, Likeness};
 use crate::minimise::absent;
 use crate::oracle::Oracle;
 use crate::property::{At, Property, PropertyId, Unclear, Violation, properties};
@@ -36,6 +37,8 @@ pub struct Examination<'p, B> {
     pub(crate) told: Told<'p>,
     pub(crate) clock: Option<fn() -> u64>,
     pub(crate) counts_ends: bool,
+    /// All findings are wanted, not the first.
+    pub(crate) all: bool,
     pub(crate) depth_max: Option<usize>,
 }
 
@@ -46,6 +49,7 @@ impl<'p, B: Backend> Examination<'p, B> {
             told: Some(self.told),
             clock: self.clock,
             ends: self.counts_ends.then(BTreeSet::new),
+            all: self.all.then(Findings::default),
             depth_max: self.depth_max,
             ..Checker::new(self.system)
         }
@@ -61,7 +65,12 @@ pub struct Checker<'p, B: Backend> {
     last_progress: Progress,
     /// The name of the only property to look at; all of them if there is none.
     pub(crate) wanted: Option<String>,
+    /// What a finding must be like; anything if there is nothing.
+    pub(crate) like: Option<Likeness>,
+    /// The first finding.
     pub(crate) found: Option<Finding>,
+    /// All of them, if the search does not stop at the first.
+    pub(crate) all: Option<Findings>,
     /// A thread that computes without end, in a sentence.
     pub(crate) endless: Option<String>,
     pub(crate) warnings: BTreeSet<String>,
@@ -88,7 +97,9 @@ impl<B: Backend> Checker<'_, B> {
             capabilities: system.capabilities(),
             last_progress: Progress::default(),
             wanted: None,
+            like: None,
             found: None,
+            all: None,
             endless: None,
             warnings: BTreeSet::new(),
             skipped: BTreeSet::new(),
@@ -107,23 +118,41 @@ impl<B: Backend> Checker<'_, B> {
         self.trouble.take().or_else(|| self.system.trouble()).map_or(Ok(()), Err)
     }
 
-    /// Ends the search if something was found.
+    /// Ends the search if something was found, and that is enough.
     fn conclude(
         &mut self,
         property: usize,
-        violation: Option<Violation>,
+        violations: Vec<Violation>,
         at: &Visit<'_, B>,
         at_end: bool,
     ) -> ControlFlow<()> {
-        match violation.filter(|v| self.wanted.as_ref().is_none_or(|wanted| *wanted == v.name)) {
-            None => ControlFlow::Continue(()),
-            Some(violation) => {
-                let schedule = at.schedule();
-                let absent = absent(self.system, &schedule, at.state);
-                self.found = Some(Finding { property: PropertyId(property), violation, schedule, at_end, absent });
-                ControlFlow::Break(())
+        for violation in violations {
+            if self.wanted.as_ref().is_some_and(|wanted| *wanted != violation.name) {
+                continue;
+            }
+            let schedule = at.schedule();
+            let absent = absent(self.system, &schedule, at.state);
+            let finding = Finding { property: PropertyId(property), violation, schedule, at_end, absent };
+            if let Some(like) = &self.like {
+                let likeness = Likeness::of(self.system, &finding);
+                let same = likeness.map(|likeness| likeness == *like);
+                if !self.or_trouble(same)? {
+                    continue;
+                }
+            }
+            let Some(all) = &mut self.all else {
+                self.found = Some(finding);
+                return ControlFlow::Break(());
+            };
+            let added = all.add(self.system, &finding);
+            let many = all.are_many();
+            self.found.get_or_insert(finding);
+            self.or_trouble(added)?;
+            if many {
+                return ControlFlow::Break(());
             }
         }
+        ControlFlow::Continue(())
     }
 
     /// What comes of something that may be in trouble.
@@ -138,18 +167,18 @@ impl<B: Backend> Checker<'_, B> {
     }
 
     /// What a property says about the end of a run; a `Break` if the search is over.
-    fn judge_end(&mut self, property: &dyn Property<B>, here: &At<'_, B>) -> ControlFlow<(), Option<Violation>> {
+    fn judge_end(&mut self, property: &dyn Property<B>, here: &At<'_, B>) -> ControlFlow<(), Vec<Violation>> {
         // Between the runs of the oracle the user may want to stop.
         let (told, slow, last) = (self.told, self.capabilities.slow, self.last_progress);
         let mut watch = || told.filter(|_| slow).map_or(ControlFlow::Continue(()), |told| told(&last));
         let judged = property.at_end(here, &mut self.oracle, &mut watch);
         self.warnings.append(&mut self.oracle.notes);
         match judged {
-            Ok(violation) => return ControlFlow::Continue(violation),
+            Ok(violations) => return ControlFlow::Continue(violations),
             Err(Unclear::Doubt(doubt)) => {
                 self.warnings.insert(doubt);
                 self.skipped.extend(property.names(self.system));
-                return ControlFlow::Continue(None);
+                return ControlFlow::Continue(Vec::new());
             }
             Err(Unclear::Stopped(limit)) => self.stopped = Some(limit),
             Err(Unclear::Trouble(trouble)) => drop(self.trouble.get_or_insert(trouble)),
@@ -208,8 +237,8 @@ impl<B: Backend> Visitor<B> for Checker<'_, B> {
         }
         let here = At { system: self.system, state: at.state, event: at.last_event(), schedule: None };
         for (number, property) in properties().into_iter().enumerate() {
-            let violation = self.or_trouble(property.at_state(&here))?;
-            self.conclude(number, violation, at, false)?;
+            let violations = self.or_trouble(property.at_state(&here))?;
+            self.conclude(number, violations, at, false)?;
         }
         ControlFlow::Continue(())
     }
@@ -231,8 +260,8 @@ impl<B: Backend> Visitor<B> for Checker<'_, B> {
         let schedule: Option<&dyn Fn() -> Schedule<Choice>> = Some(&schedule);
         let here = At { system: self.system, state: at.state, event: at.last_event(), schedule };
         for (number, property) in properties().into_iter().enumerate() {
-            let violation = self.judge_end(property, &here)?;
-            self.conclude(number, violation, at, true)?;
+            let violations = self.judge_end(property, &here)?;
+            self.conclude(number, violations, at, true)?;
         }
         ControlFlow::Continue(())
     }

@@ -82,8 +82,8 @@ fn search_from(
     searched.warnings.extend(scenario.order_warnings());
     let replay = |schedule: &str| replay_command(system, schedule, options);
     let answer = check::answer(system, &question(scenario, &settings, options, &replay), searched, start);
-    let Examined { mut report, finding, cost, .. } = without_trouble(answer);
-    if let (Some(shown), Some(finding)) = (&mut report.counterexample, &finding) {
+    let Examined { mut report, findings, cost, .. } = without_trouble(answer);
+    for (shown, finding) in report.counterexamples_mut().zip(&findings) {
         shown.not_needed.statements = statements_not_needed(system, finding);
     }
     Ok((Checked { report, checkpoint }, cost))
@@ -136,5 +136,6 @@ fn replay_command(system: ScenarioSystem<'_>, schedule: &str, options: &Options)
     let finer = options.settings.granularity.filter(|unit| *unit != Granularity::default());
     let granularity = finer.map_or(String::new(), |unit| format!(" --granularity {}", unit.name()));
     let oracle = options.settings.serial.map_or(String::new(), |degree| format!(" --oracle {}", degree.name()));
-    format!("isolde replay{atomic}{granularity}{oracle} {} '{schedule}'", shell_word(system.scenario.name()))
+    let all = if options.settings.all == Some(true) { " --all" } else { "" };
+    format!("isolde replay{atomic}{granularity}{oracle}{all} {} '{schedule}'", shell_word(system.scenario.name()))
 }

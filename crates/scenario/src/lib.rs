@@ -49,6 +49,7 @@ mod embedded;
 mod embedded_check;
 mod error;
 pub mod file;
+mod findings;
 pub mod fix;
 pub mod gate;
 mod graph;

@@ -166,7 +166,7 @@ impl<B: Backend> Serial<'_, B> {
                 if order.len() == threads.len() {
                     let at = At { system, state: &state, event: None, schedule: None };
                     let broken = self.property.at_end(&at, &mut oracle, &mut || ControlFlow::Continue(()));
-                    if broken.ok().flatten().is_some_and(|broken| self.property.is_same(&broken, self.found)) {
+                    if broken.unwrap_or_default().iter().any(|broken| self.property.is_same(broken, self.found)) {
                         return Ok(Some(order));
                     }
                 }
@@ -217,7 +217,7 @@ impl<B: Backend> Serial<'_, B> {
 
     fn is_broken(&self, state: &B::State, event: Option<&B::Event>) -> Result<bool, Trouble> {
         let broken = self.property.at_state(&At { system: self.system, state, event, schedule: None })?;
-        Ok(broken.is_some_and(|broken| self.property.is_same(&broken, self.found)))
+        Ok(broken.iter().any(|broken| self.property.is_same(broken, self.found)))
     }
 }
 

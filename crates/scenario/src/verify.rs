@@ -18,6 +18,7 @@ use isolde_engine::footprint::{ColumnSet, Read};
 use isolde_engine::{RowId, Step};
 use isolde_explore::System;
 use isolde_sql::catalog::TableId;
+use isolde_sql::typed::{Expr, ExprKind, StatementKind, Update};
 
 use crate::system::State;
 use crate::trace::Run;
@@ -120,8 +121,16 @@ impl<'r> Verifier<'r> {
     }
 
     /// The columns of a row whose new values the step that wrote them computed from the version that it replaced.
+    ///
+    /// Of an UPDATE, its text tells: `SET n = n + 1`, and a condition on the column, which was asked of that version.
+    /// What else the step read of the row, to hand it to a trigger, or to return it, computes nothing.
     pub(crate) fn computed(&self, wrote: usize, row: RowRef) -> ColumnSet {
         let Some((_, step)) = self.steps.get(wrote) else { return ColumnSet::NONE };
+        if let Some(StatementKind::Update(update)) = step.pending.statement.as_ref().map(|statement| &statement.kind)
+            && update.table == row.0
+        {
+            return computed_by(update);
+        }
         let reads = self.reads(step, row.0).filter(|read| read.current).map(|read| read.columns);
         let added = step.footprint.added.iter().filter(|(other, _)| *other == row).map(|(_, columns)| *columns);
         reads.chain(added).fold(ColumnSet::NONE, ColumnSet::union)
@@ -192,6 +201,24 @@ impl<'r> Verifier<'r> {
         let mut taken = within.filter(|(_, (_, step))| step.footprint.snapshot.is_some());
         taken.next().map_or(at, |(step, _)| step)
     }
+}
+
+/// The columns whose new values an UPDATE computes from their old ones, or asks for.
+fn computed_by(update: &Update) -> ColumnSet {
+    let own = |expr: &Expr| {
+        let mut columns = ColumnSet::NONE;
+        expr.walk(0, &mut |part, depth| match part.kind {
+            ExprKind::Column { depth: d, rel: 0, col } if d == depth => {
+                columns = columns.union([usize::from(col)].into_iter().collect());
+            }
+            _ => {}
+        });
+        columns
+    };
+    let mut computed = ColumnSet::NONE;
+    update.select.exprs(&mut |expr| computed = computed.union(own(expr)));
+    let set = update.set.iter().filter(|(column, value)| own(value).contains(*column)).map(|(column, _)| *column);
+    computed.union(set.collect())
 }
 
 fn position(state: &State, (table, row): RowRef) -> Option<u64> {

@@ -151,3 +151,30 @@ fn every_anomaly_is_met_and_named() {
         assert_eq!(cycle.last().map(|edge| edge.to), cycle.first().map(|edge| edge.from), "{name}: it is closed");
     }
 }
+
+/// A trigger that only stamps the row computes nothing: an update that is overwritten is lost all the same, and one
+/// that is added to is not.
+#[test]
+fn a_trigger_does_not_change_the_name() {
+    const TRIGGER: &str = "
+        CREATE FUNCTION stamp() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.y := 7; RETURN NEW; END $$;
+        CREATE TRIGGER stamp BEFORE UPDATE ON t FOR EACH ROW EXECUTE FUNCTION stamp();\n";
+    let thread = |name: &str, update: &str| {
+        format!(
+            "--@ thread {name}\nBEGIN;\nSELECT x FROM t WHERE id = 1 \\gset\n{update}\n\
+             INSERT INTO person VALUES ('{name}', (:x)::text);\nCOMMIT;\n"
+        )
+    };
+    let stories = [
+        ("lost update", "UPDATE t SET x = :x + 1 WHERE id = 1;"),
+        ("stale read", "UPDATE t SET x = x + 1 WHERE id = 1;"),
+    ];
+    for (name, update) in stories {
+        let text = format!("{SETUP}{TRIGGER}{}{}", thread("a", update), thread("b", update));
+        let scenario = Scenario::parse("trigger.sql", &text, &mut file::no_includes);
+        let scenario = scenario.unwrap_or_else(|error| panic!("{name}: {error}"));
+        let report = check(&scenario, &Options::default(), &mut |_| ControlFlow::Continue(()));
+        let anomaly = report.counterexample.and_then(|found| found.anomaly);
+        assert_eq!(anomaly.as_deref(), Some(name));
+    }
+}

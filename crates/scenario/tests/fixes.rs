@@ -91,10 +91,10 @@ fn fixes_as_recorded() {
             };
             out.push_str(&format!("{}  [{}] {}: {remark}\n", fix.verdict.words(), fix.kind, fix.title));
             if fix.verdict == FixVerdict::Holds {
-                let lines = fix
-                    .patch
-                    .lines()
-                    .filter(|l| l.starts_with(['+', '-']) && !l.starts_with("+++") && !l.starts_with("--- a"));
+                let names = tried.files.iter().flat_map(|f| [format!("--- {}", f.name), format!("+++ {}", f.name)]);
+                let names: Vec<String> = names.collect();
+                let changed = |line: &&str| line.starts_with(['+', '-']) && !names.iter().any(|name| name == line);
+                let lines = fix.patch.lines().filter(changed);
                 lines.for_each(|line| out.push_str(&format!("    {line}\n")));
             }
         }

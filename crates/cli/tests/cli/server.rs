@@ -45,6 +45,61 @@ fn what_the_engine_found_is_confirmed() {
     assert_eq!(report["counterexample"]["confirmation"]["confirmed"], true);
 }
 
+/// The engine and a server have the same findings, and every format carries all of them.
+#[test]
+fn all_findings_are_told_on_both_and_in_every_format() {
+    let bugs = "crates/scenario/tests/fixes/lost-update-and-deadlock.sql";
+    let titles = |args: &[&str]| -> Vec<String> {
+        let (text, code) = on_server(&[&["explore", bugs, "--all", "--no-fixes"], args].concat());
+        assert_eq!(code, Some(1), "{text}");
+        let findings = text.lines().filter(|line| line.starts_with("finding "));
+        let mut titles: Vec<String> = findings.map(|line| line.split("  ").nth(1).unwrap().to_string()).collect();
+        titles.sort();
+        titles
+    };
+    let here = titles(&[]);
+    let lost = |property: &str| format!("{property} (lost update)");
+    let (sum, outcome) = (lost("final sum"), lost("serial outcome"));
+    assert_eq!(here, ["deadlock", &sum, &sum, &outcome, &outcome]);
+    assert_eq!(titles(&["--on", &url()]), here);
+    let format = |format: &str| on_server(&["explore", bugs, "--all", "--no-fixes", "--format", format]).0;
+    let json: serde_json::Value = serde_json::from_str(&format("json")).unwrap();
+    assert_eq!(json["others"].as_array().map(Vec::len), Some(4));
+    let sarif: serde_json::Value = serde_json::from_str(&format("sarif")).unwrap();
+    let results = sarif["runs"][0]["results"].as_array().unwrap();
+    let ids: std::collections::BTreeSet<String> =
+        results.iter().map(|result| result["partialFingerprints"]["isolde/v1"].to_string()).collect();
+    assert_eq!((results.len(), ids.len()), (5, 5));
+    let junit = format("junit");
+    assert!(junit.contains("failures=\"3\"") && junit.contains("finding 5 of 5"), "{junit}");
+    let directory = tempfile::tempdir().unwrap();
+    let page = directory.path().join("page.html");
+    on_server(&["explore", bugs, "--all", "--no-fixes", "--html", page.to_str().unwrap()]);
+    assert!(std::fs::read_to_string(page).unwrap().contains("Finding 5 of 5: "));
+}
+
+/// What the engine does not have is judged where it is.
+#[test]
+fn ranges_that_overlap_are_excluded() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("slots.sql");
+    let look = "IF NOT EXISTS (SELECT 1 FROM slot WHERE starts < e AND s < ends)";
+    let text = format!(
+        "CREATE TABLE slot (starts int NOT NULL, ends int NOT NULL);\n\
+         CREATE PROCEDURE book(s int, e int) LANGUAGE plpgsql AS $$\nBEGIN\n  {look} THEN\n    \
+         INSERT INTO slot VALUES (s, e);\n  END IF;\nEND $$;\n\
+         --@ thread ann\nCALL book(10, 12);\n--@ thread ben\nCALL book(11, 13);\n\
+         --@ final once\nSELECT count(*) = 1 FROM slot;\n"
+    );
+    std::fs::write(&path, text).unwrap();
+    let path = path.to_str().unwrap();
+    let title = "EXCLUDE (int4range(starts, ends) WITH &&) for slot";
+    let (engine, _) = on_server(&["explore", path]);
+    assert!(engine.contains(&format!("not decided  {title}")), "{engine}");
+    let (server, _) = on_server(&["explore", path, "--on", &url()]);
+    assert!(server.contains(&format!("holds        {title}")), "{server}");
+}
+
 #[test]
 fn what_means_nothing_on_a_server_is_refused() {
     let (text, code) = on_server(&["explore", WITHDRAW, "--on", &url(), "--search", "stateful"]);

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use isolde_report::{Fix, FixVerdict, Report, Stats, Verdict};
+use isolde_report::{Counterexample, Fix, FixVerdict, Report, Stats, Verdict};
 use isolde_scenario::file::FileOptions;
 use isolde_scenario::{Examined, OnProgress, inconclusive};
 use isolde_sql::ast::Isolation;
@@ -49,11 +49,11 @@ impl Inquiry<'_> {
             Err(trouble) => self.undecided(inconclusive(trouble, progress)?),
             Ok(examined) => examined.report,
         };
-        if self.fixes && report.counterexample.is_some() {
+        // No level helps against what happens without an overlap.
+        let overlaps = |counterexample: &Counterexample| counterexample.serially.is_empty();
+        if self.fixes && report.counterexamples().any(overlaps) {
             let fixes = self.try_levels(progress)?;
-            if let Some(counterexample) = &mut report.counterexample {
-                counterexample.fixes = fixes;
-            }
+            report.counterexamples_mut().filter(|found| overlaps(found)).for_each(|found| found.fixes = fixes.clone());
         }
         Ok(report)
     }
@@ -82,8 +82,12 @@ impl Inquiry<'_> {
 
     fn check_at(&self, level: Option<Isolation>, progress: OnProgress<'_>) -> Result<Examined, Trouble> {
         let mut stage = self.stage(level)?;
-        let replay = |schedule: &str| format!("isolde replay {} '{schedule}'", self.file);
-        let mut examined = live::check_all(&mut stage, &self.question(&replay), progress)?;
+        let all = if self.settings.all == Some(true) { " --all" } else { "" };
+        let replay = |schedule: &str| format!("isolde replay{all} {} '{schedule}'", self.file);
+        let mut question = self.question(&replay);
+        // Whether a level helps is known at the first violation.
+        question.settings.all = question.settings.all.filter(|_| level.is_none());
+        let mut examined = live::check_all(&mut stage, &question, progress)?;
         examined.report.warnings.extend(stage.warnings());
         if let Some(details) = &mut examined.report.stats.details {
             details.back_end = Some(stage.describe());

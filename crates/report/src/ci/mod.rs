@@ -18,7 +18,7 @@ impl Report {
     /// `mistakes` are files about which there is no answer, and why.
     pub fn to_sarif(command: &str, reports: &[Report], mistakes: &[(String, String)]) -> String {
         let why: Vec<&str> = mistakes.iter().map(|(_, why)| why.as_str()).collect();
-        sarif::document(command, reports.iter().filter_map(result).collect(), &why)
+        sarif::document(command, reports.iter().flat_map(results).collect(), &why)
     }
 
     /// The answers about some files as JUnit's XML: a test for each property of each file, and one for each mistake.
@@ -38,26 +38,47 @@ impl Report {
     }
 }
 
-fn result(report: &Report) -> Option<Value> {
-    let location = |place: &Place| sarif::location(report.file_of(place), place.line);
-    let Some(counterexample) = &report.counterexample else {
-        let Verdict::Inconclusive(reason) = &report.verdict else { return None };
-        let message = format!("Nothing bad was found, but not everything was looked at: {reason}.");
-        let id = format!("inconclusive:{}", report.file);
-        let mut result = sarif::result("inconclusive", "warning", &message, &id);
-        result["locations"] = json!([sarif::location(&report.file, 0)]);
-        return Some(result);
+/// A result for each finding, or one that says why there may be some.
+fn results(report: &Report) -> Vec<Value> {
+    let mut ids: Vec<String> = Vec::new();
+    let found = report.counterexamples().map(|counterexample| {
+        let id = format!("{}:{}:{}", report.file, counterexample.property, rule(counterexample));
+        let same = ids.iter().filter(|known| **known == id).count();
+        ids.push(id.clone());
+        // Findings of one kind are told apart by their order.
+        let id = if same == 0 { id } else { format!("{id}:{}", same + 1) };
+        result(report, counterexample, &id)
+    });
+    let found: Vec<Value> = found.collect();
+    let vague = match &report.verdict {
+        Verdict::Inconclusive(reason) if found.is_empty() => Some(inconclusive(report, reason)),
+        _ => None,
     };
-    let rule = counterexample.anomaly.as_deref().unwrap_or(&counterexample.property).replace(' ', "-");
-    let id = format!("{}:{}:{rule}", report.file, counterexample.property);
-    let mut result = sarif::result(&rule, "error", &message(counterexample), &id);
+    found.into_iter().chain(vague).collect()
+}
+
+fn inconclusive(report: &Report, reason: &str) -> Value {
+    let message = format!("Nothing bad was found, but not everything was looked at: {reason}.");
+    let id = format!("inconclusive:{}", report.file);
+    let mut result = sarif::result("inconclusive", "warning", &message, &id);
+    result["locations"] = json!([sarif::location(&report.file, 0)]);
+    result
+}
+
+fn rule(counterexample: &Counterexample) -> String {
+    counterexample.anomaly.as_deref().unwrap_or(&counterexample.property).replace(' ', "-")
+}
+
+fn result(report: &Report, counterexample: &Counterexample, id: &str) -> Value {
+    let location = |place: &Place| sarif::location(report.file_of(place), place.line);
+    let mut result = sarif::result(&rule(counterexample), "error", &message(counterexample), id);
     let first = counterexample.trace.steps.iter().find_map(|step| step.place.as_ref());
     result["locations"] = json!([first.map_or_else(|| sarif::location(&report.file, 0), location)]);
     let steps = flow(&counterexample.trace, location);
     if !steps.is_empty() {
         result["codeFlows"] = json!([{ "threadFlows": [{ "locations": steps }] }]);
     }
-    Some(result)
+    result
 }
 
 /// What happens, why, and what helps.
@@ -93,11 +114,12 @@ fn tests(report: &Report) -> Vec<Test> {
         Verdict::Inconclusive(reason) => reason.clone(),
         _ => "the search ended before it could be decided".into(),
     };
-    let outcome = |status: PropertyStatus| match (status, &report.counterexample) {
-        (PropertyStatus::Violated, Some(counterexample)) => {
-            Outcome::Failure(counterexample.headline.clone(), report.to_text(Style::plain(WIDTH)))
-        }
-        (PropertyStatus::Violated, None) => Outcome::Failure("violated".into(), report.to_text(Style::plain(WIDTH))),
+    let headlines = |name: &str| {
+        let broken = report.counterexamples().filter(|counterexample| counterexample.property == name);
+        broken.map(|counterexample| counterexample.headline.as_str()).collect::<Vec<_>>().join(" ")
+    };
+    let outcome = |name: &str, status: PropertyStatus| match (status, &report.counterexample) {
+        (PropertyStatus::Violated, _) => Outcome::Failure(headlines(name), report.to_text(Style::plain(WIDTH))),
         (PropertyStatus::Undecided, Some(_)) => {
             Outcome::Skipped("not decided: the search ended with what it found".into(), String::new())
         }
@@ -109,7 +131,7 @@ fn tests(report: &Report) -> Vec<Test> {
         class: report.file.clone(),
         name: name.into(),
         place: Some((report.file.clone(), 1)),
-        outcome: outcome(status),
+        outcome: outcome(name, status),
     };
     report.properties.iter().map(|property| test(&property.name, property.status)).collect()
 }

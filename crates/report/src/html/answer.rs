@@ -4,26 +4,30 @@
 use maud::{Markup, PreEscaped, html};
 
 use super::{Entry, Tone, chip, fixes, prose, run, warning};
-use crate::text::{confirmed, detail_lines, not_needed, searched};
-use crate::{Counterexample, PropertyResult, PropertyStatus, Report, Verdict};
+use crate::text::{about, confirmed, detail_lines, not_needed, searched};
+use crate::{Counterexample, PropertyResult, PropertyStatus, Report};
 
 pub(super) fn entry(report: &Report) -> Entry {
-    let about = match (&report.verdict, &report.counterexample) {
-        (Verdict::Inconclusive(reason), _) => reason.clone(),
-        (_, Some(Counterexample { property, anomaly: Some(anomaly), .. })) => format!("{property} ({anomaly})"),
-        (_, Some(Counterexample { property, .. })) => property.clone(),
-        (_, None) => String::new(),
-    };
-    Entry::of(&report.file, &report.verdict, about, body(report))
+    Entry::of(&report.file, &report.verdict, about(report).unwrap_or_default(), body(report))
 }
 
 fn body(report: &Report) -> Markup {
+    let alone = report.others.is_empty();
     html! {
-        @if let Some(counterexample) = &report.counterexample { (how(counterexample)) }
+        @if let (Some(counterexample), true) = (&report.counterexample, alone) { (how(counterexample)) }
+        @if !alone {
+            @for (number, counterexample) in report.counterexamples().enumerate() {
+                section class="finding" {
+                    h2 { "Finding " (number + 1) " of " (report.others.len() + 1) ": " (counterexample.title()) }
+                    (how(counterexample))
+                    (again(counterexample))
+                }
+            }
+        }
         @if let Some(trace) = &report.trace { (run::section("The run", trace)) }
         (checked(report))
         @for text in &report.warnings { (warning(text)) }
-        @if let Some(counterexample) = &report.counterexample { (again(counterexample)) }
+        @if let (Some(counterexample), true) = (&report.counterexample, alone) { (again(counterexample)) }
     }
 }
 

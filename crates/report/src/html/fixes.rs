@@ -48,7 +48,7 @@ fn tone(verdict: &FixVerdict) -> Tone {
 /// A unified diff, its lines coloured.
 fn diff(patch: &str) -> Markup {
     let class = |kind: DiffLine| match kind {
-        DiffLine::Header => "header",
+        DiffLine::File | DiffLine::Hunk => "header",
         DiffLine::Added => "added",
         DiffLine::Removed => "removed",
         DiffLine::Same => "same",

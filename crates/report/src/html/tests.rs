@@ -72,7 +72,7 @@ fn a_lost_update() {
     let mut report = lost_update();
     let counterexample = report.counterexample.as_mut().unwrap();
     counterexample.explanation.push("Write `FOR UPDATE` behind it.".into());
-    let patch = "--- a/bank.sql\n+++ b/bank.sql\n@@ -8 +8 @@\n before\n--- was\n+-- is\n after\n";
+    let patch = "--- bank.sql\n+++ bank.sql\n@@ -7,3 +7,3 @@\n before\n--- was\n+-- is\n after\n";
     let fix = |title: &str, verdict, patch: &str| Fix {
         kind: "row lock".into(),
         title: title.into(),
@@ -217,9 +217,9 @@ fn a_lost_update() {
             Fixes that were tried
             holds
             FOR UPDATE on the read
-            --- a/bank.sql
-            +++ b/bank.sql
-            @@ -8 +8 @@
+            --- bank.sql
+            +++ bank.sql
+            @@ -7,3 +7,3 @@
             before
             --- was
             +-- is

@@ -43,6 +43,8 @@ pub struct FileOptions {
     pub jobs: Option<u64>,
     /// Between what others may act.
     pub granularity: Option<Granularity>,
+    /// The search goes on behind a violation, and all that are not alike are told.
+    pub all: Option<bool>,
 }
 
 impl FileOptions {
@@ -65,6 +67,7 @@ impl FileOptions {
             bug_depth: self.bug_depth.or(others.bug_depth),
             jobs: self.jobs.or(others.jobs),
             granularity: self.granularity.or(others.granularity),
+            all: self.all.or(others.all),
         }
     }
 }

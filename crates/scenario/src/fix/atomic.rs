@@ -14,10 +14,12 @@
 
 use std::collections::BTreeMap;
 
-use isolde_sql::Span;
-use isolde_sql::ast::plpgsql::{Body, Stmt, StmtKind};
-use isolde_sql::ast::{Assignment, Expr, ExprKind, Query, SelectItem, Statement, StatementKind, Update};
+use isolde_sql::ast::plpgsql::{Body, DeclarationKind, Stmt, StmtKind, Target};
+use isolde_sql::ast::{
+    Assignment, Expr, ExprKind, Ident, IsTest, Part, Query, SelectItem, Statement, StatementKind, TypeName, Update,
+};
 use isolde_sql::catalog::Table;
+use isolde_sql::{Span, Type};
 
 use super::patch::Edit;
 use super::site::{Code, List, Site};
@@ -62,20 +64,21 @@ struct Read<'a> {
 }
 
 impl<'a> Read<'a> {
-    /// The read at a site, if `names` are what its columns go into.
-    fn new(case: &Case<'a>, query: &'a Query, names: Vec<String>) -> Option<Read<'a>> {
+    /// The read of one row by this query. `stored` says which variable a column goes into, and by which name that is
+    /// used later.
+    fn new(case: &Case<'a>, query: &'a Query, stored: impl Fn(&[Column]) -> Option<Stored>) -> Option<Read<'a>> {
         let table = sql::table(query, case.catalog())?;
         let select = sql::select(query)?;
-        let plain = sql::is_lockable(query)
-            && query.order_by.is_empty()
-            && query.limit.is_none()
-            && query.with.is_empty()
-            && sql::alias(query).is_none();
-        sql::unique_key(select.filter.as_ref(), table, None).filter(|_| plain)?;
-        let columns: Option<Vec<Expr>> = select.items.iter().map(|item| column_of(item, table)).collect();
-        let columns = columns.filter(|columns| columns.len() == names.len())?;
-        let holds = names.iter().cloned().zip(columns).collect();
-        Some(Read { table, query, holds, variables: names })
+        let plain =
+            sql::is_lockable(query) && query.order_by.is_empty() && query.limit.is_none() && query.with.is_empty();
+        let alias = sql::alias(query);
+        sql::unique_key(select.filter.as_ref(), table, alias).filter(|_| plain)?;
+        let columns: Option<Vec<Vec<Column>>> =
+            select.items.iter().map(|item| columns_of(item, table, alias)).collect();
+        let columns = columns?.concat();
+        let Stored { variables, uses } = stored(&columns)?;
+        let holds = uses.into_iter().zip(columns.into_iter().map(|column| column.value));
+        Some(Read { table, query, holds: holds.collect(), variables })
     }
 
     fn filter(&self) -> Option<&'a Expr> {
@@ -89,31 +92,83 @@ impl<'a> Read<'a> {
         if !same_table || !update.from.is_empty() || !update.with.is_empty() || !update.returning.is_empty() {
             return None;
         }
-        let key = sql::unique_key(self.filter(), self.table, None)?;
+        let key = self.key();
         let theirs = sql::equalities(update.filter.as_ref(), self.table, None);
         let same = |(column, value): &(usize, &Expr)| {
             theirs.iter().any(|(c, v)| c == column && spell[1](v) == spell[0](value))
         };
-        if !key.iter().all(same) {
+        if key.is_empty() || !key.iter().all(same) {
             return None;
         }
         let mut filter: Vec<Expr> = sql::conjuncts(update.filter.as_ref()).into_iter().cloned().collect();
         // What else the read asked of the row.
         let known: Vec<String> = filter.iter().map(|condition| spell[1](condition)).collect();
         let asked = sql::conjuncts(self.filter()).into_iter();
-        filter.extend(asked.filter(|condition| !known.contains(&spell[0](condition))).cloned());
+        let more: Vec<&Expr> = asked.filter(|c| !self.is_key(c) && !known.contains(&spell[0](c))).collect();
+        if !more.is_empty() && sql::alias(self.query).is_some() {
+            return None;
+        }
+        filter.extend(more.into_iter().cloned());
         filter.extend(sql::conjuncts(guard).into_iter().cloned());
-        let filter: Option<Vec<Expr>> =
-            filter.iter().map(|condition| sql::substitute(condition, &self.holds)).collect();
+        let filter: Option<Vec<Vec<Expr>>> =
+            filter.iter().map(|condition| self.simplified(sql::substitute(condition, &self.holds)?)).collect();
         let set = update.set.iter().map(|assignment| {
             Some(Assignment { value: sql::substitute(&assignment.value, &self.holds)?, ..assignment.clone() })
         });
+        let mut set: Vec<Assignment> = set.collect::<Option<_>>()?;
+        // What was read back unchanged.
+        set.retain(|a| !a.subscripts.is_empty() || self.column(&a.value) != self.table.column(&a.column.name));
+        let filter = filter?.concat();
+        let left = set.iter().map(|assignment| &assignment.value).chain(&filter).any(|e| self.uses_variable(e));
+        if left || set.is_empty() {
+            return None;
+        }
         let span = Span::default();
-        Some(Update {
-            set: set.collect::<Option<_>>()?,
-            filter: Some(Expr { kind: ExprKind::And(filter?), span }),
-            ..update.clone()
-        })
+        Some(Update { set, filter: Some(Expr { kind: ExprKind::And(filter), span }), ..update.clone() })
+    }
+
+    /// The columns of the key that pins the row, with their values.
+    fn key(&self) -> Vec<(usize, &'a Expr)> {
+        sql::unique_key(self.filter(), self.table, sql::alias(self.query)).unwrap_or_default()
+    }
+
+    /// Whether a condition of the read only pins the row.
+    fn is_key(&self, condition: &Expr) -> bool {
+        let equal = sql::equalities(Some(condition), self.table, sql::alias(self.query));
+        equal.iter().any(|(_, value)| self.key().iter().any(|(_, pinned)| std::ptr::eq(*pinned, *value)))
+    }
+
+    fn column(&self, expr: &Expr) -> Option<usize> {
+        sql::column(expr, self.table, None)
+    }
+
+    /// A condition without comparing a column with itself: that says at most that there is a value. `None` if it is
+    /// never true.
+    fn simplified(&self, condition: Expr) -> Option<Vec<Expr>> {
+        let ExprKind::Binary(op, left, right) = &condition.kind else { return Some(vec![condition]) };
+        let Some(column) = self.column(left).filter(|column| self.column(right) == Some(*column)) else {
+            return Some(vec![condition]);
+        };
+        match (&**op, self.table.columns[column].not_null) {
+            ("=" | ">=" | "<=", true) => Some(Vec::new()),
+            ("=" | ">=" | "<=", false) => {
+                let kind = ExprKind::Is { expr: left.clone(), test: IsTest::Null, negated: true };
+                Some(vec![Expr { kind, span: condition.span }])
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether an expression needs one of the variables still.
+    fn uses_variable(&self, expr: &Expr) -> bool {
+        let mut used = false;
+        expr.walk(&mut |part| {
+            if let Part::Expr(Expr { kind: ExprKind::Name(path), .. }) = part {
+                let head = path.first().filter(|head| self.table.column(&head.name).is_none());
+                used |= head.is_some_and(|head| self.variables.iter().any(|variable| **variable == *head.name));
+            }
+        });
+        used
     }
 
     /// Whether the variables mean something before the read or behind the decision: to other statements, or to whoever
@@ -133,21 +188,74 @@ impl<'a> Read<'a> {
     }
 }
 
-fn column_of(item: &SelectItem, table: &Table) -> Option<Expr> {
+/// A column of a select list: its name there, and what it is of the row.
+#[derive(Clone)]
+struct Column {
+    name: String,
+    value: Expr,
+}
+
+/// The variables that a read sets, and the names by which each of its columns is used.
+struct Stored {
+    variables: Vec<String>,
+    uses: Vec<String>,
+}
+
+fn columns_of(item: &SelectItem, table: &Table, other_name: Option<&Ident>) -> Option<Vec<Column>> {
+    let column = |name: &str, alias: &str| Column { name: alias.into(), value: sql::name_of(name) };
+    let all = || table.columns.iter().map(|c| column(&c.name, &c.name)).collect();
     match item {
-        SelectItem::Expr { expr, .. } => sql::column(expr, table, None).map(|c| sql::name_of(&table.columns[c].name)),
-        _ => None,
+        SelectItem::Expr { expr, alias } => {
+            let name = &table.columns[sql::column(expr, table, other_name)?].name;
+            Some(vec![column(name, alias.as_ref().map_or(name, |alias| &alias.name))])
+        }
+        SelectItem::Wildcard(_) => Some(all()),
+        SelectItem::QualifiedWildcard(of) => {
+            (of.name == *other_name.map_or(&table.name, |other| &other.name)).then(all)
+        }
     }
+}
+
+/// The query of a statement that keeps what it reads in variables, and these: `INTO`, or `v := (SELECT ...)`.
+fn kept<'a>(site: &Site<'a>) -> Option<(&'a Query, Vec<String>)> {
+    let name = |target: &Target| match target.path.as_slice() {
+        [one] if target.subscripts.is_empty() => Some(one.name.to_string()),
+        _ => None,
+    };
+    match site.code {
+        Code::Stmt(Stmt { kind: StmtKind::Assign(target, value), .. }) => match &value.kind {
+            ExprKind::Subquery(query) => Some((query, vec![name(target)?])),
+            _ => None,
+        },
+        _ => Some((site.query()?, site.stored_into()?.targets.iter().map(name).collect::<Option<_>>()?)),
+    }
+}
+
+/// Whether a variable holds a whole row.
+fn is_row(case: &Case<'_>, site: &Site<'_>, variable: &str) -> bool {
+    let declared = site.body.into_iter().flat_map(|body| &body.block.declarations);
+    let mut declared = declared.filter(|declaration| *declaration.name.name == *variable);
+    declared.any(|declaration| match &declaration.kind {
+        DeclarationKind::Variable { ty: TypeName::Known(ty, _), .. } => *ty == Type::Record,
+        DeclarationKind::Variable { ty: TypeName::Reference { row, .. }, .. } => *row,
+        DeclarationKind::Variable { ty: TypeName::Named(name), .. } => {
+            case.catalog().table_by_name(&name.name.name).is_some()
+        }
+        _ => false,
+    })
 }
 
 /// The rewriting of a read in a routine and the UPDATE behind it, with the place of the latter.
 fn in_routine<'a>(case: &Case<'a>, site: &Site<'a>) -> Option<(Span, Vec<Edit>)> {
     let text = case.text();
-    let targets = site.stored_into()?.targets.iter().map(|target| match target.path.as_slice() {
-        [one] if target.subscripts.is_empty() => Some(one.name.to_string()),
-        _ => None,
-    });
-    let mut read = Read::new(case, site.query()?, targets.collect::<Option<_>>()?)?;
+    let (query, variables) = kept(site)?;
+    let mut read = Read::new(case, query, |columns| {
+        let uses: Vec<String> = match variables.as_slice() {
+            [row] if is_row(case, site, row) => columns.iter().map(|c| format!("{row}.{}", c.name)).collect(),
+            several => several.to_vec(),
+        };
+        (uses.len() == columns.len()).then(|| Stored { variables: variables.clone(), uses })
+    })?;
     let mut edits = vec![sql::delete(site.span, text)];
     let (assigned, rest) = assignments(&mut read, site.behind());
     edits.extend(assigned.iter().map(|stmt| sql::delete(stmt.span, text)));
@@ -228,14 +336,10 @@ fn undeclared(read: &Read<'_>, body: &Body) -> Option<Edit> {
 fn in_thread<'a>(case: &Case<'a>, site: &Site<'a>) -> Option<(Span, Vec<Edit>)> {
     let (List::Thread(list, at), Code::Client(client)) = (site.list, site.code) else { return None };
     let prefix = client.gset.as_ref()?;
-    let query = site.query()?;
-    let names = sql::select(query)?.items.iter().map(|item| match item {
-        SelectItem::Expr { expr: Expr { kind: ExprKind::Name(path), .. }, alias } => {
-            Some(format!("{prefix}{}", alias.as_ref().or(path.last())?.name))
-        }
-        _ => None,
-    });
-    let mut read = Read::new(case, query, names.collect::<Option<_>>()?)?;
+    let mut read = Read::new(case, site.query()?, |columns| {
+        let variables: Vec<String> = columns.iter().map(|column| format!("{prefix}{}", column.name)).collect();
+        Some(Stored { uses: variables.clone(), variables })
+    })?;
     let uses = |statement: &&ClientStatement| {
         statement.variables.iter().any(|(name, _)| read.variables.iter().any(|v| **v == **name))
     };
@@ -257,7 +361,7 @@ fn in_thread<'a>(case: &Case<'a>, site: &Site<'a>) -> Option<(Span, Vec<Edit>)> 
     // What else the read asks would be in terms of its own parameters.
     let known: Vec<String> =
         sql::conjuncts(update(&user.ast)?.filter.as_ref()).into_iter().map(|c| spell(&theirs, c)).collect();
-    if !sql::conjuncts(read.filter()).into_iter().all(|c| known.contains(&spell(&mine, c))) {
+    if !sql::conjuncts(read.filter()).into_iter().all(|c| read.is_key(c) || known.contains(&spell(&mine, c))) {
         return None;
     }
     let merged = read.merged(update(&user.ast)?, None, [&|e| spell(&mine, e), &|e| spell(&theirs, e)])?;

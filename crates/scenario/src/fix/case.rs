@@ -30,13 +30,23 @@ pub(super) struct Case<'a> {
     sites: Vec<Site<'a>>,
 }
 
-/// A read that missed what another thread wrote, and the threads that ran it.
+/// A read that takes part in what went wrong, and the threads that run it.
 #[derive(Clone, Debug)]
 pub(super) struct Culprit<'a> {
     pub(super) site: Site<'a>,
     pub(super) threads: BTreeSet<usize>,
-    /// The anomaly is about it.
-    pub(super) blamed: bool,
+    pub(super) part: Taken,
+}
+
+/// The part that a read takes in what went wrong, the greatest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Taken {
+    /// The cycle of dependencies goes through it.
+    Blamed,
+    /// Another thread writes what it read.
+    Missed,
+    /// It reads a table of one of these, for a thread or routine that writes that table: in another run it is as bad.
+    Kin,
 }
 
 impl<'a> Case<'a> {
@@ -75,8 +85,8 @@ impl<'a> Case<'a> {
         run.events.iter().flat_map(|event| event.steps.iter().map(move |step| (event.thread, step)))
     }
 
-    /// Reads that another thread's writes could change, in the order of the run; those that the anomaly is about before
-    /// the others.
+    /// Reads that take part: those that the anomaly is about before those that another thread's writes could change,
+    /// and behind them the reads of other threads and routines that do the same.
     pub(super) fn culprits(&self) -> Vec<Culprit<'a>> {
         let steps: Vec<(usize, &Step)> = self.steps().collect();
         let blamed = self.blamed();
@@ -86,23 +96,46 @@ impl<'a> Case<'a> {
             let mut writes = others().flat_map(|(_, step)| &step.footprint.writes);
             let missed = writes.any(|write| step.footprint.reads.iter().any(|read| read.hit(write)));
             let Some(site) = self.site_at(step.pending.span).filter(|_| missed && self.is_read(step)) else { continue };
-            let blamed = blamed.contains(&at);
+            let part = if blamed.contains(&at) { Taken::Blamed } else { Taken::Missed };
             match culprits.iter_mut().find(|known| known.site.span == site.span) {
                 Some(known) => {
                     known.threads.insert(thread);
-                    known.blamed |= blamed;
+                    known.part = known.part.min(part);
                 }
-                None => culprits.push(Culprit { site, threads: BTreeSet::from([thread]), blamed }),
+                None => culprits.push(Culprit { site, threads: BTreeSet::from([thread]), part }),
             }
         }
-        culprits.sort_by_key(|culprit| !culprit.blamed);
+        culprits.extend(self.kin(&culprits));
+        culprits.sort_by_key(|culprit| culprit.part);
         culprits
+    }
+
+    /// Reads that are like these, whether or not the run came to them.
+    fn kin(&self, culprits: &[Culprit<'a>]) -> Vec<Culprit<'a>> {
+        let read = |site: &Site<'a>| sql::table(site.read()?, self.catalog());
+        let tables: BTreeSet<&str> = culprits.iter().filter_map(|c| read(&c.site)).map(|table| &*table.name).collect();
+        let is_kin = |site: &&Site<'a>| {
+            let plain = site.read().is_some_and(|query| query.locking.is_empty());
+            let known = culprits.iter().any(|culprit| culprit.site.span == site.span);
+            let shared = read(site).map(|table| &*table.name).filter(|name| tables.contains(name));
+            let writes = |name: &str| self.sites.iter().any(|other| other.same_program(site) && other.writes(name));
+            plain && !known && shared.is_some_and(writes)
+        };
+        let kin = self.sites.iter().filter(is_kin);
+        kin.map(|site| Culprit { site: *site, threads: self.runners(site), part: Taken::Kin }).collect()
+    }
+
+    /// The threads in whose text a statement stands; none if it is of a routine.
+    fn runners(&self, site: &Site<'_>) -> BTreeSet<usize> {
+        let runs = |section: &ThreadSection| section.body.iter().any(|statement| statement.ast.span == site.span);
+        let threads = self.file.threads.iter().enumerate().filter(|(_, section)| runs(section));
+        threads.map(|(thread, _)| thread).collect()
     }
 
     /// Whether a step is a plain read: locks or a stronger level change what it sees.
     fn is_read(&self, step: &Step) -> bool {
         let Some(site) = self.site_at(step.pending.span) else { return false };
-        let query = site.query().or(site.inner_query());
+        let query = site.read();
         step.pending.kind == PendingKind::Statement && query.is_some_and(|query| query.locking.is_empty())
     }
 
@@ -131,14 +164,15 @@ impl<'a> Case<'a> {
         self.file.threads.get(thread)
     }
 
-    /// Edits that keep the locks of these threads until all is done: each becomes one transaction, if it is none.
-    pub(super) fn one_transaction(&self, threads: &BTreeSet<usize>, reads: &[Site<'_>]) -> Vec<Edit> {
+    /// Edits that keep the locks of these threads until all is done: each becomes one transaction, if it is none. A
+    /// thread of one statement `grows` if the lock is a statement of its own.
+    pub(super) fn one_transaction(&self, threads: &BTreeSet<usize>, reads: &[Site<'_>], grows: bool) -> Vec<Edit> {
         let in_client = reads.iter().any(Site::is_client);
+        let change = Change { transaction: true, grows, ..Change::default() };
         let sections = self.sections().into_iter().filter(|(section, _)| {
             let runs = threads.iter().filter_map(|&t| self.section(t)).any(|s| s.span == section.span);
-            runs && (section.autocommit || (in_client && thread::needs_transaction(section)))
+            runs && (section.autocommit || (in_client && thread::needs_transaction(section, change)))
         });
-        let change = Change { transaction: true, ..Change::default() };
         sections.flat_map(|(section, _)| thread::edits(section, change, self.text())).collect()
     }
 
@@ -171,7 +205,7 @@ impl<'a> Case<'a> {
 
     /// The names of the tables that these statements read, listed.
     pub(super) fn tables(&self, sites: &[Site<'_>]) -> String {
-        let queries = sites.iter().filter_map(|site| site.query().or(site.inner_query()));
+        let queries = sites.iter().filter_map(|site| site.read());
         let names: BTreeSet<&str> = queries.filter_map(|q| sql::table(q, self.catalog())).map(|t| &*t.name).collect();
         match names.len() {
             0 => "several tables".into(),
@@ -197,13 +231,27 @@ fn original_line(old: &str, new: &str, line: u32) -> u32 {
     let op = diff.ops().iter().find(|op| op.new_range().contains(&at));
     let index = match op {
         None => at,
-        Some(DiffOp::Insert { old_index, .. }) => old_index.saturating_sub(1),
-        Some(op) => {
-            let range = op.old_range();
-            (range.start + (at - op.new_range().start)).min(range.end.saturating_sub(1))
+        Some(DiffOp::Insert { old_index, .. }) => moved_from(&diff, at).unwrap_or(old_index.saturating_sub(1)),
+        Some(DiffOp::Replace { old_index, old_len, .. }) => {
+            let alike = |i: &usize| likeness(diff.old_slices()[*i], diff.new_slices()[at]);
+            let range = *old_index..old_index + old_len;
+            // Of two that are equally like it, the first.
+            range.rev().max_by(|a, b| alike(a).total_cmp(&alike(b))).unwrap_or(*old_index)
         }
+        Some(op) => op.old_range().start + (at - op.new_range().start),
     };
     index as u32 + 1
+}
+
+/// Where a line stood that is now at another place, if that is certain.
+fn moved_from(diff: &TextDiff<'_, '_, '_, str>, at: usize) -> Option<usize> {
+    let line = diff.new_slices()[at];
+    let mut same = (0..diff.old_slices().len()).filter(|&i| diff.old_slices()[i] == line);
+    same.next().filter(|_| same.next().is_none())
+}
+
+fn likeness(old: &str, new: &str) -> f32 {
+    TextDiff::from_words(old, new).ratio()
 }
 
 #[cfg(test)]

@@ -30,13 +30,9 @@ impl Kind for ForeignKey {
             return Vec::new();
         };
         let reads: Vec<Culprit<'_>> = case.culprits();
-        let of_parent = reads.iter().filter(|c| {
-            c.site
-                .query()
-                .or(c.site.inner_query())
-                .and_then(|q| sql::table(q, case.catalog()))
-                .is_some_and(|t| t.id == parent.id)
-        });
+        let of_parent = reads
+            .iter()
+            .filter(|c| c.site.read().and_then(|q| sql::table(q, case.catalog())).is_some_and(|t| t.id == parent.id));
         let locks: Vec<Edit> = of_parent.filter_map(|c| lock::edit(case, &c.site, "FOR KEY SHARE")).collect();
         let key = format!("{} ({})", child.name, child.columns[column].name);
         let mut candidates = Vec::new();

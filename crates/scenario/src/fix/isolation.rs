@@ -21,6 +21,10 @@ impl Kind for StrongerIsolation {
         "isolation"
     }
 
+    fn is_about_levels(&self) -> bool {
+        true
+    }
+
     fn propose(&self, case: &Case<'_>) -> Vec<Candidate> {
         // A stronger level takes no fewer locks.
         if !case.run.system.deadlocked(&case.run.end).is_empty() {
@@ -57,7 +61,7 @@ fn candidate(case: &Case<'_>, level: Isolation, sections: &[&ThreadSection], who
     }
     let change = Change { isolation: Some(level), transaction: true, ..Change::default() };
     let edits = sections.iter().flat_map(|section| thread::edits(section, change, case.text())).collect();
-    let loose = sections.iter().any(|section| thread::needs_transaction(section));
+    let loose = sections.iter().any(|section| thread::needs_transaction(section, change));
     let one = if loose { ", in one transaction" } else { "" };
     Some(Candidate::new(format!("{} for {who}{one}", thread::name(level).to_uppercase()), edits))
 }
@@ -65,12 +69,12 @@ fn candidate(case: &Case<'_>, level: Isolation, sections: &[&ThreadSection], who
 /// One transaction at the level there is.
 fn one_transaction(case: &Case<'_>) -> Option<Candidate> {
     let sections = case.sections();
-    let loose: Vec<_> = sections.iter().filter(|(section, _)| thread::needs_transaction(section)).collect();
+    let change = Change { transaction: true, ..Change::default() };
+    let loose: Vec<_> = sections.iter().filter(|(section, _)| thread::needs_transaction(section, change)).collect();
     if loose.is_empty() {
         return None;
     }
     let names: Vec<&str> = loose.iter().flat_map(|(_, names)| names.iter().copied()).collect();
-    let change = Change { transaction: true, ..Change::default() };
     let edits = loose.iter().flat_map(|(section, _)| thread::edits(section, change, case.text())).collect();
     Some(Candidate::new(format!("one transaction for {}", each(&names)), edits))
 }

@@ -1,13 +1,14 @@
 //! Row locks on the reads that missed something, so that nobody changes what was read before it is used.
 //!
 //! A query whose rows are rows of tables takes the lock itself. One that counts or adds up cannot; then the rows are
-//! locked by a statement before it, in the order of their key, so that two of these do not deadlock. Rows that are not
+//! locked by a statement before it, in the order of their key, so that two of these do not deadlock. The subquery of a
+//! statement that writes takes the lock where it stands, as a queue does with SKIP LOCKED. Rows that are not
 //! there yet cannot be locked at all, but often the row that they will refer to can: who counts a member's loans locks
 //! the member.
 
 use isolde_sql::ast::Query;
 
-use super::case::Culprit;
+use super::case::{Culprit, Taken};
 use super::patch::Edit;
 use super::site::Site;
 use super::{Candidate, Case, Kind, sql};
@@ -25,21 +26,22 @@ impl Kind for RowLock {
     fn propose(&self, case: &Case<'_>) -> Vec<Candidate> {
         let culprits = case.culprits();
         let all: Vec<&Culprit<'_>> = culprits.iter().collect();
-        let blamed: Vec<&Culprit<'_>> = culprits.iter().filter(|culprit| culprit.blamed).collect();
         let mut candidates = Vec::new();
         candidates.extend(candidate(case, &all, "FOR UPDATE"));
-        if blamed.len() > 1 && blamed.len() < all.len() {
-            candidates.extend(candidate(case, &blamed, "FOR UPDATE").map(Candidate::minor));
-        }
-        if all.len() > 1 && all.len() <= ALONE_MAX {
-            candidates.extend(
-                all.iter().filter_map(|culprit| candidate(case, &[culprit], "FOR UPDATE").map(Candidate::minor)),
-            );
-        }
         candidates.extend(candidate(case, &all, "FOR NO KEY UPDATE").map(Candidate::minor));
-        candidates.extend(candidate(case, &all, "FOR SHARE"));
-        if all.iter().any(|c| c.site.query().is_some_and(|query| query.limit.is_some())) {
+        // A statement that reads and writes is one step here. On a server two of them could both have the weak lock
+        // when they come to the strong one.
+        if !all.iter().any(|c| c.site.query().is_none() && own_lock(&c.site).is_some()) {
+            candidates.extend(candidate(case, &all, "FOR SHARE"));
+        }
+        if all.iter().any(|c| c.site.read().is_some_and(|query| query.limit.is_some())) {
             candidates.extend(candidate(case, &all, "FOR UPDATE SKIP LOCKED"));
+        }
+        // Locks on some of them only if locks on all are too many.
+        let parts = [Taken::Missed, Taken::Blamed].map(|part| culprits.iter().filter(|c| c.part <= part).collect());
+        let alone = culprits.iter().filter(|_| culprits.len() <= ALONE_MAX).map(|culprit| vec![culprit]);
+        for some in parts.into_iter().chain(alone).filter(|some: &Vec<_>| some.len() < all.len()) {
+            candidates.extend(candidate(case, &some, "FOR UPDATE").map(Candidate::fallback));
         }
         candidates.extend(parents(case, &all, "FOR UPDATE"));
         candidates.extend(parents(case, &all, "FOR NO KEY UPDATE").map(Candidate::minor));
@@ -55,23 +57,28 @@ fn candidate(case: &Case<'_>, culprits: &[&Culprit<'_>], strength: &str) -> Opti
     if sites.is_empty() {
         return None;
     }
-    let before = sites.iter().any(|site| !site.query().is_some_and(sql::is_lockable));
+    let before = sites.iter().any(|site| own_lock(site).is_none());
     let (tables, lines) = (case.tables(&sites), case.lines(sites.iter().map(|site| site.span)));
     let title = match before {
         true => format!("{strength} on the rows of {tables} before {lines}"),
         false => format!("{strength} on the read of {tables} ({lines})"),
     };
     let edits = locked.into_iter().map(|(_, edit)| edit).collect();
-    Some(with_transaction(case, culprits, Candidate::new(title, edits)))
+    Some(with_transaction(case, culprits, Candidate::new(title, edits), before))
 }
 
 /// The lock on one read.
 pub(super) fn edit(case: &Case<'_>, site: &Site<'_>, strength: &str) -> Option<Edit> {
-    match site.query() {
-        Some(query) if sql::is_lockable(query) => Some(Edit::insert(query.span.end, format!(" {strength}"))),
-        Some(query) => before(case, site, query, strength),
-        None => before(case, site, site.inner_query()?, strength),
+    match own_lock(site) {
+        Some(query) => Some(Edit::insert(query.span.end, format!(" {strength}"))),
+        None => before(case, site, site.read()?, strength),
     }
+}
+
+/// The query that can lock what it reads: the statement itself, or the subquery of a statement that writes.
+fn own_lock<'a>(site: &Site<'a>) -> Option<&'a Query> {
+    let query = site.query().or_else(|| site.statement().and(site.inner_query()));
+    query.filter(|query| sql::is_lockable(query))
 }
 
 /// A statement before a read that locks the rows it will read.
@@ -89,12 +96,12 @@ fn parents(case: &Case<'_>, culprits: &[&Culprit<'_>], strength: &str) -> Option
     let what = if locked.len() == 1 { case.line(first.span) } else { lines };
     let title = format!("{strength} on the row of {parent} before {what}");
     let edits = locked.into_iter().map(|(_, _, edit)| edit).collect();
-    Some(with_transaction(case, culprits, Candidate::new(title, edits)))
+    Some(with_transaction(case, culprits, Candidate::new(title, edits), true))
 }
 
 /// The lock on the row that a foreign key of the table read refers to, by the value it is read with.
 fn parent<'a>(case: &Case<'_>, site: &Site<'a>, strength: &str) -> Option<(Site<'a>, String, Edit)> {
-    let query = site.query().or(site.inner_query())?;
+    let query = site.read()?;
     let table = sql::table(query, case.catalog())?;
     let equalities = sql::equalities(sql::select(query)?.filter.as_ref(), table, sql::alias(query));
     let (key, value) = table.foreign_keys.iter().find_map(|key| match key.columns.as_slice() {
@@ -110,10 +117,10 @@ fn parent<'a>(case: &Case<'_>, site: &Site<'a>, strength: &str) -> Option<(Site<
 }
 
 /// A lock lasts as long as its transaction.
-fn with_transaction(case: &Case<'_>, culprits: &[&Culprit<'_>], mut candidate: Candidate) -> Candidate {
+fn with_transaction(case: &Case<'_>, culprits: &[&Culprit<'_>], mut candidate: Candidate, grows: bool) -> Candidate {
     let threads = culprits.iter().flat_map(|c| c.threads.iter().copied()).collect();
     let sites: Vec<Site<'_>> = culprits.iter().map(|c| c.site).collect();
-    let edits = case.one_transaction(&threads, &sites);
+    let edits = case.one_transaction(&threads, &sites, grows);
     if !edits.is_empty() {
         candidate.title.push_str(", in one transaction");
         // BEGIN comes before what is to be in the transaction.
@@ -134,7 +141,7 @@ impl Kind for TableLock {
         let mut locks: Vec<(Site<'_>, Edit)> = Vec::new();
         for culprit in &culprits {
             let site = culprit.site;
-            let read = site.query().or(site.inner_query()).and_then(|query| sql::table(query, case.catalog()));
+            let read = site.read().and_then(|query| sql::table(query, case.catalog()));
             let Some(table) = read else { continue };
             let lock = format!("LOCK TABLE {} IN SHARE ROW EXCLUSIVE MODE", sql::ident(&table.name));
             let known = |(other, edit): &(Site<'_>, Edit)| other.same_list(&site) && edit.text.starts_with(&lock);
@@ -150,6 +157,6 @@ impl Kind for TableLock {
             format!("LOCK TABLE {} before {}", case.tables(&sites), case.lines(sites.iter().map(|site| site.span)));
         let all: Vec<&Culprit<'_>> = culprits.iter().collect();
         let edits = locks.into_iter().map(|(_, edit)| edit).collect();
-        vec![with_transaction(case, &all, Candidate::new(title, edits))]
+        vec![with_transaction(case, &all, Candidate::new(title, edits), true)]
     }
 }

@@ -23,6 +23,7 @@
 
 mod atomic;
 mod case;
+mod exclusion;
 mod foreign_key;
 mod isolation;
 mod judge;
@@ -40,7 +41,7 @@ mod unique;
 use std::collections::BTreeSet;
 
 use isolde_explore::Schedule;
-use isolde_report::{Fix, FixCost, FixVerdict, PropertyStatus, Report};
+use isolde_report::{Counterexample, Fix, FixCost, FixVerdict, PropertyStatus, Report};
 
 use self::case::Case;
 use self::judge::{Judged, Standard};
@@ -58,6 +59,7 @@ const KINDS: &[&dyn Kind] = &[
     &atomic::AtomicUpdate,
     &lock::RowLock,
     &unique::UniqueKey,
+    &exclusion::Exclusion,
     &foreign_key::ForeignKey,
     &order::LockOrder,
     &isolation::StrongerIsolation,
@@ -91,6 +93,12 @@ trait Kind: Sync {
         true
     }
 
+    /// Whether it is about isolation levels. They are no answer to what was wrong without an overlap in the first
+    /// place.
+    fn is_about_levels(&self) -> bool {
+        false
+    }
+
     /// What might help; judging is left to others.
     fn propose(&self, case: &Case<'_>) -> Vec<Candidate>;
 }
@@ -102,15 +110,27 @@ struct Candidate {
     edits: Vec<Edit>,
     /// A variation of another one, not worth telling of unless it helps.
     minor: bool,
+    /// Less than another one of its kind, not worth trying if that one helps.
+    fallback: bool,
+    /// The embedded engine cannot run it.
+    beyond_engine: bool,
 }
 
 impl Candidate {
     fn new(title: String, edits: Vec<Edit>) -> Candidate {
-        Candidate { title, edits, minor: false }
+        Candidate { title, edits, minor: false, fallback: false, beyond_engine: false }
     }
 
     fn minor(self) -> Candidate {
         Candidate { minor: true, ..self }
+    }
+
+    fn beyond_engine(self) -> Candidate {
+        Candidate { beyond_engine: true, ..self }
+    }
+
+    fn fallback(self) -> Candidate {
+        Candidate { minor: true, fallback: true, ..self }
     }
 }
 
@@ -121,16 +141,30 @@ pub struct Tried {
     pub fix: Fix,
     /// The scenario's own file first, then what it includes.
     pub files: Vec<Included>,
-    size: usize,
     /// Told only if it helps.
     minor: bool,
     /// It locks a whole table.
     table_lock: bool,
+    /// The last of its kinds, in the order of [`KINDS`].
+    kind: usize,
+    /// Only a server can judge it, because the embedded engine does not have what it uses.
+    pub beyond_engine: bool,
 }
 
-/// Tries to fix what a report of [`check`] found; those that hold come first, the best of them first.
+/// Tries to fix what a report of [`check`] found first; those that hold come first, the best of them first.
 pub fn try_fixes(scenario: &Scenario, report: &Report, options: &Options, progress: OnProgress<'_>) -> Vec<Tried> {
-    let Some(counterexample) = &report.counterexample else { return Vec::new() };
+    let found = report.counterexample.as_ref();
+    found.map(|found| try_fixes_of(found, scenario, report, options, progress)).unwrap_or_default()
+}
+
+/// The same for one of its counterexamples. What is said to hold mends the others as well.
+pub fn try_fixes_of(
+    counterexample: &Counterexample,
+    scenario: &Scenario,
+    report: &Report,
+    options: &Options,
+    progress: OnProgress<'_>,
+) -> Vec<Tried> {
     let original = Program::of(scenario.sources());
     let Ok(loaded) = original.load() else { return Vec::new() };
     let settings = settings(&loaded.scenario, options);
@@ -155,12 +189,12 @@ pub fn try_fixes(scenario: &Scenario, report: &Report, options: &Options, progre
     let broken = Broken {
         seen: vec![counterexample.headline.clone()],
         serially: !counterexample.serially.is_empty(),
+        level_helps: counterexample.serially.is_empty(),
         program: original,
         loaded,
         schedule,
         kinds: Vec::new(),
         titles: Vec::new(),
-        size: 0,
     };
     workshop.repair(broken);
     workshop.result()
@@ -200,9 +234,10 @@ struct Broken {
     seen: Vec<String>,
     /// The violation happens without an overlap too.
     serially: bool,
+    /// No violation on the way here happens without an overlap: then a stronger level may be the answer.
+    level_helps: bool,
     kinds: Vec<&'static str>,
     titles: Vec<String>,
-    size: usize,
 }
 
 impl Broken {
@@ -214,11 +249,14 @@ impl Broken {
         let run = without_trouble(check::follow(system, &self.schedule));
         let case = Case::new(&scenario, &self.loaded.file, &run, original);
         let kinds = KINDS.iter().filter(|kind| !self.serially || !kind.is_about_overlap());
+        let kinds = kinds.filter(|kind| self.level_helps || !kind.is_about_levels());
         kinds.flat_map(|kind| kind.propose(&case).into_iter().map(|c| (kind.name(), c))).collect()
     }
 
-    fn text(&self) -> &str {
-        self.loaded.scenario.sources().text()
+    /// The kinds of the changes that led here, and one more.
+    fn with_kind(&self, kind: &'static str) -> Vec<&'static str> {
+        let more = (!self.kinds.contains(&kind)).then_some(kind);
+        self.kinds.iter().copied().chain(more).collect()
     }
 }
 
@@ -228,7 +266,6 @@ struct Attempt {
     loaded: Loaded,
     kinds: Vec<&'static str>,
     titles: Vec<String>,
-    size: usize,
     minor: bool,
 }
 
@@ -267,7 +304,8 @@ impl Workshop<'_, '_> {
                     }
                     // Twice, because most need less than their share.
                     self.share = (2 * self.states_left / (count - i)).max(STATES_EACH_MIN);
-                    if depth > 1 && self.alone.contains(&candidate.title) {
+                    let needless = candidate.fallback && self.helped(broken, kind);
+                    if needless || depth > 1 && self.alone.contains(&candidate.title) {
                         continue;
                     }
                     next.extend(self.attempt(broken, kind, candidate).and_then(|attempt| self.judge(attempt, broken)));
@@ -284,22 +322,44 @@ impl Workshop<'_, '_> {
         self.tried.iter().filter(|tried| tried.fix.verdict == FixVerdict::Holds).count()
     }
 
+    /// Whether a change of this kind to this program holds.
+    fn helped(&self, broken: &Broken, kind: &'static str) -> bool {
+        let kinds = broken.with_kind(kind).join(" + ");
+        self.tried.iter().any(|tried| tried.fix.verdict == FixVerdict::Holds && tried.fix.kind == kinds)
+    }
+
     /// Applies a candidate; `None` if that gives nothing new, or nothing that can be read.
     fn attempt(&mut self, broken: &Broken, kind: &'static str, candidate: Candidate) -> Option<Attempt> {
         let edited = broken.program.edited(broken.loaded.scenario.sources(), &candidate.edits)?;
         if !self.known.insert(texts(&edited)) {
             return None;
         }
-        let mut kinds = broken.kinds.clone();
-        kinds.extend((!kinds.contains(&kind)).then_some(kind));
+        if candidate.beyond_engine {
+            self.leave_to_server(broken, kind, &candidate, &edited);
+            return None;
+        }
         Some(Attempt {
             loaded: edited.load().ok()?,
             program: edited,
-            kinds,
+            kinds: broken.with_kind(kind),
             titles: broken.titles.iter().cloned().chain([candidate.title]).collect(),
             minor: candidate.minor || !broken.titles.is_empty(),
-            size: broken.size + candidate.edits.iter().map(|edit| edit.size(broken.text())).sum::<usize>(),
         })
+    }
+
+    /// Keeps a change that the engine cannot run.
+    fn leave_to_server(&mut self, broken: &Broken, kind: &'static str, candidate: &Candidate, edited: &Program) {
+        let Some(patch) = edited.patch(&self.original) else { return };
+        let why = "the embedded engine does not have it; --on a server tries it";
+        let fix = Fix {
+            kind: broken.with_kind(kind).join(" + "),
+            title: broken.titles.iter().chain([&candidate.title]).cloned().collect::<Vec<_>>().join("; "),
+            verdict: FixVerdict::Undecided(why.into()),
+            cost: None,
+            patch,
+        };
+        let files = edited.files.clone();
+        self.tried.push(Tried { fix, files, minor: false, table_lock: false, kind: 0, beyond_engine: true });
     }
 
     /// Searches a changed program and keeps what came out; returns it if it breaks something new.
@@ -316,13 +376,15 @@ impl Workshop<'_, '_> {
         if parent.seen.contains(&headline) {
             return None;
         }
-        let Attempt { program, loaded, kinds, titles, size, .. } = attempt;
+        let Attempt { program, loaded, kinds, titles, .. } = attempt;
         let seen = parent.seen.iter().cloned().chain([headline]).collect();
         let settings = settings(&loaded.scenario, self.options);
         let scenario = loaded.scenario.clone().with_options(settings.clone());
         let system = ScenarioSystem::new(&scenario, &settings);
         let serially = !serially::breaks(system, found.property.on(), &found.violation).is_empty();
-        Some(Broken { program, loaded, schedule: found.schedule, seen, serially, kinds, titles, size })
+        let level_helps = parent.level_helps && !serially;
+        let schedule = found.schedule;
+        Some(Broken { program, loaded, schedule, seen, serially, level_helps, kinds, titles })
     }
 
     /// A change that makes threads give up, again with `retry` for them; that is told instead if it holds. Who may try
@@ -353,7 +415,6 @@ impl Workshop<'_, '_> {
             program,
             kinds: attempt.kinds.clone(),
             titles: attempt.titles.iter().cloned().chain([candidate.title]).collect(),
-            size: attempt.size + candidate.edits.iter().map(|edit| edit.size(sources.text())).sum::<usize>(),
             minor: attempt.minor,
         })
     }
@@ -371,16 +432,25 @@ impl Workshop<'_, '_> {
     }
 
     fn keep(&mut self, attempt: &Attempt, judged: &Judged) {
+        let Some(patch) = attempt.program.patch(&self.original) else { return };
         let fix = Fix {
             kind: attempt.kinds.join(" + "),
             title: attempt.titles.join("; "),
             verdict: judged.verdict.clone(),
             cost: judged.cost,
-            patch: attempt.program.diff(&self.original),
+            patch,
         };
-        let Attempt { size, minor, .. } = *attempt;
+        let minor = attempt.minor;
         let table_lock = attempt.kinds.contains(&lock::TableLock.name());
-        self.tried.push(Tried { fix, files: attempt.program.files.clone(), size, minor, table_lock });
+        let kind = KINDS.iter().rposition(|kind| attempt.kinds.contains(&kind.name())).unwrap_or(KINDS.len());
+        self.tried.push(Tried {
+            fix,
+            files: attempt.program.files.clone(),
+            minor,
+            table_lock,
+            kind,
+            beyond_engine: false,
+        });
     }
 
     /// Those that hold, best first; then the others, as far as they are simple.
@@ -393,10 +463,10 @@ impl Workshop<'_, '_> {
     }
 }
 
-/// Lower is better: who need not give up, is not aborted, does not wait, and little is changed. A lock on a whole table
-/// comes last, because what it costs shows only with more sessions than a scenario has.
-fn rank(tried: &Tried) -> (bool, [u64; 3], usize) {
-    let FixCost { steps, waits, aborts, ends, ends_aborted } = tried.fix.cost.unwrap_or_default();
-    let permille = |n: u64, of: u64| n * 1000 / of.max(1);
-    (tried.table_lock, [permille(ends_aborted, ends), permille(aborts, steps), permille(waits, steps)], tried.size)
+/// Lower is better: no thread gives up, none is aborted, none waits; then in the order of the kinds, and in which
+/// they were tried. How often threads wait is not compared, because it depends on how the statements are cut. A lock on
+/// a whole table comes last: what it costs shows only with more sessions than a scenario has.
+fn rank(tried: &Tried) -> (bool, [bool; 3], usize) {
+    let FixCost { waits, aborts, ends_aborted, .. } = tried.fix.cost.unwrap_or_default();
+    (tried.table_lock, [ends_aborted > 0, aborts > 0, waits > 0], tried.kind)
 }

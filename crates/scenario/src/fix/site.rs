@@ -5,8 +5,9 @@
 
 use isolde_sql::Span;
 use isolde_sql::ast::plpgsql::{Block, Body, Into, Stmt, StmtKind};
-use isolde_sql::ast::{CreateRoutine, Expr, ExprKind, Query, RoutineBody, Statement, StatementKind};
+use isolde_sql::ast::{CreateRoutine, Expr, ExprKind, Part, Query, RoutineBody, Statement, StatementKind};
 
+use super::sql;
 use crate::file::{ClientStatement, ScenarioFile};
 
 /// A statement and its surroundings.
@@ -119,8 +120,17 @@ impl<'f> Site<'f> {
         }
     }
 
-    /// A query inside of an expression that it evaluates: `IF EXISTS (SELECT ...)`, `n := (SELECT ...)`.
+    /// The query by which it reads tables: itself, or one inside of it.
+    pub(super) fn read(&self) -> Option<&'f Query> {
+        self.query().or_else(|| self.inner_query())
+    }
+
+    /// A query inside of an expression that it evaluates: `IF EXISTS (SELECT ...)`, `n := (SELECT ...)`; or inside of a
+    /// statement that writes: `UPDATE ... WHERE id = (SELECT ...)`, `INSERT ... SELECT`.
     pub(super) fn inner_query(&self) -> Option<&'f Query> {
+        if let Some(statement) = self.statement() {
+            return query_of_write(&statement.kind);
+        }
         let Code::Stmt(stmt) = self.code else { return None };
         match &stmt.kind {
             StmtKind::If(branches, _) => branches.iter().find_map(|(condition, _)| query_in(condition)),
@@ -129,6 +139,27 @@ impl<'f> Site<'f> {
             StmtKind::Return(Some(value)) => query_in(value),
             StmtKind::Assert(condition, _) => query_in(condition),
             _ => None,
+        }
+    }
+
+    /// Whether it writes rows of this table: itself, not by a trigger.
+    pub(super) fn writes(&self, table: &str) -> bool {
+        let Some(statement) = self.statement() else { return false };
+        let mut found = false;
+        statement.kind.walk(&mut |part| found |= matches!(part, Part::Target(name) if *name.name.name == *table));
+        found && is_write(&statement.kind)
+    }
+
+    /// Whether the same thread or routine runs both.
+    pub(super) fn same_program(&self, other: &Site<'_>) -> bool {
+        match (self.body, other.body) {
+            (Some(a), Some(b)) => std::ptr::eq(a, b),
+            (None, None) => match (self.routine, other.routine) {
+                (Some(a), Some(b)) => std::ptr::eq(a, b),
+                (None, None) => self.same_list(other),
+                _ => false,
+            },
+            _ => false,
         }
     }
 
@@ -182,6 +213,21 @@ fn as_query(statement: &Statement) -> Option<&Query> {
         StatementKind::Query(query) => Some(query),
         _ => None,
     }
+}
+
+fn is_write(kind: &StatementKind) -> bool {
+    use StatementKind::{Delete, Insert, Merge, Update};
+    matches!(kind, Insert(_) | Update(_) | Delete(_) | Merge(_))
+}
+
+/// The first query of a statement that writes which reads tables.
+fn query_of_write(kind: &StatementKind) -> Option<&Query> {
+    let mut first = None;
+    kind.walk(&mut |part| match part {
+        Part::Query(query) if first.is_none() && sql::reads_tables(query) => first = Some(query),
+        _ => {}
+    });
+    first.filter(|_| is_write(kind))
 }
 
 /// The first query in an expression.

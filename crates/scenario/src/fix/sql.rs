@@ -31,11 +31,15 @@ pub(super) fn table<'c>(query: &Query, catalog: &'c Catalog) -> Option<&'c Table
 /// Whether rows of a query are rows of its tables, so that it can lock them.
 pub(super) fn is_lockable(query: &Query) -> bool {
     let Some(select) = select(query) else { return false };
-    let tables = |from: &[TableRef]| !from.is_empty() && from.iter().all(is_table);
     let plain =
         select.group_by.is_empty() && select.having.is_none() && !select.distinct && select.distinct_on.is_empty();
     let aggregates = select.items.iter().any(|item| matches!(item, SelectItem::Expr { expr, .. } if aggregates(expr)));
-    plain && !aggregates && tables(&select.from) && query.locking.is_empty()
+    plain && !aggregates && reads_tables(query) && query.locking.is_empty()
+}
+
+/// Whether a query has tables in FROM, and nothing else.
+pub(super) fn reads_tables(query: &Query) -> bool {
+    select(query).is_some_and(|select| !select.from.is_empty() && select.from.iter().all(is_table))
 }
 
 fn is_table(from: &TableRef) -> bool {
@@ -224,16 +228,20 @@ pub(super) fn delete(span: Span, text: &str) -> Edit {
     Edit::replace(Span { start, end }, "")
 }
 
-/// An expression in which names (or parameters, as `$n`) stand for others; `None` if it holds what we do not look into.
+/// An expression in which names (`v`, `row.column`, or parameters as `$n`) stand for others; `None` if it holds what we
+/// do not look into.
 pub(super) fn substitute(expr: &Expr, by: &BTreeMap<String, Expr>) -> Option<Expr> {
     let sub = |e: &Expr| substitute(e, by);
     let boxed = |e: &Expr| Some(Box::new(substitute(e, by)?));
     let all = |list: &[Expr]| list.iter().map(sub).collect::<Option<Vec<Expr>>>();
     let kind = match &expr.kind {
-        ExprKind::Name(path) => match path.as_slice() {
-            [one] if by.contains_key(&*one.name) => return by.get(&*one.name).cloned(),
-            _ => expr.kind.clone(),
-        },
+        ExprKind::Name(path) => {
+            let parts: Vec<&str> = path.iter().map(|part| &*part.name).collect();
+            match by.get(&parts.join(".")) {
+                Some(other) => return Some(other.clone()),
+                None => expr.kind.clone(),
+            }
+        }
         ExprKind::Param(n) => match by.get(&format!("${n}")) {
             Some(other) => return Some(other.clone()),
             None => expr.kind.clone(),

@@ -15,6 +15,8 @@ pub(super) struct Change {
     pub(super) retries: Option<u32>,
     /// All that it does is one transaction.
     pub(super) transaction: bool,
+    /// It gets statements besides, so that even a single one needs a BEGIN.
+    pub(super) grows: bool,
 }
 
 /// The edits that make a thread what `change` says.
@@ -23,7 +25,7 @@ pub(super) fn edits(section: &ThreadSection, change: Change, text: &str) -> Vec<
     if let Some(level) = change.isolation {
         edits.extend(section.body.iter().filter_map(|statement| raise(statement, level)));
     }
-    if change.transaction && is_loose(section) {
+    if change.transaction && is_loose(section, change) {
         edits.extend(around(&section.body, text));
     }
     edits.retain(|edit| edit.span.of(text) != edit.text);
@@ -31,14 +33,14 @@ pub(super) fn edits(section: &ThreadSection, change: Change, text: &str) -> Vec<
 }
 
 /// Whether it is more than one transaction because nobody made it one.
-pub(super) fn needs_transaction(section: &ThreadSection) -> bool {
-    section.autocommit || is_loose(section)
+pub(super) fn needs_transaction(section: &ThreadSection, change: Change) -> bool {
+    section.autocommit || is_loose(section, change)
 }
 
 /// Several statements without a BEGIN.
-fn is_loose(section: &ThreadSection) -> bool {
+fn is_loose(section: &ThreadSection, change: Change) -> bool {
     let begins = |s: &ClientStatement| matches!(s.ast.kind, StatementKind::Begin(_));
-    section.body.len() > 1 && !section.body.iter().any(begins)
+    section.body.len() > usize::from(!change.grows) && !section.body.iter().any(begins)
 }
 
 /// The header anew, in the order in which its settings are documented; a comment behind it stays.
@@ -127,7 +129,12 @@ mod tests {
 
     #[test]
     fn headers_keep_what_is_not_changed() {
-        let change = Change { isolation: Some(Isolation::Serializable), retries: Some(2), transaction: true };
+        let change = Change {
+            isolation: Some(Isolation::Serializable),
+            retries: Some(2),
+            transaction: true,
+            ..Change::default()
+        };
         assert_eq!(
             changed("--@ thread a x2 autocommit retry 1 -- why\nSELECT 1;", change),
             "--@ thread a x2 isolation serializable retry 2  -- why\nSELECT 1;"

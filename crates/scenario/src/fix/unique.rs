@@ -14,7 +14,7 @@
 
 use isolde_engine::footprint::Write;
 use isolde_sql::ast::plpgsql::{Stmt, StmtKind};
-use isolde_sql::ast::{ColumnConstraintKind, ColumnDef, Expr, ExprKind, Insert, StatementKind, TypeName};
+use isolde_sql::ast::{ColumnConstraintKind, ColumnDef, Expr, ExprKind, Insert, InsertSource, StatementKind, TypeName};
 use isolde_sql::catalog::Table;
 use isolde_sql::{Span, SqlState};
 
@@ -127,11 +127,15 @@ fn duplicates<'a>(case: &Case<'a>) -> Option<Collision<'a>> {
         inserted.extend(new.map(|write| (thread, write, step.pending.span)));
     }
     for culprit in case.culprits() {
-        let Some(query) = culprit.site.query().or(culprit.site.inner_query()) else { continue };
+        let Some(query) = culprit.site.read() else { continue };
         let Some(table) = sql::table(query, case.catalog()) else { continue };
         let Some(select) = sql::select(query) else { continue };
         let equalities = sql::equalities(select.filter.as_ref(), table, sql::alias(query));
         let columns: Vec<usize> = equalities.iter().map(|(c, _)| *c).collect();
+        // Who asks for more than equality does not look for a key.
+        if sql::conjuncts(select.filter.as_ref()).len() > columns.len() {
+            continue;
+        }
         let rows: Vec<_> = inserted.iter().filter(|(_, write, _)| write.table == table.id).collect();
         let twins = |a: &Write, b: &Write| {
             let (Some(a), Some(b)) = (&a.after, &b.after) else { return false };
@@ -160,7 +164,7 @@ fn refused<'a>(case: &Case<'a>) -> Option<Collision<'a>> {
     Some(Collision { table, columns: Vec::new(), inserts: vec![site] })
 }
 
-fn insert<'a>(site: &Site<'a>) -> Option<&'a Insert> {
+pub(super) fn insert<'a>(site: &Site<'a>) -> Option<&'a Insert> {
     match &site.statement()?.kind {
         StatementKind::Insert(insert) if insert.on_conflict.is_none() => Some(insert),
         _ => None,
@@ -168,13 +172,22 @@ fn insert<'a>(site: &Site<'a>) -> Option<&'a Insert> {
 }
 
 /// `ON CONFLICT` behind an insert.
-fn do_nothing(site: &Site<'_>, clause: &str) -> Option<Edit> {
-    let end = site.statement()?.span.end;
-    insert(site)?.returning.is_empty().then(|| Edit::insert(end, format!(" {clause}")))
+pub(super) fn do_nothing(site: &Site<'_>, clause: &str) -> Option<Edit> {
+    let insert = insert(site)?;
+    let end = match &insert.source {
+        // Before RETURNING. Nothing is returned of a row that was there, so no variable may wait for it.
+        InsertSource::Query(query) if !insert.returning.is_empty() => {
+            let kept =
+                matches!(site.code, Code::Client(client) if client.gset.is_some()) || site.stored_into().is_some();
+            (!kept).then_some(query.span.end)?
+        }
+        _ => site.statement()?.span.end,
+    };
+    Some(Edit::insert(end, format!(" {clause}")))
 }
 
 /// Insert first, then ask whether that found a place.
-fn insert_first(case: &Case<'_>, site: &Site<'_>, clause: &str) -> Option<Vec<Edit>> {
+pub(super) fn insert_first(case: &Case<'_>, site: &Site<'_>, clause: &str) -> Option<Vec<Edit>> {
     let text = case.text();
     let table = &insert(site)?.table.name.name;
     insert(site)?.returning.is_empty().then_some(())?;

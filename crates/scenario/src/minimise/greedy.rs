@@ -13,6 +13,7 @@ use isolde_explore::Schedule;
 use super::{absent, acting, rank};
 use crate::backend::{Backend, Capabilities};
 use crate::checker::Finding;
+use crate::findings::Likeness;
 use crate::oracle::Oracle;
 use crate::property::At;
 use crate::system::Choice;
@@ -20,9 +21,10 @@ use crate::threads::ThreadSet;
 use crate::trouble::Trouble;
 
 /// The run that was found, made smaller as far as that is easy.
-pub(super) fn shorten<B: Backend>(system: B, found: Finding) -> Finding {
+pub(super) fn shorten<B: Backend>(system: B, found: Finding, like: Option<&Likeness>) -> Finding {
     let Capabilities { attempts_max, steps_max, .. } = system.capabilities();
-    let mut attempts = Attempts { system, oracles: BTreeMap::new(), steps_left: steps_max, runs_left: attempts_max };
+    let (steps_left, runs_left) = (steps_max, attempts_max);
+    let mut attempts = Attempts { system, like, oracles: BTreeMap::new(), steps_left, runs_left };
     let thrifty = attempts_max < usize::MAX;
     let is_better = |one: &Finding, other: &Finding| match thrifty {
         true => fewest_switches(one) < fewest_switches(other),
@@ -88,15 +90,17 @@ fn moved(steps: &[Choice]) -> Vec<Vec<Choice>> {
 }
 
 /// Schedules that are tried.
-struct Attempts<B> {
+struct Attempts<'l, B> {
     system: B,
+    /// What a finding must be like, if not just any one of its property will do.
+    like: Option<&'l Likeness>,
     /// By the threads that are left out.
     oracles: BTreeMap<ThreadSet, Oracle<B>>,
     steps_left: usize,
     runs_left: usize,
 }
 
-impl<B: Backend> Attempts<B> {
+impl<B: Backend> Attempts<'_, B> {
     /// Follows `steps` as far as they are possible; what that breaks, if it is what `known` breaks.
     fn run(&mut self, steps: &[Choice], known: &Finding) -> Result<Option<Finding>, Trouble> {
         let property = known.property.on::<B>();
@@ -133,9 +137,11 @@ impl<B: Backend> Attempts<B> {
         let schedule = || Schedule { steps: taken.clone() };
         let at = At { system, state: &state, event: None, schedule: Some(&schedule) };
         let judged = property.at_end(&at, oracle, &mut || ControlFlow::Continue(()));
-        let violation = judged.unwrap_or(None).filter(|violation| violation.name == known.violation.name);
+        let violation = judged.unwrap_or_default().into_iter().find(|violation| violation.name == known.violation.name);
         let (property, schedule) = (known.property, taken.into());
-        Ok(violation.map(|violation| Finding { property, violation, schedule, at_end: true, absent: left_out }))
+        let finding =
+            violation.map(|violation| Finding { property, violation, schedule, at_end: true, absent: left_out });
+        self.like(finding)
     }
 
     /// Takes one step; what that breaks.
@@ -151,12 +157,25 @@ impl<B: Backend> Attempts<B> {
         self.system.trouble().map_or(Ok(()), Err)?;
         taken.push(choice);
         let at = At { system: self.system, state, event: Some(&event), schedule: None };
-        let violation = known.property.on::<B>().at_state(&at)?.filter(|v| v.name == known.violation.name);
-        Ok(violation.map(|violation| {
+        let violations = known.property.on::<B>().at_state(&at)?.into_iter();
+        let violation = violations.into_iter().find(|v| v.name == known.violation.name);
+        let finding = violation.map(|violation| {
             let schedule = Schedule { steps: taken.clone() };
             let absent = absent(self.system, &schedule, state);
             Finding { property: known.property, violation, schedule, at_end: false, absent }
-        }))
+        });
+        self.like(finding)
+    }
+
+    /// A finding, if it is of the kind that is wanted.
+    fn like(&self, finding: Option<Finding>) -> Result<Option<Finding>, Trouble> {
+        match (finding, self.like) {
+            (Some(finding), Some(like)) => {
+                let same = Likeness::of(self.system, &finding)? == *like;
+                Ok(same.then_some(finding))
+            }
+            (finding, _) => Ok(finding),
+        }
     }
 
     fn enabled(&self, system: B, state: &B::State) -> Vec<Choice> {

@@ -47,6 +47,7 @@ use isolde_sql::Span;
 
 use crate::backend::{Backend, Fate};
 use crate::checker::Finding;
+use crate::findings::Likeness;
 use crate::system::{Choice, ScenarioSystem};
 use crate::threads::ThreadSet;
 
@@ -54,22 +55,32 @@ use shortest::{Budget, Wanted};
 
 /// The best counterexample that breaks something, given one that does.
 pub(crate) fn minimise<B: Backend>(system: B, found: Finding) -> Finding {
-    let mut budget = Budget::new(system);
     let any = found.at_end && !found.property.on::<B>().needs_all_threads();
     let property = (!any).then(|| found.violation.name.clone());
-    let known = greedy::shorten(system, found);
+    minimised(system, found, property, None)
+}
+
+/// The best one among those that are like it.
+pub(crate) fn minimise_like<B: Backend>(system: B, found: Finding, like: &Likeness) -> Finding {
+    let property = Some(found.violation.name.clone());
+    minimised(system, found, property, Some(like))
+}
+
+fn minimised<B: Backend>(system: B, found: Finding, property: Option<String>, like: Option<&Likeness>) -> Finding {
+    let mut budget = Budget::new(system);
+    let known = greedy::shorten(system, found, like);
     if budget.is_spent() {
         return known;
     }
     if known.property.on::<B>().needs_all_threads() {
-        let wanted = Wanted { property: property.as_deref(), steps_max: known.schedule.steps.len() };
+        let wanted = Wanted { property: property.as_deref(), like, steps_max: known.schedule.steps.len() };
         return budget.shortest(system, wanted).unwrap_or(known);
     }
     let enough = acting(&known.schedule.steps).len();
     let idle = idle(system);
     for size in 1..=enough {
         let steps_max = if size < enough { usize::MAX } else { known.schedule.steps.len() };
-        let mut wanted = Wanted { property: property.as_deref(), steps_max };
+        let mut wanted = Wanted { property: property.as_deref(), like, steps_max };
         let mut best: Option<Finding> = None;
         for set in sets(system.threads(), size) {
             if budget.is_spent() {

@@ -4,12 +4,15 @@ use isolde_explore::{Limits, Matching, Search, Strategy};
 
 use crate::backend::Backend;
 use crate::checker::{Checker, Finding};
+use crate::findings::Likeness;
 
 /// What to look for.
 #[derive(Clone, Copy)]
 pub(super) struct Wanted<'a> {
     /// The name of the property to be broken; `None` is any.
     pub(super) property: Option<&'a str>,
+    /// What the finding must be like, if not just any one of the property will do.
+    pub(super) like: Option<&'a Likeness>,
     /// How long the schedule may be.
     pub(super) steps_max: usize,
 }
@@ -39,6 +42,7 @@ impl Budget {
         let search = Search { strategy: Strategy::Shortest, matching: Matching::Digest, limits, ..Search::default() };
         let mut checker = Checker::new(system);
         checker.wanted = wanted.property.map(String::from);
+        checker.like = wanted.like.cloned();
         let summary = search.run(&system, &mut checker);
         self.states_left = self.states_left.saturating_sub(summary.states_seen);
         checker.found

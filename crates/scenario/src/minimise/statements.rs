@@ -57,7 +57,8 @@ fn without(scenario: &Scenario, thread: usize, statement: usize) -> Scenario {
 /// Whether the property is still broken, and for the same reason.
 fn survives(system: ScenarioSystem<'_>, shown: &Finding, reason: &Explained, budget: &mut Budget) -> bool {
     let system = ScenarioSystem { absent: shown.absent, ..system };
-    let wanted = Wanted { property: Some(&shown.violation.name), steps_max: shown.schedule.steps.len() };
+    let steps_max = shown.schedule.steps.len();
+    let wanted = Wanted { property: Some(&shown.violation.name), like: None, steps_max };
     budget.shortest(system, wanted).is_some_and(|finding| {
         finding.violation.headline == shown.violation.headline
             && self::reason(system, &finding, &finding.schedule) == *reason

@@ -21,14 +21,15 @@ impl<B: Backend> Property<B> for FailedAssertion {
         one == other
     }
 
-    fn at_state(&self, at: &At<'_, B>) -> Result<Option<Violation>, Trouble> {
+    fn at_state(&self, at: &At<'_, B>) -> Result<Vec<Violation>, Trouble> {
         let failed = unexpected(at).find_map(|(thread, failure)| match failure {
             Failure::Sql(error) if error.state == SqlState::ASSERT_FAILURE => Some((thread, error)),
             _ => None,
         });
-        Ok(failed.map(|(thread, error)| {
+        let violation = failed.map(|(thread, error)| {
             let name = at.system.member(thread).name;
             Violation::new(NAME, format!("an ASSERT of {name} fails: {}", error.message))
-        }))
+        });
+        Ok(violation.into_iter().collect())
     }
 }

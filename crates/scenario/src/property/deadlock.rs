@@ -25,11 +25,11 @@ impl<B: Backend> Property<B> for Deadlock {
         if asked { vec![NAME.into()] } else { Vec::new() }
     }
 
-    fn at_state(&self, at: &At<'_, B>) -> Result<Option<Violation>, Trouble> {
+    fn at_state(&self, at: &At<'_, B>) -> Result<Vec<Violation>, Trouble> {
         let system = at.system;
         let members = system.deadlocked(at.state, at.event);
         if system.options().deadlock == Some(false) || !members.iter().any(|&thread| gives_up(at, thread)) {
-            return Ok(None);
+            return Ok(Vec::new());
         }
         let threads: Vec<&str> = members.iter().map(|&t| system.member(t).name).collect();
         let mut violation = Violation::new(NAME, format!("{} wait for each other.", names::listed(&threads)));
@@ -41,7 +41,7 @@ impl<B: Backend> Property<B> for Deadlock {
             "PostgreSQL ends one of them with error 40P01. Lock rows in the same order everywhere; or, if these clients \
              try again, {again}."
         ));
-        Ok(Some(violation))
+        Ok(vec![violation])
     }
 
     fn explain(&self, run: &RunOf<B>) -> Result<Explained, Trouble> {

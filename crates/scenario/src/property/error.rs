@@ -20,14 +20,16 @@ impl<B: Backend> Property<B> for UncaughtError {
         one == other
     }
 
-    fn at_state(&self, at: &At<'_, B>) -> Result<Option<Violation>, Trouble> {
+    fn at_state(&self, at: &At<'_, B>) -> Result<Vec<Violation>, Trouble> {
         let is_error = |failure: Failure<'_>| match failure {
             Failure::Sql(error) => error.state != SqlState::ASSERT_FAILURE,
             Failure::Program(_) => true,
         };
-        let Some((thread, failure)) = unexpected(at).find(|(_, failure)| is_error(*failure)) else { return Ok(None) };
+        let Some((thread, failure)) = unexpected(at).find(|(_, failure)| is_error(*failure)) else {
+            return Ok(Vec::new());
+        };
         let name = at.system.member(thread).name;
-        Ok(Some(match failure {
+        Ok(vec![match failure {
             Failure::Program(how) => Violation::new(NAME, format!("{name} fails: {how}")),
             Failure::Sql(error) => {
                 let mut violation = Violation::new(NAME, format!("{name} fails: {error}"));
@@ -36,7 +38,7 @@ impl<B: Backend> Property<B> for UncaughtError {
                 violation.remarks.push(expect);
                 violation
             }
-        }))
+        }])
     }
 }
 

@@ -16,12 +16,12 @@ impl<B: Backend> Property<B> for Finals {
         true
     }
 
-    fn at_end(&self, at: &At<'_, B>, _: &mut Oracle<B>, _: Watch<'_>) -> Result<Option<Violation>, Unclear> {
+    fn at_end(&self, at: &At<'_, B>, _: &mut Oracle<B>, _: Watch<'_>) -> Result<Vec<Violation>, Unclear> {
         if !at.system.absent().is_empty() {
-            return Ok(None);
+            return Ok(Vec::new());
         }
-        Ok(refuted(at, When::AtEnd)?.map(|(name, how)| {
-            Violation::new(format!("final {name}"), format!("{name} {how} when all threads have ended."))
-        }))
+        let violation =
+            |(name, how)| Violation::new(format!("final {name}"), format!("{name} {how} when all threads have ended."));
+        Ok(refuted(at, When::AtEnd)?.into_iter().map(violation).collect())
     }
 }

@@ -12,17 +12,17 @@ impl<B: Backend> Property<B> for Invariants {
         checks.map(|check| format!("invariant {}", system.check_name(When::Always, check))).collect()
     }
 
-    fn at_state(&self, at: &At<'_, B>) -> Result<Option<Violation>, Trouble> {
+    fn at_state(&self, at: &At<'_, B>) -> Result<Vec<Violation>, Trouble> {
         // Where nothing was committed, the state before has been asked already.
         if at.event.is_some_and(|event| !at.system.published(event)) {
-            return Ok(None);
+            return Ok(Vec::new());
         }
-        let Some((name, how)) = refuted(at, When::Always)? else { return Ok(None) };
         let when = match at.event {
             None => "already after set-up".to_string(),
             Some(event) if at.system.is_passing(event) => "because time has passed".to_string(),
             Some(event) => format!("after {}'s commit", at.system.member(at.system.actor(event)).name),
         };
-        Ok(Some(Violation::new(format!("invariant {name}"), format!("{name} {how} {when}."))))
+        let violation = |(name, how)| Violation::new(format!("invariant {name}"), format!("{name} {how} {when}."));
+        Ok(refuted(at, When::Always)?.into_iter().map(violation).collect())
     }
 }

@@ -66,16 +66,16 @@ pub(crate) trait Property<B: Backend> {
         false
     }
 
-    /// Whether it has happened in this state.
-    fn at_state(&self, at: &At<'_, B>) -> Result<Option<Violation>, Trouble> {
+    /// What has happened of it in this state: at most one violation for each of its names.
+    fn at_state(&self, at: &At<'_, B>) -> Result<Vec<Violation>, Trouble> {
         let _ = at;
-        Ok(None)
+        Ok(Vec::new())
     }
 
-    /// Whether a run that ended in this state has broken it.
-    fn at_end(&self, at: &At<'_, B>, oracle: &mut Oracle<B>, watch: Watch<'_>) -> Result<Option<Violation>, Unclear> {
+    /// What a run that ended in this state has broken of it, likewise.
+    fn at_end(&self, at: &At<'_, B>, oracle: &mut Oracle<B>, watch: Watch<'_>) -> Result<Vec<Violation>, Unclear> {
         let _ = (at, oracle, watch);
-        Ok(None)
+        Ok(Vec::new())
     }
 
     /// Why it happened, and what that is called; the provided one looks for a cycle of dependencies.
@@ -158,8 +158,9 @@ impl Explained {
     }
 }
 
-/// The first check that is not true here, by its name, and what it says instead of yes.
-fn refuted<'a, B: Backend>(at: &'a At<'_, B>, when: When) -> Result<Option<(&'a str, String)>, Trouble> {
+/// The checks that are not true here, by their names, and what they say instead of yes.
+fn refuted<'a, B: Backend>(at: &'a At<'_, B>, when: When) -> Result<Vec<(&'a str, String)>, Trouble> {
+    let mut refuted = Vec::new();
     for check in 0..at.system.checks(when) {
         let how = match at.system.ask(at.state, when, check)? {
             Truth::Holds | Truth::Cut => continue,
@@ -167,7 +168,7 @@ fn refuted<'a, B: Backend>(at: &'a At<'_, B>, when: When) -> Result<Option<(&'a 
             Truth::Unknown => "is neither true nor false but NULL".into(),
             Truth::Error(error) => format!("cannot be evaluated: {error}"),
         };
-        return Ok(Some((at.system.check_name(when, check), how)));
+        refuted.push((at.system.check_name(when, check), how));
     }
-    Ok(None)
+    Ok(refuted)
 }

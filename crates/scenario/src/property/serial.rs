@@ -31,10 +31,10 @@ impl<B: Backend> Property<B> for SerialOutcome {
         true
     }
 
-    fn at_end(&self, at: &At<'_, B>, oracle: &mut Oracle<B>, watch: Watch<'_>) -> Result<Option<Violation>, Unclear> {
+    fn at_end(&self, at: &At<'_, B>, oracle: &mut Oracle<B>, watch: Watch<'_>) -> Result<Vec<Violation>, Unclear> {
         let system = at.system;
         if system.serial() == SerialCheck::Off {
-            return Ok(None);
+            return Ok(Vec::new());
         }
         let count = system.present().count();
         if count > SERIAL_THREADS_MAX {
@@ -44,13 +44,13 @@ impl<B: Backend> Property<B> for SerialOutcome {
         }
         let name = |thread: usize| system.member(thread).name.to_string();
         Err(Unclear::Doubt(match oracle.judge(at.state, at.schedule, watch)? {
-            Judgement::Serial => return Ok(None),
+            Judgement::Serial => return Ok(Vec::new()),
             Judgement::NotSerial(observed, serial) => {
                 // An order that was cut off may be the one that ends like this.
-                return system.ended().map_or_else(
-                    || Ok(Some(violation(system, &observed, serial))),
-                    |limit| Err(Unclear::Stopped(limit)),
-                );
+                return match system.ended() {
+                    None => Ok(vec![violation(system, &observed, serial)]),
+                    Some(limit) => Err(Unclear::Stopped(limit)),
+                };
             }
             Judgement::Stopped(limit) => return Err(Unclear::Stopped(limit)),
             Judgement::Endless(thread) => {
