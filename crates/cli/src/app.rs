@@ -46,7 +46,9 @@ pub(crate) fn spec(explore: &Explore, path: &Path, schedule: &str) -> Result<Res
 /// Reads an application and follows one schedule.
 pub(crate) fn replay(replay: &Replay) -> Result<Report, Mistake> {
     let (name, app) = read(&replay.file)?;
-    Ok(inquiry(&replay.file, name, &app, replay.on.as_ref())?.replay(&replay.schedule.join(" "))?)
+    let settings = FileOptions { serial: replay.oracle, ..FileOptions::default() };
+    let inquiry = Inquiry { settings, ..inquiry(&replay.file, name, &app, replay.on.as_ref())? };
+    Ok(inquiry.replay(&replay.schedule.join(" "))?)
 }
 
 fn read(path: &Path) -> Result<(String, AppFile), Mistake> {

@@ -25,8 +25,8 @@ pub(crate) fn check(explore: &Explore, path: &Path, server: &Server) -> Result<R
     let settings = stage::settings(&file, explore::settings(explore));
     let module = explore.reads.clone().unwrap_or_default();
     let mut stage = put_on(&file, server, &settings, &module)?;
-    let replay =
-        |schedule: &str| args::replay_command(&path.display().to_string(), schedule, settings.atomic == Some(true));
+    let atomic = settings.atomic == Some(true);
+    let replay = |schedule: &str| args::replay_command(&path.display().to_string(), schedule, atomic, explore.oracle);
     let clock = explore.stats.then_some(watch::nanoseconds as fn() -> u64);
     let question = Question { clock, ..question(&file, settings.clone(), &replay) };
     let mut look = |progress: &Progress| match watch::interrupted() {
@@ -77,11 +77,12 @@ fn with_fix(files: &[Included], server: &Server, given: FileOptions, module: &Mo
 /// Reads a scenario and follows one schedule on a server.
 pub(crate) fn replay(replay: &Replay, server: &Server) -> Result<Report, Mistake> {
     let file = read(&replay.file)?;
-    let given = FileOptions { atomic: replay.atomic.then_some(true), ..FileOptions::default() };
+    let given = FileOptions { atomic: replay.atomic.then_some(true), serial: replay.oracle, ..FileOptions::default() };
     let settings = stage::settings(&file, given);
     let mut stage = put_on(&file, server, &settings, &Module::default())?;
     let again = |schedule: &str| {
-        args::replay_command(&replay.file.display().to_string(), schedule, settings.atomic == Some(true))
+        let atomic = settings.atomic == Some(true);
+        args::replay_command(&replay.file.display().to_string(), schedule, atomic, replay.oracle)
     };
     let question = question(&file, settings.clone(), &again);
     let mut report = live::replay(&mut stage, &question, &replay.schedule.join(" "))?;
@@ -162,7 +163,6 @@ fn refuse(explore: &Explore) -> Result<(), Mistake> {
         ("--hash", explore.hash.is_some()),
         ("--restore", explore.restore.is_some()),
         ("--granularity", explore.granularity.is_some()),
-        ("--oracle", explore.oracle.is_some()),
         ("--checkpoint", explore.checkpoint.is_some()),
         ("--memory-max", explore.memory_max.is_some()),
     ];

@@ -12,7 +12,7 @@ use crate::checker::{Checker, Effort, Examination, Finding, Told};
 use crate::file::{FileOptions, SearchKind};
 use crate::minimise::{absent, minimise};
 use crate::oracle::Oracle;
-use crate::property::{At, Unclear, Violation, properties};
+use crate::property::{At, Property, Unclear, Violation, properties};
 use crate::search::{self, RUN_STEPS_MAX};
 use crate::serially;
 use crate::system::Choice;
@@ -287,15 +287,16 @@ fn property_results<B: Backend>(
     found: Option<&Finding>,
     skipped: &BTreeSet<String>,
 ) -> Vec<PropertyResult> {
-    let names = properties().into_iter().flat_map(|property| property.names(system));
-    let results = names.map(|name| {
+    let judged = |property: &'_ dyn Property<B>| property.judged_by(system).map(String::from);
+    let names = properties().into_iter().flat_map(|p| p.names(system).into_iter().map(move |name| (name, judged(p))));
+    let results = names.map(|(name, by)| {
         let status = match verdict {
             _ if found.is_some_and(|f| f.violation.name == name) => PropertyStatus::Violated,
             _ if skipped.contains(&name) => PropertyStatus::Skipped,
             Verdict::Holds => PropertyStatus::Holds,
             Verdict::Violated | Verdict::Inconclusive(_) => PropertyStatus::Undecided,
         };
-        PropertyResult { name, status }
+        PropertyResult { name, by, status }
     });
     results.collect()
 }

@@ -156,8 +156,8 @@ impl Backend for ScenarioSystem<'_> {
         Ok(outcome(self, state, limits))
     }
 
-    fn effects(&self, state: &State, limits: &[usize]) -> Option<Outcome> {
-        Some(with_effects(self.scenario, state, limits, |raw| raw.outcome(&self.scenario.generated)))
+    fn effects(&self, state: &State, limits: &[usize]) -> Result<Option<Outcome>, Trouble> {
+        Ok(Some(with_effects(self.scenario, state, limits, |raw| raw.outcome(&self.scenario.generated))))
     }
 
     fn effects_beside(&self, state: &State, other: &State, limits: &[usize]) -> Option<Outcome> {
@@ -169,8 +169,8 @@ impl Backend for ScenarioSystem<'_> {
         })
     }
 
-    fn gave_up(&self, state: &State, thread: usize) -> bool {
-        effects::gave_up(&state.clients[thread], &self.scenario.threads[thread])
+    fn gave_up(&self, state: &State, thread: usize) -> Result<bool, Trouble> {
+        Ok(effects::gave_up(&state.clients[thread], &self.scenario.threads[thread]))
     }
 
     fn with_other_generators(&self, state: &State) -> Vec<Self> {
@@ -312,10 +312,9 @@ fn random_twice(system: &ScenarioSystem<'_>, one: &State, other: &State) -> Vec<
 }
 
 fn raw_outcome<'s>(system: &ScenarioSystem<'s>, state: &'s State, limits: &[usize]) -> RawOutcome<'s> {
-    let (scenario, inner) = (system.scenario, system.serial != SerialCheck::Outcome);
+    let scenario = system.scenario;
     let threads = state.clients.iter().zip(&scenario.threads).zip(limits).map(|((client, thread), &limit)| {
         let seen = client.progress.seen.to_vec().into_iter().filter(|o| o.statement() < limit);
-        let seen = seen.filter(|o| inner || !matches!(o, Observation::Inner { .. }));
         RawSeen {
             failed: match &client.status {
                 Status::Failed(error) => Some(error.state),

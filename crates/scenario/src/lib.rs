@@ -67,6 +67,7 @@ mod system;
 mod threads;
 mod trace;
 mod trouble;
+mod uses;
 mod verify;
 
 pub use backend::{
@@ -76,6 +77,7 @@ pub use check::{Examined, OnProgress, Question, examine, replay_on};
 pub use checker::{Checker, Examination};
 pub use checkpoint::Checkpoint;
 pub use client::{Client, Reaction, Status};
+pub use effects::{only, wrote};
 #[doc(hidden)]
 pub use embedded::{describe_end, describe_invariants};
 pub use embedded_check::{Checked, Options, check, check_from, replay_schedule};
@@ -95,3 +97,4 @@ pub use system::{Choice, Event, ScenarioSystem, State};
 pub use threads::ThreadSet;
 pub use trace::{ROWS_MAX, RunOf, remark, row_change};
 pub use trouble::Trouble;
+pub use uses::{Counts, Uses};

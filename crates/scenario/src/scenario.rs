@@ -14,9 +14,9 @@ use isolde_sql::{Diagnostic, Span, SqlError, SqlState, Type, Value, bind, parse}
 use crate::ScenarioError;
 use crate::dependence::order::Order;
 use crate::dependence::{constant, reach};
-use crate::effects;
 use crate::file::{self, ClientStatement, FileOptions, Loader, QuerySection, ScenarioFile, Sources, ThreadSection};
 use crate::outcome::{Generated, generated};
+use crate::uses::{self, Uses};
 
 /// A scenario ready to run.
 #[derive(Clone, Debug)]
@@ -57,6 +57,8 @@ pub struct Thread {
     pub(crate) expected: Vec<SqlState>,
     /// The values its variables start with; unset ones are NULL.
     pub(crate) variables: Vec<Value>,
+    /// Which of its answers can matter.
+    pub uses: Arc<Uses>,
 }
 
 /// A statement to be sent, with where its parameters come from and where its result goes.
@@ -310,7 +312,7 @@ fn bind_statement(
         }
     };
     let ordered = orders.asks(&statement.ast);
-    let writes = effects::writes(database.catalog(), &statement.ast);
+    let writes = uses::writes(database.catalog(), &statement.ast);
     Ok(Submission { prepared, params, gset, ordered, writes })
 }
 
@@ -445,9 +447,12 @@ fn bind_thread(
         let variables = &mut variables;
         statements.push(bind_statement(database, session, statement, variables, &mut orders, sources, redefines)?);
     }
+    let texts: Vec<_> = section.body.iter().map(|statement| &statement.ast).zip(&statements).collect();
+    let uses = Arc::new(Uses::of(database.catalog(), &texts));
     Ok(Thread {
         name: section.name,
         session,
+        uses,
         statements,
         retries: section.retries,
         autocommit: section.autocommit,

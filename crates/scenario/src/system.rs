@@ -260,7 +260,7 @@ impl System for ScenarioSystem<'_> {
             Hashing::Off => return None,
         }
         state.clients.iter().for_each(|client| client.digest(&mut digester));
-        if self.serial == SerialCheck::Effects {
+        if self.serial != SerialCheck::Off {
             state.clients.iter().for_each(|client| client.published.hash(&mut digester));
         }
         Some(digester.digest())

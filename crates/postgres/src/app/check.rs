@@ -84,7 +84,8 @@ impl Inquiry<'_> {
 
     fn check_at(&self, level: Option<Isolation>, progress: OnProgress<'_>) -> Result<Examined, Trouble> {
         let mut stage = self.stage(level)?;
-        let replay = |schedule: &str| format!("isolde replay {} '{schedule}'", self.file);
+        let degree = self.settings.serial.map_or(String::new(), |degree| format!("--oracle {} ", degree.name()));
+        let replay = |schedule: &str| format!("isolde replay {degree}{} '{schedule}'", self.file);
         let mut examined = live::check_all(&mut stage, &self.question(&replay), progress)?;
         examined.report.warnings.extend(stage.warnings());
         if let Some(details) = &mut examined.report.stats.details {
@@ -102,7 +103,7 @@ impl Inquiry<'_> {
         Question {
             command: self.command.clone(),
             file: self.file.clone(),
-            settings: self.settings.clone(),
+            settings: FileOptions { serial: self.settings.serial.or(self.app.serial), ..self.settings.clone() },
             invariants: self.app.invariants.clone(),
             finals: self.app.finals.clone(),
             replay,

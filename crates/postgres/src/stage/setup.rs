@@ -7,7 +7,7 @@ use std::sync::Arc;
 use isolde_scenario::file::{
     ClientStatement, FileOptions, Granularity, QuerySection, ScenarioFile, SerialCheck, Sources, ThreadSection,
 };
-use isolde_scenario::{Scenario, ScenarioError, generated};
+use isolde_scenario::{Scenario, ScenarioError, Uses, generated};
 use isolde_sql::ast::Isolation;
 use isolde_sql::catalog::TableId;
 use isolde_sql::facts::{Effects, Facts, Orders};
@@ -128,7 +128,7 @@ impl ScenarioStage {
             names: scripts.iter().map(|script| script.name.clone()).collect(),
             sources: file.sources.clone(),
             standings: vec![Standing::Waiting(Vec::new()); count],
-            inner: file.options.serial.unwrap_or_default() == SerialCheck::On,
+            uses: uses(file),
             atomic: file.options.atomic == Some(true),
             whole: file.options.granularity == Some(Granularity::Whole),
             generated,
@@ -159,6 +159,13 @@ impl ScenarioStage {
         }
         Ok(stage)
     }
+}
+
+/// Of each thread, which of its answers can matter; `None` where the embedded engine does not understand the file, so
+/// that all do.
+fn uses(file: &ScenarioFile) -> Option<Vec<Arc<Uses>>> {
+    let scenario = Scenario::new(file.clone()).ok()?;
+    Some(scenario.threads().iter().map(|thread| thread.uses.clone()).collect())
 }
 
 /// What can be told of the runs before there is one.

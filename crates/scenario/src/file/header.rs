@@ -25,7 +25,7 @@ pub const SECTIONS: &[(&str, &str)] = &[
 pub const OPTIONS: &[(&str, &str)] = &[
     ("isolation", "read committed | repeatable read | serializable"),
     ("atomic", "on | off"),
-    ("serial", "on | effects | outcome | off"),
+    ("serial", "effects | strict | off"),
     ("deadlock", "on | off"),
     ("search", "dpor | source | stateful | stateless | random | pct"),
     ("dependence", "a level, or the name of a paper's relation"),
@@ -299,6 +299,10 @@ impl<'a> Words<'a> {
         let listed = listed(T::all().iter().map(|choice| choice.word()));
         let usage = format!("write: --@ option {option} {listed}");
         let word = self.next().ok_or_else(|| self.missing(&listed, &usage))?;
+        let usage = match T::instead_of(word.text) {
+            Some(now) => format!("write {} instead: {}", now.word(), now.about()),
+            None => usage,
+        };
         T::by_name(word.text)
             .ok_or_else(|| Diagnostic::syntax(word.span, format!("unknown {} \"{}\"", T::KIND, word.text)).hint(usage))
     }
@@ -324,7 +328,7 @@ impl<'a> Words<'a> {
     }
 }
 
-/// `on, outcome or off`
+/// `effects, strict or off`
 fn listed(words: impl Iterator<Item = &'static str>) -> String {
     let words: Vec<&str> = words.collect();
     match words.split_last() {
