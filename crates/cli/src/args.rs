@@ -135,7 +135,7 @@ sets what the flags below set, unless they do.";
 
 const EXPLORE_LONG_HELP: &str = "\
 What is checked without asking:
-  serial outcome   what the threads saw and left behind is possible in some serial order
+  serial outcome   what the threads leave, and were told as far as it is used, is possible in some serial order
   errors           no statement ends in an error that the program does not catch
   assertions       no ASSERT fails
   deadlocks        no threads wait for each other in a cycle

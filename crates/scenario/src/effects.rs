@@ -34,7 +34,12 @@ pub(crate) type Published = Arc<BTreeMap<TableId, u64>>;
 
 /// Whether a thread has given up: it could have written, and ended as if it had not run.
 pub(crate) fn gave_up(client: &Client, thread: &Thread) -> bool {
-    client.status == Status::Done && client.published.is_empty() && thread.uses.writes && thread.uses.decides
+    let failed = match &client.status {
+        Status::Done => None,
+        Status::Failed(error) => Some(error.state),
+        Status::Running | Status::Aborted(_) => return false,
+    };
+    client.published.is_empty() && thread.uses.gives_up(failed)
 }
 
 /// What counts of an answer.
@@ -107,7 +112,7 @@ pub fn wrote<'n>(published: &BTreeMap<TableId, u64>, name: impl Fn(TableId) -> &
 }
 
 /// The same as it is compared.
-pub(crate) fn seen<'t>(client: &'t Client, thread: &Thread, told: &'t [Told<'t>]) -> RawSeen<'t> {
+pub(crate) fn seen<'t>(client: &'t Client, thread: &Thread, told: &'t [Told<'t>], limit: usize) -> RawSeen<'t> {
     let answers = told.iter().map(|told| match &told.said {
         Said::All(observation) => crate::embedded::answer(thread, observation),
         Said::Message(message) => RawAnswer::Message(message.clone()),
@@ -118,7 +123,7 @@ pub(crate) fn seen<'t>(client: &'t Client, thread: &Thread, told: &'t [Told<'t>]
     });
     RawSeen {
         failed: match &client.status {
-            Status::Failed(error) => Some(error.state),
+            Status::Failed(error) if limit > 0 => Some(error.state),
             _ => None,
         },
         answers: answers.collect(),

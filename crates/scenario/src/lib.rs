@@ -79,7 +79,7 @@ pub use checkpoint::Checkpoint;
 pub use client::{Client, Reaction, Status};
 pub use effects::{only, wrote};
 #[doc(hidden)]
-pub use embedded::{describe_end, describe_invariants};
+pub use embedded::{describe_answers, describe_end, describe_invariants};
 pub use embedded_check::{Checked, Options, check, check_from, replay_schedule};
 pub use error::ScenarioError;
 pub use isolde_explore::{Limit, Progress, Restore};

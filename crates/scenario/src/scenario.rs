@@ -144,8 +144,7 @@ impl Scenario {
 
     /// Runs the set-up of a file and binds its statements.
     pub fn new(file: ScenarioFile) -> Result<Scenario, ScenarioError> {
-        let ScenarioFile { sources, setup, threads, invariants, finals, rules: _, assumptions: _, expected, options } =
-            file;
+        let ScenarioFile { sources, setup, threads, invariants, finals, expected, accepted, options, .. } = file;
         let built = (|| {
             let mut database = Database::new();
             let variables = run_setup(&mut database, &setup, &sources)?;
@@ -153,8 +152,12 @@ impl Scenario {
             let defines = locks_tables(&database, &threads);
             database.track_table_locks(defines);
             let threads = threads.into_iter().map(|section| {
-                let expected = expected.iter().chain(&section.expected).copied().collect();
-                bind_thread(&mut database, section, expected, &options, variables.clone(), &sources, defines)
+                let section = ThreadSection {
+                    expected: expected.iter().chain(&section.expected).copied().collect(),
+                    accepted: accepted.iter().chain(&section.accepted).copied().collect(),
+                    ..section
+                };
+                bind_thread(&mut database, section, &options, variables.clone(), &sources, defines)
             });
             let threads: Vec<Thread> = threads.collect::<Result<_, _>>()?;
             let bind = |q: &QuerySection| bind_check(&database, q, &sources);
@@ -429,7 +432,6 @@ fn run_alone(database: &mut Database, session: SessionId, prepared: &Arc<Prepare
 fn bind_thread(
     database: &mut Database,
     section: ThreadSection,
-    expected: Vec<SqlState>,
     options: &FileOptions,
     mut variables: Variables,
     sources: &Sources,
@@ -448,7 +450,8 @@ fn bind_thread(
         statements.push(bind_statement(database, session, statement, variables, &mut orders, sources, redefines)?);
     }
     let texts: Vec<_> = section.body.iter().map(|statement| &statement.ast).zip(&statements).collect();
-    let uses = Arc::new(Uses::of(database.catalog(), &texts));
+    let uses = Arc::new(Uses::of(database.catalog(), &texts, &section.accepted));
+    let expected = section.expected.iter().chain(&uses.accepted).copied().collect();
     Ok(Thread {
         name: section.name,
         session,

@@ -6,7 +6,8 @@
 //!   remembers;
 //! - a query without `\gset` counts, since the file does not say what becomes of its answer, with one exception: a
 //!   column of a single row that a later statement of the thread *reads again itself* (`SET stock = stock - 1`,
-//!   `WHERE ... AND version = 3`). What was read before is then replaced by what is there when the row is written;
+//!   `WHERE ... AND version = 3`). What was read before is then replaced by what is there when the row is written. So
+//!   is a time that the statement replaces by another (`updated_at = now()`);
 //! - what a statement that can write returns counts;
 //! - what statements inside of routines return counts by what the routine writes, raises and returns: its variables
 //!   end with it.
@@ -17,7 +18,7 @@
 //! A thread that leaves nothing may have given up. That takes a decision, and its text says whether it can take one: it
 //! writes under a condition on what it has read before (a version check), says what to do about conflicts (ON CONFLICT,
 //! SKIP LOCKED, NOWAIT, `pg_try_advisory_lock`), or calls a routine that branches or catches errors. A lone `DELETE
-//! FROM website WHERE hits = 10` that misses its row decides nothing.
+//! FROM website WHERE hits = 10` that misses its row decides nothing. `--@ accept` in a file adds to that.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -27,8 +28,9 @@ use isolde_sql::ast::{self, LockWait, Part, RoutineBody};
 use isolde_sql::catalog::{Catalog, TableId};
 use isolde_sql::facts::{Facts, Verb};
 use isolde_sql::typed::{Expr, ExprKind, Query, QueryBody, RelSource, Select, StatementKind};
-use isolde_sql::{Type, Value};
+use isolde_sql::{SqlState, Type, Value};
 
+use crate::file::Accepted;
 use crate::scenario::Submission;
 
 /// What counts of the answers of a thread.
@@ -38,6 +40,8 @@ pub struct Uses {
     pub writes: bool,
     /// It may decide to leave nothing.
     pub decides: bool,
+    /// Errors with which it may give up.
+    pub accepted: Vec<SqlState>,
     answers: Vec<Counts>,
 }
 
@@ -54,14 +58,23 @@ pub enum Counts {
 
 impl Uses {
     /// Of a thread that sends these statements.
-    pub(crate) fn of(catalog: &Catalog, statements: &[(&ast::Statement, &Submission)]) -> Uses {
+    pub(crate) fn of(catalog: &Catalog, statements: &[(&ast::Statement, &Submission)], accepted: &[Accepted]) -> Uses {
         let texts = || statements.iter().map(|(text, _)| *text);
         let submissions: Vec<&Submission> = statements.iter().map(|(_, submission)| *submission).collect();
         let writes = statements.iter().any(|(_, submission)| submission.writes);
         let conditional = statements.iter().any(|(_, submission)| submission.writes && !submission.params.is_empty());
-        let decides = conditional || Decisions::of(catalog, texts()).found;
+        let decides = conditional || accepted.contains(&Accepted::Nothing) || Decisions::of(catalog, texts()).found;
+        let errors = accepted.iter().filter_map(|accepted| accepted.error());
         let answers = (0..statements.len()).map(|at| counts(catalog, &submissions, at)).collect();
-        Uses { writes, decides, answers }
+        Uses { writes, decides, accepted: errors.collect(), answers }
+    }
+
+    /// Whether a thread that has left nothing has given up; `failed` is the error that it ended with.
+    pub fn gives_up(&self, failed: Option<SqlState>) -> bool {
+        match failed {
+            None => self.writes && self.decides,
+            Some(state) => self.accepted.contains(&state),
+        }
     }
 
     /// What counts of the answer to the client's n-th statement, or to one `inside` of a routine that it calls.
@@ -134,7 +147,10 @@ fn replaced(catalog: &Catalog, query: &Query, thread: &[&Submission], at: usize)
             continue;
         }
         let width = rel.columns.len();
-        let again = |column: &usize| in_filter(*column) || set.iter().any(|(_, value)| mentions(value, *column));
+        let computed = |(to, value): &(usize, Expr), column: usize| {
+            mentions(value, column) || (*to == column && is_moment(value.ty))
+        };
+        let again = |column: &usize| in_filter(*column) || set.iter().any(|set| computed(set, *column));
         replaced.extend((0..width).filter(again).map(|column| (table, column)));
     }
     replaced
@@ -191,18 +207,18 @@ fn mentions(expr: &Expr, column: usize) -> bool {
     found
 }
 
-/// A value that is written into the statement. A moment is not: applications put the time into rows.
+/// A value that is written into the statement. A moment is none: applications put the present time into rows.
 fn is_constant(expr: &Expr) -> bool {
-    let moment = matches!(
-        expr.ty,
-        Type::Date | Type::Timestamp | Type::Timestamptz | Type::TimestampTo(_) | Type::TimestamptzTo(_)
-    );
     match &expr.kind {
-        _ if moment => false,
+        _ if is_moment(expr.ty) => false,
         ExprKind::Const(_) => true,
         ExprKind::Cast { expr, .. } => is_constant(expr),
         _ => false,
     }
+}
+
+fn is_moment(ty: Type) -> bool {
+    matches!(ty, Type::Date | Type::Timestamp | Type::Timestamptz | Type::TimestampTo(_) | Type::TimestamptzTo(_))
 }
 
 /// Whether a statement may write rows, by itself or through the routines that it calls.

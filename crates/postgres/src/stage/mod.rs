@@ -409,8 +409,12 @@ impl Stage for ScenarioStage {
 
     fn gave_up(&self, thread: usize) -> bool {
         let client = &self.clients[thread];
-        let decides = self.uses.as_ref().is_some_and(|uses| uses[thread].writes && uses[thread].decides);
-        decides && client.doing == Doing::Ended(Ending::Done) && client.published.is_empty()
+        let failed = match &client.doing {
+            Doing::Ended(Ending::Done) => None,
+            Doing::Ended(Ending::Failed(error)) => Some(error.state),
+            _ => return false,
+        };
+        client.published.is_empty() && self.uses.as_ref().is_some_and(|uses| uses[thread].gives_up(failed))
     }
 
     fn place(&self, span: Span) -> Option<Place> {

@@ -419,11 +419,12 @@ fn script(thread: &ThreadSection, file: &ScenarioFile, stated: &Stated, gates: &
             _ => sent,
         }
     });
+    let accepted = file.accepted.iter().chain(&thread.accepted).filter_map(|accepted| accepted.error());
     Script {
         name: thread.name.to_string(),
         statements: statements.collect(),
         retries: thread.retries,
-        expected: file.expected.iter().chain(&thread.expected).copied().collect(),
+        expected: file.expected.iter().chain(&thread.expected).copied().chain(accepted).collect(),
         autocommit: thread.autocommit,
     }
 }

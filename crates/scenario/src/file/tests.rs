@@ -129,16 +129,16 @@ fn mistakes() {
         (
             "--@",
             expect![[r#"
-            test.sql:1:1: a section is missing
-              hint: sections are thread, invariant, final, rule, assume, expect, option
-        "#]],
+                test.sql:1:1: a section is missing
+                  hint: sections are thread, invariant, final, rule, assume, expect, accept, option
+            "#]],
         ),
         (
             "--@ scenario",
             expect![[r#"
-            test.sql:1:5: unknown section "scenario"
-              hint: sections are thread, invariant, final, rule, assume, expect, option
-        "#]],
+                test.sql:1:5: unknown section "scenario"
+                  hint: sections are thread, invariant, final, rule, assume, expect, accept, option
+            "#]],
         ),
         (
             "--@ thread",

@@ -125,6 +125,8 @@ pub struct Tried {
     minor: bool,
     /// It locks a whole table.
     table_lock: bool,
+    /// It holds by effects alone.
+    lenient: bool,
 }
 
 /// Tries to fix what a report of [`check`] found; those that hold come first, the best of them first.
@@ -379,7 +381,8 @@ impl Workshop<'_, '_> {
         };
         let Attempt { size, minor, .. } = *attempt;
         let table_lock = attempt.kinds.contains(&lock::TableLock.name());
-        self.tried.push(Tried { fix, files: attempt.program.files.clone(), size, minor, table_lock });
+        let (files, lenient) = (attempt.program.files.clone(), judged.lenient);
+        self.tried.push(Tried { fix, files, size, minor, table_lock, lenient });
     }
 
     /// Those that hold, best first; then the others, as far as they are simple.
@@ -393,9 +396,11 @@ impl Workshop<'_, '_> {
 }
 
 /// Lower is better: who need not give up, is not aborted, does not wait, and little is changed. A lock on a whole table
-/// comes last, because what it costs shows only with more sessions than a scenario has.
-fn rank(tried: &Tried) -> (bool, [u64; 3], usize) {
+/// comes last, because what it costs shows only with more sessions than a scenario has; before it what holds by
+/// effects alone, such as a lock on the rows that happen to be there.
+fn rank(tried: &Tried) -> (bool, bool, [u64; 3], usize) {
     let FixCost { steps, waits, aborts, ends, ends_aborted } = tried.fix.cost.unwrap_or_default();
     let permille = |n: u64, of: u64| n * 1000 / of.max(1);
-    (tried.table_lock, [permille(ends_aborted, ends), permille(aborts, steps), permille(waits, steps)], tried.size)
+    let cost = [permille(ends_aborted, ends), permille(aborts, steps), permille(waits, steps)];
+    (tried.table_lock, tried.lenient, cost, tried.size)
 }
