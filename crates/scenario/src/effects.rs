@@ -73,7 +73,10 @@ pub(crate) fn told<'s>(scenario: &Scenario, client: &'s Client, thread: &Thread,
 /// What is used of an answer, if anything is.
 fn used<'s>(thread: &Thread, observation: &'s Observation) -> Option<Told<'s>> {
     let (statement, columns, rows) = match observation {
-        Observation::Inner { .. } => return None,
+        Observation::Inner { statement, .. } => {
+            let counts = *thread.uses.counts(*statement, true) == Counts::All;
+            return counts.then_some(Told { at: None, said: Said::All(observation) });
+        }
         Observation::Notice { message, .. } => {
             return Some(Told { at: None, said: Said::Message(message.clone()) });
         }

@@ -9,14 +9,15 @@
 //!   `WHERE ... AND version = 3`). What was read before is then replaced by what is there when the row is written. So
 //!   is a time that the statement replaces by another (`updated_at = now()`);
 //! - what a statement that can write returns counts;
-//! - what statements inside of routines return counts by what the routine writes, raises and returns: its variables
-//!   end with it.
+//! - what statements inside of a routine return counts by what the routine writes, raises and returns: its variables
+//!   end with it. A call that can write nothing is there for what it reads, and all of that counts.
 //!
 //! An update that also gives a column a constant that it does not check (`SET stock = stock - 1, state = 'last one'`)
 //! replaces nothing: the constant may come from what was read.
 //!
 //! A thread that leaves nothing may have given up. That takes a decision, and its text says whether it can take one: it
-//! writes under a condition on what it has read before (a version check), says what to do about conflicts (ON CONFLICT,
+//! writes under a condition on columns of a table that it has read before (a version check; the primary key alone checks
+//! nothing), says what to do about conflicts (ON CONFLICT,
 //! SKIP LOCKED, NOWAIT, `pg_try_advisory_lock`), or calls a routine that branches or catches errors. A lone `DELETE
 //! FROM website WHERE hits = 10` that misses its row decides nothing. `--@ accept` in a file adds to that.
 
@@ -24,7 +25,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use isolde_sql::ast::plpgsql::StmtKind;
-use isolde_sql::ast::{self, LockWait, Part, RoutineBody};
+use isolde_sql::ast::{self, LockWait, Part, QualifiedName, RoutineBody};
 use isolde_sql::catalog::{Catalog, TableId};
 use isolde_sql::facts::{Facts, Verb};
 use isolde_sql::typed::{Expr, ExprKind, Query, QueryBody, RelSource, Select, StatementKind};
@@ -43,6 +44,9 @@ pub struct Uses {
     /// Errors with which it may give up.
     pub accepted: Vec<SqlState>,
     answers: Vec<Counts>,
+    /// The statements of which nothing counts but the answer and what they write: they may write rows, or store their
+    /// answer in variables.
+    closed: BTreeSet<usize>,
 }
 
 /// What counts of an answer.
@@ -61,12 +65,13 @@ impl Uses {
     pub(crate) fn of(catalog: &Catalog, statements: &[(&ast::Statement, &Submission)], accepted: &[Accepted]) -> Uses {
         let texts = || statements.iter().map(|(text, _)| *text);
         let submissions: Vec<&Submission> = statements.iter().map(|(_, submission)| *submission).collect();
-        let writes = statements.iter().any(|(_, submission)| submission.writes);
-        let conditional = statements.iter().any(|(_, submission)| submission.writes && !submission.params.is_empty());
-        let decides = conditional || accepted.contains(&Accepted::Nothing) || Decisions::of(catalog, texts()).found;
+        let writes = submissions.iter().any(|submission| submission.writes);
+        let is_closed = |at: &usize| submissions[*at].writes || submissions[*at].gset.is_some();
+        let closed = (0..statements.len()).filter(is_closed).collect();
+        let decides = accepted.contains(&Accepted::Nothing) || Decisions::of(catalog, texts()).found;
         let errors = accepted.iter().filter_map(|accepted| accepted.error());
         let answers = (0..statements.len()).map(|at| counts(catalog, &submissions, at)).collect();
-        Uses { writes, decides, accepted: errors.collect(), answers }
+        Uses { writes, decides, accepted: errors.collect(), answers, closed }
     }
 
     /// Whether a thread that has left nothing has given up; `failed` is the error that it ended with.
@@ -81,7 +86,8 @@ impl Uses {
     pub fn counts(&self, statement: usize, inside: bool) -> &Counts {
         match (self.writes, inside) {
             (false, _) => &Counts::All,
-            (true, true) => &Counts::Nothing,
+            (true, true) if self.closed.contains(&statement) => &Counts::Nothing,
+            (true, true) => &Counts::All,
             (true, false) => self.answers.get(statement).unwrap_or(&Counts::All),
         }
     }
@@ -257,8 +263,8 @@ fn bare(key: &str) -> &str {
 }
 
 /// Looks for decisions in the statements of a thread, first to last, and in the routines that they call.
-#[derive(Default)]
-struct Decisions {
+struct Decisions<'c> {
+    catalog: &'c Catalog,
     found: bool,
     /// Tables that statements before the present one name.
     known: BTreeSet<Arc<str>>,
@@ -266,9 +272,10 @@ struct Decisions {
     now: BTreeSet<Arc<str>>,
 }
 
-impl Decisions {
-    fn of<'s>(catalog: &Catalog, statements: impl Iterator<Item = &'s ast::Statement>) -> Decisions {
-        let mut decisions = Decisions::default();
+impl Decisions<'_> {
+    fn of<'c, 's>(catalog: &'c Catalog, statements: impl Iterator<Item = &'s ast::Statement>) -> Decisions<'c> {
+        let (known, now) = (BTreeSet::new(), BTreeSet::new());
+        let mut decisions = Decisions { catalog, found: false, known, now };
         for statement in statements {
             statement.kind.walk(&mut |part| decisions.look(part));
             for (body, _) in called(catalog, &Facts::of(statement)) {
@@ -282,14 +289,18 @@ impl Decisions {
         self.found |= match part {
             Part::Statement(statement) => {
                 self.known.append(&mut self.now);
-                matches!(statement, ast::StatementKind::Insert(insert) if insert.on_conflict.is_some())
+                match statement {
+                    ast::StatementKind::Insert(insert) => insert.on_conflict.is_some(),
+                    ast::StatementKind::Update(update) => self.checks(&update.table, update.filter.as_ref()),
+                    ast::StatementKind::Delete(delete) => self.checks(&delete.table, delete.filter.as_ref()),
+                    _ => false,
+                }
             }
             Part::Query(query) => query.locking.iter().any(|locking| locking.wait != LockWait::Block),
             Part::Table(name) => {
                 self.now.insert(name.name.name.clone());
                 false
             }
-            Part::Target(name) => self.known.contains(&name.name.name),
             Part::Expr(ast::Expr { kind: ast::ExprKind::Call(call), .. }) => TRIES.contains(&&*call.name.name.name),
             Part::Routine(name, _) => TRIES.contains(&&*name.name.name),
             Part::Block(block) => !block.handlers.is_empty(),
@@ -301,8 +312,24 @@ impl Decisions {
                     | StmtKind::Exit(_, Some(_))
                     | StmtKind::Continue(_, Some(_))
             ),
-            Part::Expr(_) => false,
+            Part::Expr(_) | Part::Target(_) => false,
         };
+    }
+
+    /// Whether a write asks its rows again for something that may have been read before: the table was named before,
+    /// and the condition names a column that is not of the primary key.
+    fn checks(&self, table: &QualifiedName, filter: Option<&ast::Expr>) -> bool {
+        let name = &table.name.name;
+        let (Some(filter), Some(table)) = (filter, self.catalog.table_by_name(name)) else { return false };
+        let key = table.primary_key().map_or(&[][..], |key| &key.columns);
+        let columns = || table.columns.iter().enumerate().filter(|(column, _)| !key.contains(column));
+        let mut found = false;
+        filter.walk(&mut |part| {
+            if let Part::Expr(ast::Expr { kind: ast::ExprKind::Name(words), .. }) = part {
+                found |= words.last().is_some_and(|word| columns().any(|(_, column)| column.name == word.name));
+            }
+        });
+        found && self.known.contains(name)
     }
 }
 

@@ -235,6 +235,22 @@ COMMIT;
 --@ thread audit
 CALL audit();";
     check_story(text, Verdict::Violated, Verdict::Violated);
+    // Also beside a write: it stands for an answer.
+    let log = text.replace("CALL audit();", "BEGIN;\nCALL audit();\nINSERT INTO acct VALUES (3, 0);\nCOMMIT;");
+    check_story(&log, Verdict::Violated, Verdict::Violated);
+}
+
+/// To miss a row that is gone is no version check: the edit is lost in silence.
+#[test]
+fn an_update_by_its_key_alone_that_misses_its_row_has_not_given_up() {
+    let text = "CREATE TABLE pet (id int PRIMARY KEY, name text);
+INSERT INTO pet VALUES (7, 'Max');
+--@ thread edit
+SELECT name FROM pet WHERE id = 7;
+UPDATE pet SET name = 'Sam' WHERE id = 7;
+--@ thread delete
+DELETE FROM pet WHERE id = 7;";
+    check_story(text, Verdict::Violated, Verdict::Violated);
 }
 
 /// Giving up is a decision. A lone DELETE that misses the row that is there before and after has decided nothing; this

@@ -73,6 +73,9 @@ impl Observed<'_> {
         };
         let (columns, rows) = match uses.counts(observation.statement, observation.inner) {
             Counts::Nothing => return None,
+            Counts::All if observation.inner => {
+                return Some(Masked { observation, columns, rows, only_rows: false });
+            }
             Counts::All if rows.is_empty() && columns.is_empty() => return None,
             Counts::All => (columns, rows),
             Counts::Columns(kept) => {
