@@ -10,8 +10,8 @@
 //! Generated values do not make a run another one. Where no serial order has the outcome of a run that drew some, the
 //! run and the serial orders are repeated with other generators, and compared [up to renaming](crate::renaming).
 //!
-//! What is compared is the [degree](crate::file::SerialCheck) that the user has chosen. Answers are compared first: what
-//! `strict` accepts, `effects` accepts. Where only one of the two accepts a run, the answer to the user says so.
+//! What is compared is the [degree](crate::file::SerialCheck) that the user has chosen. Answers are compared first:
+//! what `strict` accepts, `effects` accepts. Where only one of the two accepts a run, the answer to the user says so.
 //!
 //! Where it cannot be known which part of a thread counts ([`Completed::Unknown`]), or what the outcome of a thread
 //! alone is, the oracle does not decide.

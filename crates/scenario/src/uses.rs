@@ -16,8 +16,8 @@
 //! replaces nothing: the constant may come from what was read.
 //!
 //! A thread that leaves nothing may have given up. That takes a decision, and its text says whether it can take one: it
-//! writes under a condition on columns of a table that it has read before (a version check; the primary key alone checks
-//! nothing), says what to do about conflicts (ON CONFLICT,
+//! writes under a condition on columns of a table that it has read before (a version check; the primary key alone
+//! checks nothing), says what to do about conflicts (ON CONFLICT,
 //! SKIP LOCKED, NOWAIT, `pg_try_advisory_lock`), or calls a routine that branches or catches errors. A lone `DELETE
 //! FROM website WHERE hits = 10` that misses its row decides nothing. `--@ accept` in a file adds to that.
 
