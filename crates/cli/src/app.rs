@@ -48,7 +48,7 @@ pub(crate) fn spec(explore: &Explore, path: &Path, schedule: &str) -> Result<Res
 /// Reads an application and follows one schedule.
 pub(crate) fn replay(replay: &Replay) -> Result<Report, Mistake> {
     let (name, app) = read(&replay.file)?;
-    let settings = FileOptions { all: replay.all.then_some(true), ..FileOptions::default() };
+    let settings = FileOptions { serial: replay.oracle, all: replay.all.then_some(true), ..FileOptions::default() };
     let inquiry = Inquiry { settings, ..inquiry(&replay.file, name, &app, replay.on.as_ref())? };
     Ok(inquiry.replay(&replay.schedule.join(" "))?)
 }

@@ -137,7 +137,7 @@ unless they do.";
 
 const EXPLORE_LONG_HELP: &str = "\
 What is checked without asking:
-  serial outcome   what the threads saw and left behind is possible in some serial order
+  serial outcome   what the threads leave, and were told as far as it is used, is possible in some serial order
   errors           no statement ends in an error that the program does not catch
   assertions       no ASSERT fails
   deadlocks        no threads wait for each other in a cycle
@@ -323,7 +323,7 @@ pub(crate) struct Explore {
 
     /// What counts when runs are compared with serial ones
     ///
-    /// As `--@ option serial` in the file.
+    /// As `--@ option serial` in a scenario, and `serial = "..."` in the file of an application.
     #[arg(long, value_name = "DEGREE", value_parser = choices::<SerialCheck>(), help_heading = "Search")]
     pub(crate) oracle: Option<SerialCheck>,
 
@@ -482,7 +482,7 @@ pub(crate) struct Replay {
     pub(crate) all: bool,
 
     /// What counts in the serial outcome, as for explore
-    #[arg(long, value_name = "DEGREE", value_parser = choices::<SerialCheck>(), conflicts_with = "on")]
+    #[arg(long, value_name = "DEGREE", value_parser = choices::<SerialCheck>())]
     pub(crate) oracle: Option<SerialCheck>,
 
     /// Run on this server: postgres://USER@HOST/DATABASE
@@ -594,7 +594,12 @@ pub(crate) fn command_line() -> String {
 }
 
 /// The command that follows a schedule on the server that this one has named.
-pub(crate) fn replay_command(file: &str, schedule: &str, settings: &FileOptions) -> String {
+pub(crate) fn replay_command(
+    file: &str,
+    schedule: &str,
+    settings: &FileOptions,
+    oracle: Option<SerialCheck>,
+) -> String {
     let given: Vec<String> = std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect();
     let url = given.iter().enumerate().find_map(|(at, argument)| match argument.strip_prefix("--on=") {
         Some(url) => Some(url.to_string()),
@@ -604,6 +609,7 @@ pub(crate) fn replay_command(file: &str, schedule: &str, settings: &FileOptions)
     let mut words = vec!["isolde".to_string(), "replay".into(), shell_word(file), shell_word(schedule)];
     words.extend((settings.atomic == Some(true)).then(|| "--atomic".to_string()));
     words.extend((settings.all == Some(true)).then(|| "--all".to_string()));
+    words.extend(oracle.into_iter().flat_map(|degree| ["--oracle".to_string(), degree.name().into()]));
     words.extend(url.into_iter().flat_map(|url| ["--on".to_string(), shell_word(&server::masked(&url))]));
     words.join(" ")
 }

@@ -138,11 +138,6 @@ fn inconclusive(name: &str, why: String) -> Report {
 /// to clean up.
 fn check(explore: &Explore, path: &Path, guard: &dyn Fn() -> Guard) -> Result<Report, Mistake> {
     if app::is_app(path) {
-        if explore.oracle.is_some() {
-            return Err(Mistake::new(
-                "--oracle is for scenarios on the embedded engine, and does not go with applications",
-            ));
-        }
         return app::check(explore, path);
     }
     if let Some(server) = &explore.on {

@@ -33,7 +33,8 @@ pub(crate) fn check(explore: &Explore, path: &Path, server: &Server) -> Result<R
         }
         opened => opened?,
     };
-    let replay = |schedule: &str| args::replay_command(&path.display().to_string(), schedule, &settings);
+    let replay =
+        |schedule: &str| args::replay_command(&path.display().to_string(), schedule, &settings, explore.oracle);
     let clock = explore.stats.then_some(watch::nanoseconds as fn() -> u64);
     let question = Question { clock, ..question(&file, settings.clone(), &replay) };
     let mut look = |progress: &Progress| match watch::interrupted() {
@@ -76,11 +77,16 @@ fn with_fix(files: &[Included], server: &Server, given: FileOptions, module: &Mo
 /// Reads a scenario and follows one schedule on a server.
 pub(crate) fn replay(replay: &Replay, server: &Server) -> Result<Report, Mistake> {
     let file = read(&replay.file)?;
-    let atomic = replay.atomic.then_some(true);
-    let given = FileOptions { atomic, all: replay.all.then_some(true), ..FileOptions::default() };
+    let given = FileOptions {
+        atomic: replay.atomic.then_some(true),
+        all: replay.all.then_some(true),
+        serial: replay.oracle,
+        ..FileOptions::default()
+    };
     let settings = stage::settings(&file, given);
     let mut stage = put_on(&file, server, &settings, &Module::default())?;
-    let again = |schedule: &str| args::replay_command(&replay.file.display().to_string(), schedule, &settings);
+    let again =
+        |schedule: &str| args::replay_command(&replay.file.display().to_string(), schedule, &settings, replay.oracle);
     let question = question(&file, settings.clone(), &again);
     let mut report = live::replay(&mut stage, &question, &replay.schedule.join(" "))?;
     report.warnings.extend(stage.warnings());
@@ -180,7 +186,6 @@ pub(crate) fn refuse(explore: &Explore) -> Result<(), Mistake> {
         ("--hash", explore.hash.is_some()),
         ("--restore", explore.restore.is_some()),
         ("--granularity", explore.granularity.is_some()),
-        ("--oracle", explore.oracle.is_some()),
         ("--checkpoint", explore.checkpoint.is_some()),
         ("--memory-max", explore.memory_max.is_some()),
     ];

@@ -204,7 +204,7 @@ UPDATE t SET n = :n + 1 WHERE id = 1;
     assert_eq!(said, "violated serial outcome lost update");
     let found = report.counterexample.unwrap();
     assert_eq!(found.not_needed.threads, ["other"]);
-    assert_eq!(found.headline, "No serial order of a1 and a2 ends like this run.");
+    assert_eq!(found.headline, "No serial order of a1 and a2 has the effects of this run.");
 }
 
 /// Runs of one generated program that are worth the time.

@@ -143,8 +143,21 @@ impl Verdict {
 pub struct PropertyResult {
     /// What it is called: `serial outcome`, `invariant never_overdrawn`.
     pub name: String,
+    /// By what it is judged, if there is a choice: `effects` or `strict`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
     /// What is known about it.
     pub status: PropertyStatus,
+}
+
+impl PropertyResult {
+    /// Its name, and by what it is judged: `serial outcome by effects`.
+    pub fn title(&self) -> String {
+        match &self.by {
+            Some(by) => format!("{} by {by}", self.name),
+            None => self.name.clone(),
+        }
+    }
 }
 
 /// What is known about one property.

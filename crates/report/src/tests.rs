@@ -66,8 +66,8 @@ pub(crate) fn lost_update() -> Report {
     };
     let mut report = Report::new("isolde explore bank.sql", "bank.sql", Verdict::Violated, stats);
     report.properties = vec![
-        PropertyResult { name: "uncaught error".into(), status: PropertyStatus::Undecided },
-        PropertyResult { name: "serial outcome".into(), status: PropertyStatus::Violated },
+        PropertyResult { name: "uncaught error".into(), by: None, status: PropertyStatus::Undecided },
+        PropertyResult { name: "serial outcome".into(), by: None, status: PropertyStatus::Violated },
     ];
     report.counterexample = Some(Counterexample {
         property: "serial outcome".into(),
@@ -213,8 +213,8 @@ fn inconclusive_names_the_limit() {
     let verdict = Verdict::Inconclusive("stopped at 10 states (--states-max)".into());
     let mut report = Report::new("isolde explore bank.sql", "bank.sql", verdict, stats);
     report.warnings.push("9 threads are too many for the serial oracle (at most 7)".into());
-    report.properties.push(PropertyResult { name: "deadlock".into(), status: PropertyStatus::Undecided });
-    report.properties.push(PropertyResult { name: "serial outcome".into(), status: PropertyStatus::Skipped });
+    report.properties.push(PropertyResult { name: "deadlock".into(), by: None, status: PropertyStatus::Undecided });
+    report.properties.push(PropertyResult { name: "serial outcome".into(), by: None, status: PropertyStatus::Skipped });
     check(
         report.to_text(Style::plain(80)),
         expect![[r#"

@@ -164,7 +164,7 @@ pub(crate) fn write_paragraph(out: &mut dyn Write, heading: &str, text: &str, st
 
 fn write_properties(out: &mut dyn Write, report: &Report, style: Style) -> fmt::Result {
     let names = |status: PropertyStatus| {
-        let of_status = report.properties.iter().filter(|p| p.status == status).map(|p| p.name.as_str());
+        let of_status = report.properties.iter().filter(|p| p.status == status).map(|p| p.title());
         of_status.collect::<Vec<_>>().join(", ")
     };
     for (status, heading) in [

@@ -140,9 +140,9 @@ pub trait Backend: System<Step = Choice> + Copy {
 
     /// The [effects](crate::file::SerialCheck::Effects) of the run that ended in `state`; `None` where they are not
     /// known.
-    fn effects(&self, state: &Self::State, limits: &[usize]) -> Option<Outcome> {
+    fn effects(&self, state: &Self::State, limits: &[usize]) -> Result<Option<Outcome>, Trouble> {
         let _ = (state, limits);
-        None
+        Ok(None)
     }
 
     /// The same of a run that was repeated, as for [`Backend::outcome_beside`].
@@ -151,10 +151,10 @@ pub trait Backend: System<Step = Choice> + Copy {
         None
     }
 
-    /// Whether a thread that could have written has ended without leaving anything.
-    fn gave_up(&self, state: &Self::State, thread: usize) -> bool {
+    /// Whether a thread that could have written has decided to leave nothing.
+    fn gave_up(&self, state: &Self::State, thread: usize) -> Result<bool, Trouble> {
         let _ = (state, thread);
-        false
+        Ok(false)
     }
 
     /// The same threads with other generated values, if a run that ended in `state` drew any; each is another attempt

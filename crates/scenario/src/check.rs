@@ -13,7 +13,7 @@ use crate::file::{FileOptions, SearchKind};
 use crate::findings::{FINDINGS_MAX, Findings, Likeness};
 use crate::minimise::{absent, minimise, minimise_like};
 use crate::oracle::Oracle;
-use crate::property::{At, Unclear, Violation, properties};
+use crate::property::{At, Property, Unclear, Violation, properties};
 use crate::search::{self, RUN_STEPS_MAX};
 use crate::serially;
 use crate::system::Choice;
@@ -365,15 +365,16 @@ fn property_results<B: Backend>(
 ) -> Vec<PropertyResult> {
     // A search that went on behind the violations has seen that nothing else is broken.
     let others_hold = report.verdict == Verdict::Holds || (report.all && report.stats.complete);
-    let names = properties().into_iter().flat_map(|property| property.names(system));
-    let results = names.map(|name| {
+    let judged = |property: &'_ dyn Property<B>| property.judged_by(system).map(String::from);
+    let names = properties().into_iter().flat_map(|p| p.names(system).into_iter().map(move |name| (name, judged(p))));
+    let results = names.map(|(name, by)| {
         let status = match () {
             () if findings.iter().any(|finding| finding.violation.name == name) => PropertyStatus::Violated,
             () if skipped.contains(&name) => PropertyStatus::Skipped,
             () if others_hold => PropertyStatus::Holds,
             () => PropertyStatus::Undecided,
         };
-        PropertyResult { name, status }
+        PropertyResult { name, by, status }
     });
     results.collect()
 }

@@ -172,6 +172,7 @@ impl<B: Backend> Checker<'_, B> {
         let (told, slow, last) = (self.told, self.capabilities.slow, self.last_progress);
         let mut watch = || told.filter(|_| slow).map_or(ControlFlow::Continue(()), |told| told(&last));
         let judged = property.at_end(here, &mut self.oracle, &mut watch);
+        self.effort.lenient |= !self.oracle.notes.is_empty();
         self.warnings.append(&mut self.oracle.notes);
         match judged {
             Ok(violations) => return ControlFlow::Continue(violations),
@@ -310,6 +311,8 @@ pub(crate) struct Effort {
     pub(crate) succeed: BTreeSet<usize>,
     /// Threads that are aborted at some end.
     pub(crate) aborted: BTreeSet<usize>,
+    /// Some run is serial by its effects alone: `strict` would not accept it.
+    pub(crate) lenient: bool,
 }
 
 impl Effort {
@@ -322,6 +325,7 @@ impl Effort {
         self.ends_with_wait += other.ends_with_wait;
         self.succeed.extend(other.succeed);
         self.aborted.extend(other.aborted);
+        self.lenient |= other.lenient;
     }
 
     /// Counts the end of a run.

@@ -198,8 +198,8 @@ impl Backend for ScenarioSystem<'_> {
         Ok(outcome(self, state, limits))
     }
 
-    fn effects(&self, state: &State, limits: &[usize]) -> Option<Outcome> {
-        Some(with_effects(self.scenario, state, limits, |raw| raw.outcome(&self.scenario.generated)))
+    fn effects(&self, state: &State, limits: &[usize]) -> Result<Option<Outcome>, Trouble> {
+        Ok(Some(with_effects(self.scenario, state, limits, |raw| raw.outcome(&self.scenario.generated))))
     }
 
     fn effects_beside(&self, state: &State, other: &State, limits: &[usize]) -> Option<Outcome> {
@@ -211,8 +211,8 @@ impl Backend for ScenarioSystem<'_> {
         })
     }
 
-    fn gave_up(&self, state: &State, thread: usize) -> bool {
-        effects::gave_up(&state.clients[thread], &self.scenario.threads[thread])
+    fn gave_up(&self, state: &State, thread: usize) -> Result<bool, Trouble> {
+        Ok(effects::gave_up(&state.clients[thread], &self.scenario.threads[thread]))
     }
 
     fn with_other_generators(&self, state: &State) -> Vec<Self> {
@@ -363,7 +363,8 @@ fn with_effects<T>(scenario: &Scenario, state: &State, limits: &[usize], look: i
     let members = || state.clients.iter().zip(&scenario.threads);
     let told = members().zip(limits).map(|((client, thread), &limit)| effects::told(scenario, client, thread, limit));
     let told: Vec<Vec<effects::Told<'_>>> = told.collect();
-    let threads = members().zip(&told).map(|((client, thread), told)| effects::seen(client, thread, told));
+    let threads = members().zip(&told).zip(limits);
+    let threads = threads.map(|(((client, thread), told), &limit)| effects::seen(client, thread, told, limit));
     look(&RawOutcome { threads: threads.collect(), changed: changed_rows(scenario, state) })
 }
 
@@ -377,10 +378,19 @@ fn random_twice(system: &ScenarioSystem<'_>, one: &State, other: &State) -> Vec<
 }
 
 fn raw_outcome<'s>(system: &ScenarioSystem<'s>, state: &'s State, limits: &[usize]) -> RawOutcome<'s> {
-    let (scenario, inner) = (system.scenario, system.serial != SerialCheck::Outcome);
+    raw_outcome_of(system, state, limits, |_| true)
+}
+
+/// The same, of these observations.
+fn raw_outcome_of<'s>(
+    system: &ScenarioSystem<'s>,
+    state: &'s State,
+    limits: &[usize],
+    counts: fn(&Observation) -> bool,
+) -> RawOutcome<'s> {
+    let scenario = system.scenario;
     let threads = state.clients.iter().zip(&scenario.threads).zip(limits).map(|((client, thread), &limit)| {
-        let seen = client.progress.seen.to_vec().into_iter().filter(|o| o.statement() < limit);
-        let seen = seen.filter(|o| inner || !matches!(o, Observation::Inner { .. }));
+        let seen = client.progress.seen.to_vec().into_iter().filter(|o| o.statement() < limit && counts(o));
         RawSeen {
             failed: match &client.status {
                 Status::Failed(error) => Some(error.state),
@@ -424,14 +434,26 @@ fn changed_rows<'s>(scenario: &'s Scenario, state: &'s State) -> BTreeMap<TableI
     tables.collect()
 }
 
-/// The end of a run as a text: equal for two runs that an application could not tell apart. For tests of searches.
+/// The end of a run as a text: equal for two runs that an application could not tell apart, and that left as many rows
+/// in the same tables. For tests of searches.
 #[doc(hidden)]
 pub fn describe_end(system: &ScenarioSystem<'_>, state: &State) -> String {
+    describe(system, state, |_| true)
+}
+
+/// The same without what statements inside of routines returned.
+#[doc(hidden)]
+pub fn describe_answers(system: &ScenarioSystem<'_>, state: &State) -> String {
+    describe(system, state, |observation| !matches!(observation, Observation::Inner { .. }))
+}
+
+fn describe(system: &ScenarioSystem<'_>, state: &State, counts: fn(&Observation) -> bool) -> String {
     let scenario = system.scenario;
-    let outcome = outcome(system, state, &vec![usize::MAX; scenario.threads.len()]);
+    let raw = raw_outcome_of(system, state, &vec![usize::MAX; scenario.threads.len()], counts);
+    let outcome = raw.outcome(&scenario.generated);
     let fates = state.clients.iter().map(|client| match &client.status {
         Status::Running => "stuck".to_string(),
-        Status::Done => "done".to_string(),
+        Status::Done => format!("done: {:?}", client.published),
         Status::Aborted(error) => format!("aborted: {error}"),
         Status::Failed(error) => format!("failed: {error}"),
     });

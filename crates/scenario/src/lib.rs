@@ -69,6 +69,7 @@ mod system;
 mod threads;
 mod trace;
 mod trouble;
+mod uses;
 mod verify;
 
 pub use backend::{
@@ -79,8 +80,9 @@ pub use checker::{Checker, Examination};
 pub use checkpoint::Checkpoint;
 pub use client::{Client, Reaction, Status};
 pub use clock::{Pace, Way};
+pub use effects::{only, wrote};
 #[doc(hidden)]
-pub use embedded::{describe_end, describe_invariants};
+pub use embedded::{describe_answers, describe_end, describe_invariants};
 pub use embedded_check::{Checked, Options, check, check_from, replay_schedule};
 pub use error::ScenarioError;
 pub use isolde_explore::{Limit, Progress, Restore};
@@ -98,3 +100,4 @@ pub use system::{Choice, Event, ScenarioSystem, State};
 pub use threads::ThreadSet;
 pub use trace::{ROWS_MAX, RunOf, remark, row_change};
 pub use trouble::Trouble;
+pub use uses::{Counts, Uses};

@@ -10,6 +10,9 @@
 //! Generated values do not make a run another one. Where no serial order has the outcome of a run that drew some, the
 //! run and the serial orders are repeated with other generators, and compared [up to renaming](crate::renaming).
 //!
+//! What is compared is the [degree](crate::file::SerialCheck) that the user has chosen. Answers are compared first:
+//! what `strict` accepts, `effects` accepts. Where only one of the two accepts a run, the answer to the user says so.
+//!
 //! Where time may pass, it is an input: in a serial order each thread sends its statements at the times at which it sent
 //! them in the run ([`crate::clock`] says why).
 //!
@@ -20,10 +23,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 use isolde_explore::{Limit, Schedule, System};
+use isolde_sql::Span;
 
 use crate::backend::{Alone, Backend, Completed};
 use crate::clock::{Pace, Way};
 use crate::file::SerialCheck;
+use crate::names;
 use crate::outcome::Outcome;
 use crate::system::Choice;
 use crate::trouble::Trouble;
@@ -47,9 +52,9 @@ pub(crate) struct Oracle<B> {
 /// What is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Degree {
-    /// Every answer, or all to the client's own statements.
+    /// Every answer.
     Answers,
-    /// Effects.
+    /// [Effects](crate::effects).
     Effects,
 }
 
@@ -57,7 +62,7 @@ impl Degree {
     fn outcome<B: Backend>(self, system: B, state: &B::State, limits: &[usize]) -> Result<Option<Outcome>, Trouble> {
         match self {
             Degree::Answers => system.outcome(state, limits).map(Some),
-            Degree::Effects => Ok(system.effects(state, limits)),
+            Degree::Effects => system.effects(state, limits),
         }
     }
 
@@ -92,7 +97,12 @@ pub(crate) enum Judgement<'o> {
     /// Some order of the threads has the same outcome.
     Serial,
     /// No order does; this is what it came to, and these are what the orders come to.
-    NotSerial(Box<Outcome>, &'o Serial),
+    NotSerial {
+        observed: Box<Outcome>,
+        serial: &'o Serial,
+        /// Its effects are those of an order.
+        by_effects: bool,
+    },
     /// It cannot say, because this thread has committed something that cannot be run by itself.
     Partly(usize),
     /// It cannot say, because this thread does not end on its own.
@@ -102,6 +112,9 @@ pub(crate) enum Judgement<'o> {
     /// It was stopped.
     Stopped(Limit),
 }
+
+/// So many threads of those that gave up are left out in all combinations.
+const GAVE_UP_MAX: usize = 12;
 
 impl<B: Backend> Oracle<B> {
     pub(crate) fn new(system: B) -> Oracle<B> {
@@ -124,45 +137,49 @@ impl<B: Backend> Oracle<B> {
             }
         }
         let ended = Ended { state, schedule, pace: self.system.pace(state) };
-        let mut degree = Degree::Answers;
-        match self.is_serial(degree, &ended, &limits, watch)? {
+        match self.is_serial(Degree::Answers, &ended, &limits, watch)? {
             ControlFlow::Continue(true) => return Ok(Judgement::Serial),
             ControlFlow::Continue(false) => {}
             ControlFlow::Break(limit) => return Ok(Judgement::Stopped(limit)),
         }
-        if self.system.serial() == SerialCheck::Effects {
-            match self.has_serial_effects(&ended, &limits, watch)? {
-                ControlFlow::Continue(true) => return Ok(Judgement::Serial),
-                ControlFlow::Continue(false) => degree = Degree::Effects,
-                ControlFlow::Break(limit) => return Ok(Judgement::Stopped(limit)),
-            }
+        let by_effects = match self.has_serial_effects(&ended, &limits, watch)? {
+            ControlFlow::Continue(by_effects) => by_effects,
+            ControlFlow::Break(limit) => return Ok(Judgement::Stopped(limit)),
+        };
+        let by_degree = self.system.serial() == SerialCheck::Effects;
+        if let Some(left_out) = by_effects.as_ref().filter(|_| by_degree) {
+            self.note(&ended, &limits, left_out)?;
+            return Ok(Judgement::Serial);
         }
-        let observed = match degree.outcome(self.system, state, &limits)? {
-            Some(observed) => observed,
-            None => {
-                self.notes.insert("effects are not known on a server: answers count, as with `serial outcome`".into());
-                degree = Degree::Answers;
-                self.system.outcome(state, &limits)?
-            }
+        let effects = if by_degree { Degree::Effects.outcome(self.system, state, &limits)? } else { None };
+        let (degree, observed) = match effects {
+            Some(observed) => (Degree::Effects, observed),
+            None => (Degree::Answers, self.system.outcome(state, &limits)?),
         };
         let serial = &self.known[&(degree, limits, ended.pace)];
         Ok(match (serial.endless, serial.waits) {
             (Some(thread), _) => Judgement::Endless(thread),
             (None, Some(thread)) if serial.outcomes.is_empty() => Judgement::Waits(thread),
-            _ => Judgement::NotSerial(Box::new(observed), serial),
+            _ => Judgement::NotSerial { observed: Box::new(observed), serial, by_effects: by_effects.is_some() },
         })
     }
 
-    /// Whether the effects are those of a serial order, with or without the threads that gave up.
+    /// The threads without which the effects are those of a serial order: of those that gave up, as few as possible;
+    /// `None` if there is no such order.
     fn has_serial_effects(
         &mut self,
         ended: &Ended<'_, B>,
         limits: &[usize],
         watch: Watch<'_>,
-    ) -> Result<ControlFlow<Limit, bool>, Trouble> {
-        let gave_up: Vec<usize> =
-            self.system.present().filter(|&t| limits[t] > 0 && self.system.gave_up(ended.state, t)).collect();
-        // As few as possible are left out: the subsets by their sizes.
+    ) -> Result<ControlFlow<Limit, Option<Vec<usize>>>, Trouble> {
+        let mut gave_up = Vec::new();
+        for thread in self.system.present().filter(|&thread| limits[thread] > 0) {
+            if self.system.gave_up(ended.state, thread)? {
+                gave_up.push(thread);
+            }
+        }
+        // Of more threads not even the orders could be tried.
+        gave_up.truncate(GAVE_UP_MAX);
         let mut subsets: Vec<u32> = (0..1u32 << gave_up.len()).collect();
         subsets.sort_by_key(|subset| subset.count_ones());
         for subset in subsets {
@@ -171,21 +188,47 @@ impl<B: Backend> Oracle<B> {
             let mut limits = limits.to_vec();
             left_out.iter().for_each(|&thread| limits[thread] = 0);
             match self.is_serial(Degree::Effects, ended, &limits, watch)? {
-                ControlFlow::Continue(true) => {
-                    let name = |&thread: &usize| {
-                        format!(
-                            "{} leaves nothing in some interleavings, as if it had given up; the others are judged without it",
-                            self.system.member(thread).name
-                        )
-                    };
-                    self.notes.extend(left_out.iter().map(name));
-                    return Ok(ControlFlow::Continue(true));
-                }
+                ControlFlow::Continue(true) => return Ok(ControlFlow::Continue(Some(left_out))),
                 ControlFlow::Continue(false) => {}
-                stopped => return Ok(stopped),
+                ControlFlow::Break(limit) => return Ok(ControlFlow::Break(limit)),
             }
         }
-        Ok(ControlFlow::Continue(false))
+        Ok(ControlFlow::Continue(None))
+    }
+
+    /// Takes note of what `strict` would not have accepted.
+    fn note(&mut self, ended: &Ended<'_, B>, limits: &[usize], left_out: &[usize]) -> Result<(), Trouble> {
+        let system = self.system;
+        let names: Vec<&str> = left_out.iter().map(|&thread| system.member(thread).name).collect();
+        if !names.is_empty() {
+            let (leave, them) = if names.len() == 1 { ("leaves", "it") } else { ("leave", "them") };
+            self.notes.insert(format!(
+                "{} {leave} nothing in some interleavings: taken as having given up, the other threads are judged \
+                 without {them}",
+                names::listed(&names)
+            ));
+            return Ok(());
+        }
+        let observed = system.outcome(ended.state, limits)?;
+        let key = (Degree::Answers, limits.to_vec(), ended.pace.clone());
+        let Some(serial) = self.known.get(&key) else { return Ok(()) };
+        let differing = |outcome: &Outcome| -> Vec<(usize, Option<Span>)> {
+            let threads = observed.threads.iter().zip(&outcome.threads).enumerate();
+            threads.filter_map(|(thread, (here, there))| Some((thread, here.first_difference(there)?))).collect()
+        };
+        // Beside the order that differs least.
+        let nearest = serial.outcomes.keys().map(differing).min_by_key(Vec::len).unwrap_or_default();
+        for (thread, at) in nearest {
+            let who = match at {
+                Some(span) => names::line_of(&system.place(span)),
+                None => system.member(thread).name.to_string(),
+            };
+            self.notes.insert(format!(
+                "{who} reads what no serial order shows in some interleavings; nothing that counts depends on it \
+                 (`serial strict` counts it)"
+            ));
+        }
+        Ok(())
     }
 
     /// Whether some serial order comes to the same, up to renaming of generated values.

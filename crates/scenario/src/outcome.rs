@@ -35,6 +35,19 @@ pub(crate) struct Seen {
     pub(crate) answers: Vec<Answer>,
 }
 
+impl Seen {
+    /// Where the first statement stands that is answered differently, if that is known; `None` if nothing differs.
+    pub(crate) fn first_difference(&self, other: &Seen) -> Option<Option<Span>> {
+        let longer = self.answers.len().max(other.answers.len());
+        let differs = (0..longer).find(|&at| self.answers.get(at) != other.answers.get(at))?;
+        let at = |seen: &Seen| match seen.answers.get(differs) {
+            Some(Answer::Statement { at, .. }) => *at,
+            _ => None,
+        };
+        Some(at(self).or(at(other)))
+    }
+}
+
 /// Something that a thread saw.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Answer {

@@ -16,9 +16,9 @@ use crate::ScenarioError;
 use crate::clock::Clock;
 use crate::dependence::order::Order;
 use crate::dependence::{constant, reach};
-use crate::effects;
 use crate::file::{self, ClientStatement, FileOptions, Loader, QuerySection, ScenarioFile, Sources, ThreadSection};
 use crate::outcome::{Generated, generated};
+use crate::uses::{self, Uses};
 
 /// A scenario ready to run.
 #[derive(Clone, Debug)]
@@ -63,6 +63,8 @@ pub struct Thread {
     pub(crate) variables: Vec<Value>,
     /// Time may pass, and it may read the time: each of its statements is sent in a step.
     pub(crate) reads_clock: bool,
+    /// Which of its answers can matter.
+    pub uses: Arc<Uses>,
 }
 
 /// A statement to be sent, with where its parameters come from and where its result goes.
@@ -152,7 +154,7 @@ impl Scenario {
     /// Runs the set-up of a file and binds its statements.
     pub fn new(file: ScenarioFile) -> Result<Scenario, ScenarioError> {
         let clock = Arc::new(Clock::of(&file));
-        let ScenarioFile { sources, setup, threads, invariants, finals, expected, options, .. } = file;
+        let ScenarioFile { sources, setup, threads, invariants, finals, expected, accepted, options, .. } = file;
         let built = (|| {
             let mut database = Database::new();
             let variables = run_setup(&mut database, &setup, &sources)?;
@@ -160,11 +162,13 @@ impl Scenario {
             let defines = locks_tables(&database, &threads);
             database.track_table_locks(defines);
             let threads = threads.into_iter().enumerate().map(|(number, section)| {
-                let reads_clock = clock.is_read_by(number);
-                let expected = expected.iter().chain(&section.expected).copied().collect();
-                let thread =
-                    bind_thread(&mut database, section, expected, &options, variables.clone(), &sources, defines)?;
-                Ok(Thread { reads_clock, ..thread })
+                let section = ThreadSection {
+                    expected: expected.iter().chain(&section.expected).copied().collect(),
+                    accepted: accepted.iter().chain(&section.accepted).copied().collect(),
+                    ..section
+                };
+                let thread = bind_thread(&mut database, section, &options, variables.clone(), &sources, defines)?;
+                Ok(Thread { reads_clock: clock.is_read_by(number), ..thread })
             });
             let threads: Vec<Thread> = threads.collect::<Result<_, _>>()?;
             let bind = |q: &QuerySection| bind_check(&database, q, &sources);
@@ -330,7 +334,7 @@ fn bind_statement(
         }
     };
     let ordered = orders.asks(&statement.ast);
-    let writes = effects::writes(database.catalog(), &statement.ast);
+    let writes = uses::writes(database.catalog(), &statement.ast);
     Ok(Submission { prepared, params, gset, ordered, writes })
 }
 
@@ -456,7 +460,6 @@ fn run_alone(database: &mut Database, session: SessionId, prepared: &Arc<Prepare
 fn bind_thread(
     database: &mut Database,
     section: ThreadSection,
-    expected: Vec<SqlState>,
     options: &FileOptions,
     mut variables: Variables,
     sources: &Sources,
@@ -474,9 +477,13 @@ fn bind_thread(
         let variables = &mut variables;
         statements.push(bind_statement(database, session, statement, variables, &mut orders, sources, redefines)?);
     }
+    let texts: Vec<_> = section.body.iter().map(|statement| &statement.ast).zip(&statements).collect();
+    let uses = Arc::new(Uses::of(database.catalog(), &texts, &section.accepted));
+    let expected = section.expected.iter().chain(&uses.accepted).copied().collect();
     Ok(Thread {
         name: section.name,
         session,
+        uses,
         statements,
         retries: section.retries,
         autocommit: section.autocommit,

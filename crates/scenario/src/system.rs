@@ -352,7 +352,7 @@ impl System for ScenarioSystem<'_> {
         if self.scenario.clock.runs() {
             state.database.clock().hash(&mut digester);
         }
-        if self.serial == SerialCheck::Effects {
+        if self.serial != SerialCheck::Off {
             state.clients.iter().for_each(|client| client.published.hash(&mut digester));
         }
         Some(digester.digest())

@@ -76,7 +76,7 @@ fn a_schedule_that_breaks_nothing_is_shown() {
             id  balance
             1   10
 
-        undecided  failed assertion, uncaught error, deadlock, serial outcome
+        undecided  failed assertion, uncaught error, deadlock, serial outcome by effects
 
         searched  replay: 7 states, 6 steps, 1 end state, at most 6 steps deep; not all of them
     "#]].assert_eq(&report.to_text(Style::plain(120)));

@@ -134,7 +134,7 @@ fn a_long_run_in_a_large_scenario_becomes_short() {
         let shown = counterexample(&scenario, settings).unwrap();
         assert_eq!(rank(&shown.schedule), (6, 2), "{}", shown.schedule);
         assert_eq!(shown.not_needed.threads, ["second", "third", "fourth", "fifth"]);
-        assert_eq!(shown.headline, "No serial order of clerk1 and clerk2 ends like this run.");
+        assert_eq!(shown.headline, "No serial order of clerk1 and clerk2 has the effects of this run.");
     }
 }
 

@@ -18,7 +18,7 @@ use std::ops::ControlFlow;
 
 use isolde_engine::Outcome;
 use isolde_explore::{Limits, Matching, Schedule, Search, Strategy, System, Visit, Visitor};
-use isolde_scenario::{Choice, Event, ScenarioSystem, State, describe_end};
+use isolde_scenario::{Choice, Event, ScenarioSystem, State, describe_answers, describe_end};
 
 use common::{Program, check_all, inside_seeds, scenario, system};
 
@@ -51,29 +51,23 @@ fn parts_of_a_statement_are_no_observations() {
      --@ thread b
      BEGIN; UPDATE t SET v = v * 2; COMMIT;"
         .replace("; ", ";\n");
-    // Of one length, so that places are the same.
-    let (full, plain) = (scenario(&format!("--@ option serial on     \n{text}")), scenario(&only_answers(&text)));
-    let runs = runs(&system(&full));
+    let full = scenario(&text);
+    let system = system(&full);
+    let runs = runs(&system);
     assert!(runs.iter().any(|run| run.blocked.contains(&true)) && runs.len() > 3);
     for run in runs {
-        assert_eq!(describe_end(&system(&full), &run.end), describe_end(&system(&plain), &run.end));
+        assert_eq!(describe_end(&system, &run.end), describe_answers(&system, &run.end));
     }
-}
-
-/// The same program, of which only answers and tables are recorded.
-fn only_answers(text: &str) -> String {
-    format!("--@ option serial outcome\n{text}")
 }
 
 /// How many runs with waits have a twin; an error if one records something else.
 fn has_twins(program: &Program) -> Result<usize, String> {
-    let text = program.to_string();
-    let (full, plain) = (scenario(&text), scenario(&only_answers(&text)));
-    let (system, plain) = (system(&full), system(&plain));
+    let scenario = scenario(&program.to_string());
+    let system = system(&scenario);
     let mut twins = 0;
     for run in runs(&system).iter().filter(|run| run.blocked.contains(&true)) {
         let Some(end) = twin(&system, run) else { continue };
-        if describe_end(&plain, &run.end) != describe_end(&plain, &end) {
+        if describe_answers(&system, &run.end) != describe_answers(&system, &end) {
             continue;
         }
         twins += 1;

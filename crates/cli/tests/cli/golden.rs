@@ -121,7 +121,7 @@ fn answers_are_read_again() {
     assert_eq!(again.status.code(), Some(0));
     assert_eq!(again.stdout, isolde(&root()).args(["explore", file]).output().unwrap().stdout);
     let (_, page) = on_page(&["report", kept]);
-    assert!(page.contains("No serial order of alice and bob ends like this run."));
+    assert!(page.contains("No serial order of alice and bob has the effects of this run."));
     let refused = isolde(&root()).args(["report", file]).output().unwrap();
     assert_eq!(refused.status.code(), Some(2));
     assert!(String::from_utf8(refused.stderr).unwrap().contains("not JSON"));

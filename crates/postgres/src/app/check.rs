@@ -82,8 +82,9 @@ impl Inquiry<'_> {
 
     fn check_at(&self, level: Option<Isolation>, progress: OnProgress<'_>) -> Result<Examined, Trouble> {
         let mut stage = self.stage(level)?;
-        let all = if self.settings.all == Some(true) { " --all" } else { "" };
-        let replay = |schedule: &str| format!("isolde replay{all} {} '{schedule}'", self.file);
+        let all = if self.settings.all == Some(true) { "--all " } else { "" };
+        let degree = self.settings.serial.map_or(String::new(), |degree| format!("--oracle {} ", degree.name()));
+        let replay = |schedule: &str| format!("isolde replay {all}{degree}{} '{schedule}'", self.file);
         let mut question = self.question(&replay);
         // Whether a level helps is known at the first violation.
         question.settings.all = question.settings.all.filter(|_| level.is_none());
@@ -104,7 +105,7 @@ impl Inquiry<'_> {
         Question {
             command: self.command.clone(),
             file: self.file.clone(),
-            settings: self.settings.clone(),
+            settings: FileOptions { serial: self.settings.serial.or(self.app.serial), ..self.settings.clone() },
             invariants: self.app.invariants.clone(),
             finals: self.app.finals.clone(),
             replay,

@@ -31,7 +31,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use isolde_scenario::ScenarioError;
-use isolde_scenario::file::did_you_mean;
+use isolde_scenario::file::{Choice, SerialCheck, did_you_mean};
 use isolde_sql::ast::Isolation;
 use isolde_sql::{Diagnostic, Span};
 use regex_automata::meta::Regex;
@@ -60,6 +60,8 @@ pub struct AppFile {
     pub ignored_columns: Vec<(String, String)>,
     /// The level of transactions that ask for none.
     pub isolation: Option<Isolation>,
+    /// How runs are compared with serial ones.
+    pub serial: Option<SerialCheck>,
     /// How long anybody may neither say something to the database nor end.
     pub time_limit: Duration,
 }
@@ -179,6 +181,8 @@ struct Written {
     ignore_columns: Vec<Spanned<String>>,
     #[serde(default)]
     isolation: Option<Spanned<String>>,
+    #[serde(default)]
+    serial: Option<Spanned<String>>,
     #[serde(default = "limit_seconds")]
     time_limit: f64,
     database: Database,
@@ -270,6 +274,7 @@ fn read(text: &str) -> Result<AppFile, Diagnostic> {
         masks: written.mask.into_iter().map(mask).collect::<Result<_, _>>()?,
         ignored_columns: written.ignore_columns.into_iter().map(column).collect::<Result<_, _>>()?,
         isolation: written.isolation.map(level).transpose()?,
+        serial: written.serial.map(serial).transpose()?,
         time_limit: Duration::try_from_secs_f64(written.time_limit).unwrap_or(Duration::from_secs(10)),
     })
 }
@@ -289,6 +294,15 @@ fn thread(written: WrittenThread, span: Span) -> Result<ThreadPlan, Diagnostic> 
         }
     };
     Ok(ThreadPlan { name, action, retries, expect, env })
+}
+
+fn serial(name: Spanned<String>) -> Result<SerialCheck, Diagnostic> {
+    let span = Span::new(name.span().start, name.span().end);
+    SerialCheck::by_name(name.as_ref()).ok_or_else(|| {
+        let words: Vec<&str> = SerialCheck::ALL.iter().map(|degree| degree.name()).collect();
+        let error = Diagnostic::syntax(span, format!("unknown {} \"{}\"", SerialCheck::KIND, name.as_ref()));
+        error.hint(format!("degrees are: {}", words.join(", ")))
+    })
 }
 
 fn check(written: WrittenCheck) -> Check {

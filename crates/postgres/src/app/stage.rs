@@ -48,6 +48,8 @@ pub struct AppStage {
     tells_reads: bool,
     /// Threads that have written outside of a transaction.
     lone: BTreeSet<(usize, String)>,
+    /// What each thread has shown at the end of a run in which it had committed rows.
+    shown_after_writing: Vec<BTreeSet<Vec<String>>>,
 }
 
 /// The server's default is a second; like this a deadlock is over soon, and its victim always who closed the cycle.
@@ -80,7 +82,8 @@ impl AppStage {
         let wait_counts_after = if alert { WAIT_COUNTS_AFTER } else { Duration::ZERO };
         let timing = Timing { limit: file.time_limit, wait_counts_after };
         let conductor = Conductor::new(data, cast, events, &timing, file.masks.clone(), plain.patience.clone());
-        let names = file.threads.iter().map(|thread| thread.name.clone()).collect();
+        let names: Vec<String> = file.threads.iter().map(|thread| thread.name.clone()).collect();
+        let count = names.len();
         let mut stage = AppStage {
             conductor,
             file,
@@ -91,6 +94,7 @@ impl AppStage {
             connections: Vec::new(),
             tells_reads: false,
             lone: BTreeSet::new(),
+            shown_after_writing: vec![BTreeSet::new(); count],
         };
         stage.set_up()?;
         let mut own = Vec::new();
@@ -500,8 +504,23 @@ impl Stage for AppStage {
             0 => Vec::new(),
             _ => self.conductor.cast.shown(thread),
         };
-        let shown = limits.iter().enumerate().map(shown).collect();
+        let shown: Vec<Vec<String>> = limits.iter().enumerate().map(shown).collect();
+        for (thread, lines) in shown.iter().enumerate().filter(|(thread, _)| self.committed[*thread]) {
+            self.shown_after_writing[thread].insert(lines.clone());
+        }
         self.conductor.data.outcome(shown)
+    }
+
+    // What a program shows is what it used.
+    fn effects(&mut self, limits: &[usize]) -> Result<Option<Outcome>, Trouble> {
+        self.outcome(limits).map(Some)
+    }
+
+    // It is known to write because it did, in a serial order at the latest, and it does not show what it shows then.
+    fn gave_up(&self, thread: usize) -> bool {
+        let shown = &self.shown_after_writing[thread];
+        let done = matches!(self.standings[thread], Standing::Ended(Ending::Done));
+        done && !self.committed[thread] && !shown.is_empty() && !shown.contains(&self.conductor.cast.shown(thread))
     }
 
     fn catalog(&self) -> &Catalog {

@@ -141,6 +141,14 @@ impl Backend for LiveSystem<'_, '_> {
         self.cursor.ask(spot, |stage| stage.outcome(limits))
     }
 
+    fn effects(&self, spot: &Spot, limits: &[usize]) -> Result<Option<Outcome>, Trouble> {
+        self.cursor.ask(spot, |stage| stage.effects(limits))
+    }
+
+    fn gave_up(&self, spot: &Spot, thread: usize) -> Result<bool, Trouble> {
+        self.cursor.ask(spot, |stage| Ok(stage.gave_up(thread)))
+    }
+
     fn table_name(&self, table: TableId) -> String {
         let stage = self.cursor.stage.borrow();
         match stage.catalog().has_table(table) {

@@ -99,6 +99,18 @@ pub trait Stage {
     /// are not known.
     fn outcome(&mut self, limits: &[usize]) -> Result<Outcome, Trouble>;
 
+    /// The effects of the run, as [`isolde_scenario::Backend::effects`]; `None` where they are not known.
+    fn effects(&mut self, limits: &[usize]) -> Result<Option<Outcome>, Trouble> {
+        let _ = limits;
+        Ok(None)
+    }
+
+    /// Whether a thread that could have written has decided to leave nothing.
+    fn gave_up(&self, thread: usize) -> bool {
+        let _ = thread;
+        false
+    }
+
     /// Where a statement stands, if there is a file.
     fn place(&self, span: Span) -> Option<Place> {
         let _ = span;

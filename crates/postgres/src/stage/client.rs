@@ -3,10 +3,12 @@
 //! It behaves as the one on the embedded engine does: an error ends the thread and its transaction, an abort is tried
 //! again as often as the file says, and what it saw in an attempt that was aborted it has not seen.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use isolde_report::StepResult;
 use isolde_scenario::{Completed, Reaction};
+use isolde_sql::catalog::TableId;
 use isolde_sql::typed::OutputColumn;
 use isolde_sql::{Row, Span, SqlError};
 
@@ -34,6 +36,8 @@ pub(super) struct Client {
     pub(super) wrapped: bool,
     /// A routine has committed part of the statement that it is at.
     pub(super) partly: bool,
+    /// How many rows it has committed, by table.
+    pub(super) published: BTreeMap<TableId, u64>,
 }
 
 /// Position, variables and observations: what a retry sets back.
@@ -131,6 +135,7 @@ impl Client {
             at: None,
             wrapped: false,
             partly: false,
+            published: BTreeMap::new(),
         }
     }
 

@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 use isolde_report::{Place, StepKind, StepResult};
 use isolde_scenario::file::Sources;
-use isolde_scenario::{Generated, Outcome, Runs};
+use isolde_scenario::{Generated, Outcome, Runs, Uses};
 use isolde_sql::ast::Isolation;
 use isolde_sql::catalog::Catalog;
 use isolde_sql::{Span, SqlState};
@@ -36,12 +36,13 @@ use crate::analysis::{Analyst, Ledger};
 use crate::catalog::Known;
 use crate::effects::Rows;
 use crate::gate::{ALERTS, GATES, Gates};
-use crate::live::{Part, Stage, Standing};
+use crate::live::{Ending, Part, Stage, Standing};
 use crate::reads::{self, Module};
 use crate::{Blocker, Home, Restore, Sessions, Trouble, Version};
 use client::{Client, Doing, Observation};
 use mask::Masks;
 use net::Net;
+use observe::Observed;
 use script::{Script, Variables};
 
 pub(crate) use mask::MASKED;
@@ -82,8 +83,8 @@ pub struct ScenarioStage {
     masks: Masks,
     /// Situations that have been, and whether the thread had to wait.
     waited: BTreeMap<u64, Expected>,
-    /// What routines see counts.
-    inner: bool,
+    /// Of each thread, which of its answers can matter, if that is known.
+    uses: Option<Vec<Arc<Uses>>>,
     /// A step is a whole transaction.
     atomic: bool,
     /// A lone statement and its commit are one step.
@@ -156,6 +157,12 @@ impl ScenarioStage {
         Ok(())
     }
 
+    /// What was observed of the run so far; with `uses`, as far as it can matter.
+    fn observed<'s>(&'s self, uses: Option<&'s [Arc<Uses>]>) -> Observed<'s> {
+        let (generated, catalog) = (&self.generated, &self.known.catalog);
+        Observed { generated, catalog, clients: &self.clients, net: &self.net, masks: &self.masks, uses }
+    }
+
     /// Lets the threads run one after another, as far as they go.
     fn run_serially(&mut self) -> Result<(Vec<Vec<Observation>>, Net), Trouble> {
         self.restart()?;
@@ -166,7 +173,8 @@ impl ScenarioStage {
                 steps += 1;
             }
         }
-        Ok((observe::seen(&self.clients, self.inner), self.net.clone()))
+        let seen = self.clients.iter().map(|client| client.progress.seen.clone());
+        Ok((seen.collect(), self.net.clone()))
     }
 
     /// All sessions idle, the data as set up as soon as that is [finished](Restore::finish).
@@ -396,7 +404,21 @@ impl Stage for ScenarioStage {
     }
 
     fn outcome(&mut self, limits: &[usize]) -> Result<Outcome, Trouble> {
-        Ok(observe::outcome(&self.generated, &self.clients, &self.net, &self.masks, self.inner, limits))
+        Ok(self.observed(None).outcome(limits))
+    }
+
+    fn effects(&mut self, limits: &[usize]) -> Result<Option<Outcome>, Trouble> {
+        Ok(self.uses.as_ref().map(|uses| self.observed(Some(uses)).outcome(limits)))
+    }
+
+    fn gave_up(&self, thread: usize) -> bool {
+        let client = &self.clients[thread];
+        let failed = match &client.doing {
+            Doing::Ended(Ending::Done) => None,
+            Doing::Ended(Ending::Failed(error)) => Some(error.state),
+            _ => return false,
+        };
+        client.published.is_empty() && self.uses.as_ref().is_some_and(|uses| uses[thread].gives_up(failed))
     }
 
     fn place(&self, span: Span) -> Option<Place> {

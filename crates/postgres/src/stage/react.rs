@@ -318,6 +318,9 @@ impl ScenarioStage {
         let Some(committed) = touched.ended else { return };
         if committed {
             self.net.settle(&touched.settled);
+            let tables = touched.settled.iter().map(|write| write.table).chain(touched.settled_all.iter().copied());
+            let published = &mut self.clients[thread].published;
+            tables.for_each(|table| *published.entry(table).or_default() += 1);
         }
         self.restore.settle(thread, committed, touched.settled.len());
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use isolde_scenario::file::{
     ClientStatement, FileOptions, Granularity, QuerySection, ScenarioFile, SerialCheck, Sources, ThreadSection,
 };
-use isolde_scenario::{Scenario, ScenarioError, generated};
+use isolde_scenario::{Scenario, ScenarioError, Uses, generated};
 use isolde_sql::ast::Isolation;
 use isolde_sql::catalog::TableId;
 use isolde_sql::facts::{Effects, Facts, Orders};
@@ -139,7 +139,7 @@ impl ScenarioStage {
             names: scripts.iter().map(|script| script.name.clone()).collect(),
             sources: file.sources.clone(),
             standings: vec![Standing::Waiting(Vec::new()); count],
-            inner: file.options.serial.unwrap_or_default() == SerialCheck::On,
+            uses: uses(file),
             atomic: file.options.atomic == Some(true),
             whole: file.options.granularity == Some(Granularity::Whole),
             generated,
@@ -170,6 +170,13 @@ impl ScenarioStage {
         }
         Ok(stage)
     }
+}
+
+/// Of each thread, which of its answers can matter; `None` where the embedded engine does not understand the file, so
+/// that all do.
+fn uses(file: &ScenarioFile) -> Option<Vec<Arc<Uses>>> {
+    let scenario = Scenario::new(file.clone()).ok()?;
+    Some(scenario.threads().iter().map(|thread| thread.uses.clone()).collect())
 }
 
 /// What can be told of the runs before there is one.
@@ -423,11 +430,12 @@ fn script(thread: &ThreadSection, file: &ScenarioFile, stated: &Stated, gates: &
             _ => sent,
         }
     });
+    let accepted = file.accepted.iter().chain(&thread.accepted).filter_map(|accepted| accepted.error());
     Script {
         name: thread.name.to_string(),
         statements: statements.collect(),
         retries: thread.retries,
-        expected: file.expected.iter().chain(&thread.expected).copied().collect(),
+        expected: file.expected.iter().chain(&thread.expected).copied().chain(accepted).collect(),
         autocommit: thread.autocommit,
     }
 }

@@ -153,8 +153,8 @@ mod tests {
         };
         let mut report = Report::new("isolde explore a.sql", "a.sql", Verdict::Violated, Stats::default());
         report.properties = vec![
-            PropertyResult { name: "serial outcome".into(), status: PropertyStatus::Violated },
-            PropertyResult { name: "no <errors>".into(), status: PropertyStatus::Undecided },
+            PropertyResult { name: "serial outcome".into(), by: None, status: PropertyStatus::Violated },
+            PropertyResult { name: "no <errors>".into(), by: None, status: PropertyStatus::Undecided },
         ];
         let trace =
             Trace { threads: vec!["a".into(), "b".into()], steps: vec![step(0, 8), step(1, 9)], tables: vec![] };

@@ -275,7 +275,7 @@ fn what_users_write_stays_text() {
     let evil = || EVIL.to_string();
     (report.file, report.command) = (evil(), evil());
     report.warnings = vec![evil()];
-    report.properties = vec![PropertyResult { name: evil(), status: PropertyStatus::Violated }];
+    report.properties = vec![PropertyResult { name: evil(), by: None, status: PropertyStatus::Violated }];
     let counterexample = report.counterexample.as_mut().unwrap();
     (counterexample.property, counterexample.headline, counterexample.replay) = (evil(), evil(), evil());
     counterexample.anomaly = Some(evil());

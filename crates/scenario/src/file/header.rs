@@ -7,7 +7,7 @@ use isolde_explore::Restore;
 use isolde_sql::ast::Isolation;
 use isolde_sql::{Diagnostic, Span, SqlState};
 
-use super::{Choice, FileOptions, Granularity, Hashing, SearchKind, SerialCheck};
+use super::{Accepted, Choice, FileOptions, Granularity, Hashing, SearchKind, SerialCheck};
 use crate::dependence::Dependence;
 
 /// The sections, each with how it is written.
@@ -18,6 +18,7 @@ pub const SECTIONS: &[(&str, &str)] = &[
     ("rule", "rule NAME"),
     ("assume", "assume PROCEDURE"),
     ("expect", "expect error CODE"),
+    ("accept", "accept nothing | accept error CODE"),
     ("option", "option KEY VALUE"),
     ("clock", "clock TIME..."),
 ];
@@ -26,7 +27,7 @@ pub const SECTIONS: &[(&str, &str)] = &[
 pub const OPTIONS: &[(&str, &str)] = &[
     ("isolation", "read committed | repeatable read | serializable"),
     ("atomic", "on | off"),
-    ("serial", "on | effects | outcome | off"),
+    ("serial", "effects | strict | off"),
     ("deadlock", "on | off"),
     ("search", "dpor | source | stateful | stateless | random | pct"),
     ("dependence", "a level, or the name of a paper's relation"),
@@ -51,6 +52,7 @@ pub(super) enum Header {
     Rule(String),
     Assume(String),
     ExpectError(SqlState),
+    Accept(Accepted),
     Option(OptionSetting),
     /// Microseconds since the start, in order.
     Clock(Vec<i64>),
@@ -130,7 +132,8 @@ pub(super) fn parse(line: &str, offset: u32) -> Result<Header, Diagnostic> {
         "final" => Header::Final(words.name("final NAME")?),
         "rule" => Header::Rule(words.name("rule NAME")?),
         "assume" => Header::Assume(words.name("assume PROCEDURE")?),
-        "expect" => expect(&mut words)?,
+        "expect" => Header::ExpectError(expected(&mut words)?),
+        "accept" => Header::Accept(accept(&mut words)?),
         "option" => Header::Option(option(&mut words)?),
         "clock" => Header::Clock(clock(&mut words)?),
         other => {
@@ -185,19 +188,23 @@ fn copies(word: Word<'_>) -> Result<u32, Diagnostic> {
     }
 }
 
-fn expect(words: &mut Words<'_>) -> Result<Header, Diagnostic> {
+fn expected(words: &mut Words<'_>) -> Result<SqlState, Diagnostic> {
     const USAGE: &str = "write: --@ expect error CODE, a SQLSTATE such as 23505 or a name such as unique_violation";
     match words.next() {
-        Some(Word { text: "error", .. }) => {}
-        Some(word) => return Err(Diagnostic::syntax(word.span, "only errors can be expected").hint(USAGE)),
-        None => return Err(words.missing("what to expect", USAGE)),
+        Some(Word { text: "error", .. }) => words.error_code(USAGE),
+        Some(word) => Err(Diagnostic::syntax(word.span, "only errors can be expected").hint(USAGE)),
+        None => Err(words.missing("what to expect", USAGE)),
     }
-    let code = words.next().ok_or_else(|| words.missing("an error code", USAGE))?;
-    let state = SqlState::parse(code.text).or_else(|| SqlState::by_condition(code.text));
-    state.map(Header::ExpectError).ok_or_else(|| {
-        let error = Diagnostic::syntax(code.span, format!("unknown error code \"{}\"", code.text));
-        error.hint(did_you_mean(code.text, SqlState::ALL.iter().map(|s| s.1), USAGE))
-    })
+}
+
+fn accept(words: &mut Words<'_>) -> Result<Accepted, Diagnostic> {
+    const USAGE: &str = "write: --@ accept nothing, or --@ accept error CODE";
+    match words.next() {
+        Some(Word { text: "nothing", .. }) => Ok(Accepted::Nothing),
+        Some(Word { text: "error", .. }) => words.error_code(USAGE).map(Accepted::Error),
+        Some(word) => Err(Diagnostic::syntax(word.span, format!("\"{}\" cannot be accepted", word.text)).hint(USAGE)),
+        None => Err(words.missing("what to accept", USAGE)),
+    }
 }
 
 fn option(words: &mut Words<'_>) -> Result<OptionSetting, Diagnostic> {
@@ -320,6 +327,16 @@ impl<'a> Words<'a> {
         Err(error.hint("a name is a letter followed by letters, digits, `_`, `-` or `.`"))
     }
 
+    /// A SQLSTATE, or the name of a condition.
+    fn error_code(&mut self, usage: &str) -> Result<SqlState, Diagnostic> {
+        let code = self.next().ok_or_else(|| self.missing("an error code", usage))?;
+        let state = SqlState::parse(code.text).or_else(|| SqlState::by_condition(code.text));
+        state.ok_or_else(|| {
+            let error = Diagnostic::syntax(code.span, format!("unknown error code \"{}\"", code.text));
+            error.hint(did_you_mean(code.text, SqlState::ALL.iter().map(|s| s.1), usage))
+        })
+    }
+
     fn number(&mut self, usage: &str) -> Result<u64, Diagnostic> {
         let usage = format!("write: --@ ... {usage}");
         let word = self.next().ok_or_else(|| self.missing("a number", &usage))?;
@@ -344,6 +361,10 @@ impl<'a> Words<'a> {
         let listed = listed(T::all().iter().map(|choice| choice.word()));
         let usage = format!("write: --@ option {option} {listed}");
         let word = self.next().ok_or_else(|| self.missing(&listed, &usage))?;
+        let usage = match T::instead_of(word.text) {
+            Some(now) => format!("write {} instead: {}", now.word(), now.about()),
+            None => usage,
+        };
         T::by_name(word.text)
             .ok_or_else(|| Diagnostic::syntax(word.span, format!("unknown {} \"{}\"", T::KIND, word.text)).hint(usage))
     }
@@ -369,7 +390,7 @@ impl<'a> Words<'a> {
     }
 }
 
-/// `on, outcome or off`
+/// `effects, strict or off`
 fn listed(words: impl Iterator<Item = &'static str>) -> String {
     let words: Vec<&str> = words.collect();
     match words.split_last() {

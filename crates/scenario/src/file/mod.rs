@@ -15,9 +15,9 @@
 //! SELECT bool_and(balance >= 0) FROM account;
 //! ```
 //!
-//! `expect`, `option` and `clock` are single lines: they belong to the section they stand in (an `expect` in a thread is about
-//! that thread) and do not end it. Of psql we know `\gset`, `:variables`, `\i` and `\ir`; a variable is bound as a
-//! parameter with the type of the column it came from, never pasted as text.
+//! `expect`, `accept`, `option` and `clock` are single lines: they belong to the section they stand in (an `expect` in a
+//! thread is about that thread) and do not end it. Of psql we know `\gset`, `:variables`, `\i` and `\ir`; a variable is
+//! bound as a parameter with the type of the column it came from, never pasted as text.
 //!
 //! Nothing here looks at a catalog: names are resolved later, by [`crate::Scenario`].
 
@@ -64,10 +64,31 @@ pub struct ScenarioFile {
     pub assumptions: Vec<QuerySection>,
     /// Errors that are no violation in any thread.
     pub expected: Vec<SqlState>,
+    /// How any thread may give up.
+    pub accepted: Vec<Accepted>,
     /// `option` lines.
     pub options: FileOptions,
     /// Times to which time may pass, in microseconds since the start; without any it stands still.
     pub clock: Vec<i64>,
+}
+
+/// An ending that counts as giving up: the other threads are judged without the thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Accepted {
+    /// It leaves nothing, for whatever reason.
+    Nothing,
+    /// It leaves nothing and ends with this error, which is then no violation either.
+    Error(SqlState),
+}
+
+impl Accepted {
+    /// The error, if it is one.
+    pub fn error(self) -> Option<SqlState> {
+        match self {
+            Accepted::Nothing => None,
+            Accepted::Error(state) => Some(state),
+        }
+    }
 }
 
 /// A thread.
@@ -83,6 +104,8 @@ pub struct ThreadSection {
     pub retries: u32,
     /// Errors that are no violation in this thread.
     pub expected: Vec<SqlState>,
+    /// How it may give up.
+    pub accepted: Vec<Accepted>,
     /// What it runs.
     pub body: Vec<ClientStatement>,
     /// Its header.
@@ -296,6 +319,7 @@ impl Reader<'_> {
                     autocommit,
                     retries,
                     expected: Vec::new(),
+                    accepted: Vec::new(),
                     body: Vec::new(),
                     span,
                 });
@@ -307,6 +331,10 @@ impl Reader<'_> {
             Header::ExpectError(state) => match self.section {
                 Section::Thread(index) => self.file.threads[index].expected.push(state),
                 _ => self.file.expected.push(state),
+            },
+            Header::Accept(accepted) => match self.section {
+                Section::Thread(index) => self.file.threads[index].accepted.push(accepted),
+                _ => self.file.accepted.push(accepted),
             },
             Header::Option(setting) => setting.apply(&mut self.file.options),
             Header::Clock(_) if !self.file.clock.is_empty() => {

@@ -86,6 +86,12 @@ pub trait Choice: Copy + Send + Sync + 'static {
     /// What it means, in a few words.
     fn about(self) -> &'static str;
 
+    /// What to write instead of a word that was a choice once.
+    fn instead_of(word: &str) -> Option<Self> {
+        let _ = word;
+        None
+    }
+
     /// The one of this name.
     fn by_name(name: &str) -> Option<Self> {
         Self::all().iter().copied().find(|choice| choice.word() == name)
@@ -94,7 +100,7 @@ pub trait Choice: Copy + Send + Sync + 'static {
 
 /// A type with `ALL`, `name()` and the texts given here as a list of choices.
 macro_rules! choice {
-    ($type:ident, $kind:literal, |$value:pat_param| $about:expr) => {
+    ($type:ident, $kind:literal, |$value:pat_param| $about:expr $(, $former:literal => $now:expr)*) => {
         impl Choice for $type {
             const KIND: &'static str = $kind;
 
@@ -109,6 +115,13 @@ macro_rules! choice {
             fn about(self) -> &'static str {
                 let $value = self;
                 $about
+            }
+
+            fn instead_of(word: &str) -> Option<$type> {
+                match word {
+                    $($former => Some($now),)*
+                    _ => None,
+                }
             }
         }
     };
@@ -134,12 +147,12 @@ choice!(Granularity, "granularity", |unit| match unit {
                            others do between the two is not explored, and tables are sets",
 });
 choice!(SerialCheck, "setting", |kind| match kind {
-    SerialCheck::On => "Everything a thread has seen counts",
     SerialCheck::Effects =>
-        "The final tables, errors and messages count, and answers as far as they are used; a thread that leaves nothing has given up",
-    SerialCheck::Outcome => "Answers to its own statements and the final tables count",
+        "What threads leave in the tables, their errors and messages count, and answers as far as they are used; a thread \
+                             that decides to leave nothing has given up (default)",
+    SerialCheck::Strict => "Every answer counts, also those inside of routines",
     SerialCheck::Off => "Runs are not compared with serial ones",
-});
+}, "on" => SerialCheck::Strict, "outcome" => SerialCheck::Effects);
 choice!(Hashing, "hashing", |kind| match kind {
     Hashing::Incremental => "A digest that is kept up to date row by row (default)",
     Hashing::Full => "The same digest computed from all rows each time, as a database without it must",
@@ -156,29 +169,25 @@ choice!(Dependence, "dependence", |level| level.about());
 /// How runs are compared with serial ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SerialCheck {
-    /// Everything a thread has seen counts, also what the statements inside its routines returned.
-    #[default]
-    On,
     /// What the threads leave in the tables, their errors and messages, and what they were told as far as it was used.
-    /// A thread that could write and leaves nothing counts as having given up.
+    /// A thread that could write and decides to leave nothing counts as having given up.
+    #[default]
     Effects,
-    /// Only the answers to its own statements and the final tables count. For code that looks twice on purpose, such as
-    /// an optimistic loop.
-    Outcome,
+    /// Every answer counts, also what the statements inside of routines returned.
+    Strict,
     /// They are not compared.
     Off,
 }
 
 impl SerialCheck {
     /// Every kind.
-    pub const ALL: [SerialCheck; 4] = [SerialCheck::On, SerialCheck::Effects, SerialCheck::Outcome, SerialCheck::Off];
+    pub const ALL: [SerialCheck; 3] = [SerialCheck::Effects, SerialCheck::Strict, SerialCheck::Off];
 
     /// Its name on the command line and in files.
     pub fn name(self) -> &'static str {
         match self {
-            SerialCheck::On => "on",
             SerialCheck::Effects => "effects",
-            SerialCheck::Outcome => "outcome",
+            SerialCheck::Strict => "strict",
             SerialCheck::Off => "off",
         }
     }

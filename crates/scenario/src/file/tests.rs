@@ -130,14 +130,14 @@ fn mistakes() {
             "--@",
             expect![[r#"
                 test.sql:1:1: a section is missing
-                  hint: sections are thread, invariant, final, rule, assume, expect, option, clock
+                  hint: sections are thread, invariant, final, rule, assume, expect, accept, option, clock
             "#]],
         ),
         (
             "--@ scenario",
             expect![[r#"
                 test.sql:1:5: unknown section "scenario"
-                  hint: sections are thread, invariant, final, rule, assume, expect, option, clock
+                  hint: sections are thread, invariant, final, rule, assume, expect, accept, option, clock
             "#]],
         ),
         (

@@ -30,6 +30,8 @@ pub(super) struct Judged {
     pub(super) cost: Option<FixCost>,
     /// Threads that are aborted and have no retry left: at some end, or where it goes wrong.
     pub(super) gave_up: BTreeSet<usize>,
+    /// It holds by effects alone.
+    pub(super) lenient: bool,
     /// What is broken, if something is.
     pub(super) found: Option<Found>,
     pub(super) states: u64,
@@ -96,6 +98,7 @@ impl Standard {
             cost: (verdict == FixVerdict::Holds).then_some(cost),
             verdict,
             gave_up,
+            lenient: effort.lenient,
             states: summary.states_seen,
             stopped: matches!(
                 summary.completeness,

@@ -149,6 +149,8 @@ pub struct Tried {
     kind: usize,
     /// Only a server can judge it, because the embedded engine does not have what it uses.
     pub beyond_engine: bool,
+    /// It holds by effects alone.
+    lenient: bool,
 }
 
 /// Tries to fix what a report of [`check`] found first; those that hold come first, the best of them first.
@@ -359,7 +361,7 @@ impl Workshop<'_, '_> {
             patch,
         };
         let files = edited.files.clone();
-        self.tried.push(Tried { fix, files, minor: false, table_lock: false, kind: 0, beyond_engine: true });
+        self.tried.push(Tried { fix, files, minor: false, table_lock: false, kind: 0, beyond_engine: true, lenient: false });
     }
 
     /// Searches a changed program and keeps what came out; returns it if it breaks something new.
@@ -450,6 +452,7 @@ impl Workshop<'_, '_> {
             table_lock,
             kind,
             beyond_engine: false,
+            lenient: judged.lenient,
         });
     }
 
@@ -465,8 +468,9 @@ impl Workshop<'_, '_> {
 
 /// Lower is better: no thread gives up, none is aborted, none waits; then in the order of the kinds, and in which
 /// they were tried. How often threads wait is not compared, because it depends on how the statements are cut. A lock on
-/// a whole table comes last: what it costs shows only with more sessions than a scenario has.
-fn rank(tried: &Tried) -> (bool, [bool; 3], usize) {
+/// a whole table comes last: what it costs shows only with more sessions than a scenario has. Before it comes what
+/// holds by effects alone, such as a lock on the rows that happen to be there.
+fn rank(tried: &Tried) -> (bool, bool, [bool; 3], usize) {
     let FixCost { waits, aborts, ends_aborted, .. } = tried.fix.cost.unwrap_or_default();
-    (tried.table_lock, [ends_aborted > 0, aborts > 0, waits > 0], tried.kind)
+    (tried.table_lock, tried.lenient, [ends_aborted > 0, aborts > 0, waits > 0], tried.kind)
 }

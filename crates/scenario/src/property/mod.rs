@@ -51,6 +51,12 @@ pub(crate) trait Property<B: Backend> {
     /// The names it has in a report: none if it is not asked for, one, or one per check in the file.
     fn names(&self, system: B) -> Vec<String>;
 
+    /// By what it is judged, if the user has a choice.
+    fn judged_by(&self, system: B) -> Option<&'static str> {
+        let _ = system;
+        None
+    }
+
     /// Whether it is about what all threads together come to, so that none can be left out of a counterexample.
     fn needs_all_threads(&self) -> bool {
         false

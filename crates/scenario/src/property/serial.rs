@@ -20,11 +20,18 @@ const NAME: &str = "serial outcome";
 const ORDERS_SHOWN: usize = 2;
 /// Differences shown per order.
 const DIFFERENCES_SHOWN: usize = 3;
+/// About an alarm that the default would not raise.
+const BY_EFFECTS: &str = "Only answers that are not used differ from serial runs: with `--@ option serial effects` \
+                          (`--oracle effects`), the default, this run is no violation.";
 
 impl<B: Backend> Property<B> for SerialOutcome {
     fn names(&self, system: B) -> Vec<String> {
         let asked = system.serial() != SerialCheck::Off;
         if asked { vec![NAME.into()] } else { Vec::new() }
+    }
+
+    fn judged_by(&self, system: B) -> Option<&'static str> {
+        Some(system.serial().name())
     }
 
     fn compares_ends(&self) -> bool {
@@ -45,12 +52,14 @@ impl<B: Backend> Property<B> for SerialOutcome {
         let name = |thread: usize| system.member(thread).name.to_string();
         Err(Unclear::Doubt(match oracle.judge(at.state, at.schedule, watch)? {
             Judgement::Serial => return Ok(Vec::new()),
-            Judgement::NotSerial(observed, serial) => {
+            Judgement::NotSerial { observed, serial, by_effects } => {
                 // An order that was cut off may be the one that ends like this.
-                return match system.ended() {
-                    None => Ok(vec![violation(system, &observed, serial)]),
-                    Some(limit) => Err(Unclear::Stopped(limit)),
-                };
+                if let Some(limit) = system.ended() {
+                    return Err(Unclear::Stopped(limit));
+                }
+                let mut violation = violation(system, &observed, serial);
+                violation.remarks.extend(by_effects.then(|| BY_EFFECTS.to_string()));
+                return Ok(vec![violation]);
             }
             Judgement::Stopped(limit) => return Err(Unclear::Stopped(limit)),
             Judgement::Endless(thread) => {
@@ -72,7 +81,11 @@ impl<B: Backend> Property<B> for SerialOutcome {
 
 fn violation<B: Backend>(system: B, observed: &Outcome, serial: &Serial) -> Violation {
     let threads: Vec<&str> = system.present().map(|t| system.member(t).name).collect();
-    let headline = format!("No serial order of {} ends like this run.", names::listed(&threads));
+    let like = match system.serial() {
+        SerialCheck::Effects => "has the effects of",
+        SerialCheck::Strict | SerialCheck::Off => "ends like",
+    };
+    let headline = format!("No serial order of {} {like} this run.", names::listed(&threads));
     let mut violation = Violation::new(NAME, headline);
     for (outcome, order) in serial.outcomes.iter().take(ORDERS_SHOWN) {
         let order: Vec<&str> = order.iter().map(|&t| system.member(t).name).collect();

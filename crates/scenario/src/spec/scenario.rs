@@ -66,7 +66,8 @@ impl Spec {
         if body.is_empty() {
             return Err(Diagnostic::syntax(span, format!("session {name} has no statements")));
         }
-        Ok(ThreadSection { name, isolation: None, autocommit: false, retries: 0, expected: Vec::new(), body, span })
+        let (expected, accepted) = (Vec::new(), Vec::new());
+        Ok(ThreadSection { name, isolation: None, autocommit: false, retries: 0, expected, accepted, body, span })
     }
 
     fn statements(&self, sql: &Sql) -> Result<Vec<ClientStatement>, Diagnostic> {
