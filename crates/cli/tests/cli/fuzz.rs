@@ -16,7 +16,7 @@ fn nearly_right_inputs_are_answered() {
     campaign(Path::new(env!("CARGO_BIN_EXE_isolde")), 0..RUNS, 2, &|progress| {
         failures.lock().unwrap().extend(progress.failure);
     });
-    for failure in failures.into_inner().unwrap() {
+    if let Some(failure) = failures.into_inner().unwrap().first() {
         let (case, what, printed) = (&failure.case, &failure.what, &failure.printed);
         panic!("seed {}: isolde {}: {what}\n{printed}\n{:?}", case.seed, case.arguments.join(" "), case.files);
     }

@@ -361,7 +361,15 @@ impl Workshop<'_, '_> {
             patch,
         };
         let files = edited.files.clone();
-        self.tried.push(Tried { fix, files, minor: false, table_lock: false, kind: 0, beyond_engine: true, lenient: false });
+        self.tried.push(Tried {
+            fix,
+            files,
+            minor: false,
+            table_lock: false,
+            kind: 0,
+            beyond_engine: true,
+            lenient: false,
+        });
     }
 
     /// Searches a changed program and keeps what came out; returns it if it breaks something new.
