@@ -33,6 +33,9 @@
 //! What is *absent*: no I/O, no real time, no threads, no randomness, no schedule. Who acts next is the caller's
 //! choice.
 
+// The syntax tree nests deeply, and rustdoc asks of every type whether it is `Send`.
+#![recursion_limit = "256"]
+
 mod at_rest;
 mod carried;
 mod class;

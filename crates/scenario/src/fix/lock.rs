@@ -27,6 +27,12 @@ impl Kind for RowLock {
         let culprits = case.culprits();
         let all: Vec<&Culprit<'_>> = culprits.iter().collect();
         let mut candidates = Vec::new();
+        let [strong, weak] = ["FOR UPDATE", "FOR NO KEY UPDATE"].map(|strength| parents(case, &all, strength));
+        let mut parents = strong.into_iter().chain(weak.map(Candidate::minor));
+        // Who counts rows may count none, and then there is nothing but the row they would refer to.
+        if all.iter().all(|c| own_lock(&c.site).is_none()) {
+            candidates.extend(&mut parents);
+        }
         candidates.extend(candidate(case, &all, "FOR UPDATE"));
         candidates.extend(candidate(case, &all, "FOR NO KEY UPDATE").map(Candidate::minor));
         // A statement that reads and writes is one step here. On a server two of them could both have the weak lock
@@ -43,8 +49,7 @@ impl Kind for RowLock {
         for some in parts.into_iter().chain(alone).filter(|some: &Vec<_>| some.len() < all.len()) {
             candidates.extend(candidate(case, &some, "FOR UPDATE").map(Candidate::fallback));
         }
-        candidates.extend(parents(case, &all, "FOR UPDATE"));
-        candidates.extend(parents(case, &all, "FOR NO KEY UPDATE").map(Candidate::minor));
+        candidates.extend(parents);
         candidates
     }
 }
