@@ -1,7 +1,7 @@
 //! The guard: a thread that looks at the clock, the memory and the interrupt while a command works.
 //!
-//! A search is looked at between two steps, but a single statement, a parser or a solver may work for ever. So the guard
-//! looks besides, and ends the work in two stages:
+//! A search is looked at between two steps, but a single statement, a parser or a solver may work for ever. So the
+//! guard looks besides, and ends the work in two stages:
 //!
 //! ```text
 //!   limit reached ──▶ the budget ends, the solver is told ──▶ the work stops by itself, and answers with what it knows

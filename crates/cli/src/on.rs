@@ -5,7 +5,7 @@ use std::path::Path;
 use isolde_postgres::Trouble;
 use isolde_postgres::live::{self, Question};
 use isolde_postgres::reads::Module;
-use isolde_postgres::stage::{self, ScenarioStage, StageError, checks};
+use isolde_postgres::stage::{self, CLOCK_CANNOT_BE_SET, ScenarioStage, StageError, checks};
 use isolde_report::{Confirmation, FixVerdict, Report, StepKind, Trace, Verdict};
 use isolde_scenario::file::{self, FileOptions, Included, ScenarioFile};
 use isolde_scenario::{Limit, Options, Progress, inconclusive};
@@ -174,7 +174,7 @@ pub(crate) fn refuse_clock(lets_time_pass: bool) -> Result<(), Mistake> {
         return Ok(());
     }
     Err(Mistake::Elsewhere {
-        message: "the clock of a server cannot be set, and the file has a line `--@ clock`".into(),
+        message: CLOCK_CANNOT_BE_SET.into(),
         hint: Some("run it on the embedded engine, without --on and --confirm".into()),
     })
 }

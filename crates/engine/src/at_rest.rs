@@ -1,9 +1,9 @@
 //! What holds of a database whenever no session is at work.
 //!
 //! Locks, waits, stacks and transactions are kept in different places, and each must fit the others: a lock that is
-//! held conflicts with no other, one who waits for a key is in its queue, a row that is written is locked by its writer.
-//! Nothing here is needed to run; builds with debug assertions look at it after every step, so that every test that
-//! runs a program, written or generated, looks for a state that should not be.
+//! held conflicts with no other, one who waits for a key is in its queue, a row that is written is locked by its
+//! writer. Nothing here is needed to run; builds with debug assertions look at it after every step, so that every test
+//! that runs a program, written or generated, looks for a state that should not be.
 
 use isolde_sql::ast::{Isolation, LockStrength};
 

@@ -7,8 +7,8 @@
 //!
 //! Clients are eager. Right after a step they send the next statement, and BEGIN, SET or a procedure's local
 //! computation happen at once, because nobody else can tell. So between steps a thread is always at a statement that
-//! others may notice, or at its end. A thread that may read the time while that can [pass](crate::clock) is not eager: it
-//! sends each statement in a step.
+//! others may notice, or at its end. A thread that may read the time while that can [pass](crate::clock) is not eager:
+//! it sends each statement in a step.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;

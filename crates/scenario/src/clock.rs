@@ -12,9 +12,10 @@
 //! # Which steps depend on it
 //!
 //! Every step of a thread that may read the time, and no other: the statements of the thread, or what set-up defines
-//! (defaults, triggers, routines, views), name a function that reads a clock, or execute a text. Such a thread sends each statement in a
-//! step of its own, BEGIN included, because its transaction begins there. When no such thread is left, no more time
-//! passes; so the last steps of two such threads are dependent, too. Invariants that read the time are asked again whenever it passes.
+//! (defaults, triggers, routines, views), name a function that reads a clock, or execute a text. Such a thread sends
+//! each statement in a step of its own, BEGIN included, because its transaction begins there. When no such thread is
+//! left, no more time passes; so the last steps of two such threads are dependent, too. Invariants that read the time
+//! are asked again whenever it passes.
 //!
 //! # Serial orders
 //!
@@ -163,7 +164,8 @@ impl ScenarioSystem<'_> {
         (0..state.clients.len()).map(times).collect()
     }
 
-    /// The time at which a thread sends its next statement, or sent the one that it is at; and until when that may take.
+    /// The time at which a thread sends its next statement, or sent the one that it is at; and until when that may
+    /// take.
     fn span(&self, state: &State, thread: usize, pace: &Pace) -> (i64, i64) {
         let times = &pace[thread];
         let at = state.clients[thread].progress.next;

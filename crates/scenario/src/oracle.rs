@@ -13,8 +13,8 @@
 //! What is compared is the [degree](crate::file::SerialCheck) that the user has chosen. Answers are compared first:
 //! what `strict` accepts, `effects` accepts. Where only one of the two accepts a run, the answer to the user says so.
 //!
-//! Where time may pass, it is an input: in a serial order each thread sends its statements at the times at which it sent
-//! them in the run ([`crate::clock`] says why).
+//! Where time may pass, it is an input: in a serial order each thread sends its statements at the times at which it
+//! sent them in the run ([`crate::clock`] says why).
 //!
 //! Where it cannot be known which part of a thread counts ([`Completed::Unknown`]), or what the outcome of a thread
 //! alone is, the oracle does not decide.

@@ -300,7 +300,8 @@ impl System for ScenarioSystem<'_> {
         state
     }
 
-    // Ordered: first the threads as in the file, then the victims, then the clock; a depth-first search tries them in this order.
+    // Ordered: first the threads as in the file, then the victims, then the clock; a depth-first search tries them in
+    // this order.
     fn enabled(&self, state: &State, steps: &mut Vec<Choice>) {
         steps.extend((0..state.clients.len()).filter(|&t| self.can_step(state, t)).map(Choice::Step));
         steps.extend(self.deadlocked(state).into_iter().map(Choice::Victim));

@@ -1,8 +1,8 @@
 //! Each row of `--levels` is the verdict of the file that one would write by hand for it.
 //!
-//! A program is two threads and a way in which each names its level: in its header, as the option of the file, in BEGIN,
-//! by SET TRANSACTION, SET SESSION CHARACTERISTICS or SET. Written at some levels it is given to `at_each_level`; for
-//! every row it is written once more, at the levels of that row, and checked by itself.
+//! A program is two threads and a way in which each names its level: in its header, as the option of the file, in
+//! BEGIN, by SET TRANSACTION, SET SESSION CHARACTERISTICS or SET. Written at some levels it is given to
+//! `at_each_level`; for every row it is written once more, at the levels of that row, and checked by itself.
 #![allow(clippy::unwrap_used)]
 
 use std::convert::Infallible;

@@ -95,8 +95,8 @@ impl Budget {
         CURRENT.with_borrow(Option::clone).unwrap_or_default()
     }
 
-    /// A budget whose time is over after so many steps, the same in every run: to try every moment at which a clock could
-    /// end one.
+    /// A budget whose time is over after so many steps, the same in every run: to try every moment at which a clock
+    /// could end one.
     pub fn ending_after(steps: u64) -> Budget {
         Budget(Arc::new(Shared { fuse: AtomicU64::new(steps), ..Shared::default() }))
     }
@@ -113,8 +113,8 @@ impl Budget {
         Entered { before, left, thread: PhantomData }
     }
 
-    /// The same for work of many statements, each of which [enters](Budget::enter) for itself: there is no limit to what
-    /// it costs, but whoever ends the budget ends it.
+    /// The same for work of many statements, each of which [enters](Budget::enter) for itself: there is no limit to
+    /// what it costs, but whoever ends the budget ends it.
     #[must_use = "dropping it leaves the budget"]
     pub fn enter_whole(&self) -> Entered {
         let entered = self.enter();
@@ -267,8 +267,8 @@ pub fn hold(bytes: usize) -> Result<(), SqlError> {
     spend(bytes as u64 / 16)
 }
 
-/// Spends what it costs to make a value of `bytes` bytes larger by some. Of one that is put together from many parts, each
-/// is paid for once.
+/// Spends what it costs to make a value of `bytes` bytes larger by some. Of one that is put together from many parts,
+/// each is paid for once.
 pub fn grow(bytes: usize, by: usize) -> Result<(), SqlError> {
     let grown = bytes.saturating_add(by);
     match grown > VALUE_BYTES_MAX || by > LARGE {

@@ -13,7 +13,8 @@
 //! ```
 //!
 //! When it goes on, it takes up the same row again: everything before the wait is evaluated once more, from the same
-//! view and with the same results of the routines it had called ([`Calls`](crate::eval::Calls)), so nothing happens twice.
+//! view and with the same results of the routines it had called ([`Calls`](crate::eval::Calls)), so nothing happens
+//! twice.
 
 mod constraint;
 mod deferred;

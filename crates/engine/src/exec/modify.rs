@@ -1,7 +1,7 @@
 //! INSERT, UPDATE and DELETE: what happens to one row.
 //!
-//! The heart of READ COMMITTED is in [`Executor::lock_target`]: the row was found in the statement's snapshot, but it is
-//! the newest version that is changed. If somebody changed it in between, the conditions are evaluated again on the
+//! The heart of READ COMMITTED is in [`Executor::lock_target`]: the row was found in the statement's snapshot, but it
+//! is the newest version that is changed. If somebody changed it in between, the conditions are evaluated again on the
 //! newest version (EvalPlanQual), with every other row of the join as it was. Rows that match only now are not found.
 //! REPEATABLE READ refuses instead.
 

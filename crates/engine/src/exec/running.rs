@@ -1,7 +1,7 @@
 //! How far a statement has come.
 //!
-//! A statement that has begun is in one of three phases, and has in each what belongs to it: while it scans there are no
-//! rows to go through yet, and once they are done nothing of them is left but what they queued.
+//! A statement that has begun is in one of three phases, and has in each what belongs to it: while it scans there are
+//! no rows to go through yet, and once they are done nothing of them is left but what they queued.
 //!
 //! ```text
 //!   Scan ──▶ Rows { input, next } ──▶ After { next }

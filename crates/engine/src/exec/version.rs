@@ -1,8 +1,8 @@
 //! Which version of a row a statement gets.
 //!
 //! A statement finds rows in its snapshot, but what it locks and changes is the newest version.
-//! [`Executor::lock_version`] is where the two meet. What came in between is settled before anybody waits: a row that is
-//! gone is not locked, and a transaction that keeps its snapshot is refused at once, even if somebody else holds the
+//! [`Executor::lock_version`] is where the two meet. What came in between is settled before anybody waits: a row that
+//! is gone is not locked, and a transaction that keeps its snapshot is refused at once, even if somebody else holds the
 //! row by now. FOR KEY SHARE alone does not mind a newer version, as long as the keys are the same.
 
 use isolde_sql::ast::{LockStrength, LockWait};

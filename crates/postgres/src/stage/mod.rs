@@ -46,7 +46,7 @@ use observe::Observed;
 use script::{Script, Variables};
 
 pub(crate) use mask::MASKED;
-pub use setup::{StageError, checks, settings};
+pub use setup::{CLOCK_CANNOT_BE_SET, StageError, checks, settings};
 
 /// Steps that are looked at to find out what differs from run to run: threads may have no end.
 const MASK_STEPS: usize = 500;

@@ -62,6 +62,9 @@ impl From<std::io::Error> for StageError {
     }
 }
 
+/// Why a file that lets time pass is refused.
+pub const CLOCK_CANNOT_BE_SET: &str = "the clock of a server cannot be set, and the file has a line `--@ clock`";
+
 /// Settings of every session: nothing may depend on how busy the machine is.
 pub(super) const SESSION_OPTIONS: &str = "-c max_parallel_workers_per_gather=0 -c jit=off -c statement_timeout=0 -c lock_timeout=0 \
     -c idle_in_transaction_session_timeout=0";
@@ -91,6 +94,9 @@ impl ScenarioStage {
 
     /// The same, with the module that tells what is read at another place, or without it.
     pub fn reading(file: &ScenarioFile, server: &Settings, module: Module) -> Result<ScenarioStage, StageError> {
+        if !file.clock.is_empty() {
+            return Err(Trouble::Usage(CLOCK_CANNOT_BE_SET.into()).into());
+        }
         stay_inside(file)?;
         let mut home = Home::create(server)?;
         module.admit(&mut home)?;

@@ -15,9 +15,9 @@
 //! SELECT bool_and(balance >= 0) FROM account;
 //! ```
 //!
-//! `expect`, `accept`, `option` and `clock` are single lines: they belong to the section they stand in (an `expect` in a
-//! thread is about that thread) and do not end it. Of psql we know `\gset`, `:variables`, `\i` and `\ir`; a variable is
-//! bound as a parameter with the type of the column it came from, never pasted as text.
+//! `expect`, `accept`, `option` and `clock` are single lines: they belong to the section they stand in (an `expect` in
+//! a thread is about that thread) and do not end it. Of psql we know `\gset`, `:variables`, `\i` and `\ir`; a variable
+//! is bound as a parameter with the type of the column it came from, never pasted as text.
 //!
 //! Nothing here looks at a catalog: names are resolved later, by [`crate::Scenario`].
 

@@ -80,7 +80,8 @@ impl Resolver {
         }
     }
 
-    /// A name without parameters that is defined by itself stands for nothing: there is nothing that could become smaller.
+    /// A name without parameters that is defined by itself stands for nothing: there is nothing that could become
+    /// smaller.
     fn check_circular(&self, first: usize) -> Result<()> {
         let plain = |id: DefinitionId| {
             let definition = &self.definitions[id];

@@ -1,8 +1,8 @@
 //! Whole commands on inputs that are nearly right.
 //!
-//! A seed chooses a kind of input (a scenario, a spec, procedures, a data model, a TLA+ module, an application), takes one
-//! that is valid, generated or from this repository, [changes](mutate) a few of its statements, and runs the binary on it
-//! as a user would, with flags of all sorts. What the answer says is not judged here; that there is one is:
+//! A seed chooses a kind of input (a scenario, a spec, procedures, a data model, a TLA+ module, an application), takes
+//! one that is valid, generated or from this repository, [changes](mutate) a few of its statements, and runs the binary
+//! on it as a user would, with flags of all sorts. What the answer says is not judged here; that there is one is:
 //!
 //! ```text
 //!   seed ──▶ input ──mutate──▶ files in a directory ──▶ isolde explore x.sql --html ... ──▶ exit code 0 to 3,
