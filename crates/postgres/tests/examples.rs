@@ -72,3 +72,10 @@ fn compare(files: Vec<PathBuf>) {
     }
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
+
+#[test]
+fn a_file_that_lets_time_pass_does_not_run_on_a_server() {
+    let file = both::read("CREATE TABLE t (a int);\n--@ clock 0s 1m\n--@ thread a\nSELECT now();\n");
+    let opened = both::stage_at(&file, &isolde_testkit::Cluster::shared().settings("postgres"));
+    assert!(opened.err().unwrap().contains("the clock of a server cannot be set"));
+}
